@@ -1,0 +1,74 @@
+"""The rules: each reads a `History` and says what is wrong, if it is. Found by walking this folder."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, wraps
+from importlib import resources
+
+from afterward.errors import UnknownRule
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+
+Check = Callable[[History], Iterator[Diagnosis]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A code, a name that reads well in `# afterward: ignore[...]`, and the function that decides."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    check: Check
+
+    def page(self) -> str:
+        """The page that explains the rule."""
+        file = self.name.replace("-", "_") + ".md"
+        return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
+
+
+_registered: list[Rule] = []
+
+
+def rule(code: str, severity: Severity) -> Callable[[Check], Check]:
+    """Register a rule and stamp its code, name and severity on what it yields."""
+
+    def register(check: Check) -> Check:
+        name = check.__name__.replace("_", "-")
+
+        @wraps(check)
+        def stamped(history: History) -> Iterator[Diagnosis]:
+            for found in check(history):
+                yield replace(found, code=code, name=name, severity=severity)
+
+        summary = (check.__doc__ or "").strip().splitlines()[0]
+        _registered.append(Rule(code, name, severity, summary, stamped))
+        return stamped
+
+    return register
+
+
+@lru_cache(maxsize=1)
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule of this package, by code."""
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{__name__}.{module.name}")
+    return tuple(sorted(_registered, key=lambda found: found.code))
+
+
+def find_rule(code_or_name: str) -> Rule:
+    for found in all_rules():
+        if code_or_name.upper() == found.code or code_or_name.lower() == found.name:
+            return found
+    raise UnknownRule(f"no rule is called {code_or_name}; `afterward rules` lists them")
+
+
+def diagnose(history: History) -> tuple[Diagnosis, ...]:
+    """What all rules have to say about one history."""
+    return tuple(found for each in all_rules() for found in each.check(history))

@@ -1,0 +1,7 @@
+"""`python -m afterward`."""
+
+import sys
+
+from afterward.cli import main
+
+sys.exit(main())

@@ -1,0 +1,107 @@
+"""`afterward run`: run a program as Python would, and explain a backward pass that fails."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from afterward.errors import ReportNotWritten
+from afterward.model.diagnosis import Diagnosis, Report
+from afterward.render.json_report import as_json, relative
+from afterward.render.terminal import show
+from afterward.render.text import as_text
+from afterward.tasks import run as task
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "run",
+        help="run a program, watch its backward passes and explain what breaks",
+        usage="afterward run [options] (FILE | -m MODULE) [ARGUMENTS ...]",
+        description="Runs the program as `python FILE ARGUMENTS` would, and explains a failing backward pass.",
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
+    parser.add_argument("-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
+    parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
+    parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
+    parser.set_defaults(perform=perform)
+
+
+def perform(options: argparse.Namespace) -> int:
+    out = _claimed(options.out)
+    outcome = task.run(options.target, options.arguments, as_module=options.module, note=_note)
+    _print_as_python_would(outcome.error)
+    _tell(outcome.report, options)
+    if out is not None:
+        _write(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
+    return outcome.exit
+
+
+def _note(found: Diagnosis) -> str:
+    return "\n" + as_text(found)
+
+
+def _print_as_python_would(error: BaseException | None) -> None:
+    """The program's own last words. Our note is left out here: the report follows in full."""
+    if error is None:
+        return
+    if isinstance(error, SystemExit):
+        if error.code is not None and not isinstance(error.code, int):
+            print(error.code, file=sys.stderr)
+        return
+    notes = getattr(error, "__notes__", None)
+    ours = [note for note in notes or () if isinstance(note, str) and "[AFT" in note.split(":", 1)[0]]
+    if ours and notes is not None:
+        error.__notes__ = [note for note in notes if note not in ours]
+    sys.stdout.flush()
+    if sys.excepthook is not sys.__excepthook__:  # the program has its own way of ending
+        sys.excepthook(type(error), error, error.__traceback__)
+    else:
+        traceback.print_exception(type(error), error, error.__traceback__)
+
+
+def _tell(report: Report, options: argparse.Namespace) -> None:
+    to_file = options.out is not None
+    for found in report.findings:
+        if found.caught:
+            site = found.primary.site
+            place = f"{relative(site.file)}:{site.line}"
+            print(f"afterward: {place}: {found.code} {found.message}; the program caught the error", file=sys.stderr)
+        elif not to_file or options.format == "json":
+            print(file=sys.stderr)
+            show(found, sys.stderr)
+    if options.format == "json" and not to_file:
+        sys.stdout.write(as_json(report))
+    if options.verbose:
+        print(f"afterward: {report.summary}", file=sys.stderr)
+        for gap in report.gaps:
+            print(f"afterward: not seen: {gap}", file=sys.stderr)
+
+
+def _texts(report: Report) -> str:
+    return "\n".join(as_text(found) for found in report.findings)
+
+
+def _claimed(out: str | None) -> Path | None:
+    """Find out before the run, not after hours of it, that the report can not be written."""
+    if out is None:
+        return None
+    path = Path(out).absolute()
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise ReportNotWritten(f"can not write the report to {out}: {error.strerror}") from None
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ReportNotWritten(f"can not write the report to {path}: {error.strerror}") from None

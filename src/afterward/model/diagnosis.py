@@ -1,0 +1,88 @@
+"""What a rule has to say: a fault, its labelled places, and the changes that would cure it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from afterward.model.site import Site
+
+
+class Severity(str, Enum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Effect(str, Enum):
+    """What a remedy does to the gradients."""
+
+    SAME_GRADIENTS = "same_gradients"
+    CUTS_GRADIENTS = "cuts_gradients"
+    CHANGES_GRADIENTS = "changes_gradients"
+    SKETCH = "sketch"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place in the reader's source and what it has to do with the fault."""
+
+    site: Site
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """The name through which a later pass reaches the freed part."""
+
+    name: str
+    kind: str
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change in domain words. `title` says what to do and what it costs."""
+
+    kind: str
+    effect: Effect
+    title: str
+    site: Site | None = None
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One fault. The primary label must make sense if it is all that an editor shows."""
+
+    message: str
+    primary: Label
+    secondary: tuple[Label, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    built: Site | None = None
+    freed: Site | None = None
+    reused: Site | None = None
+    written: Site | None = None
+    cut: Site | None = None
+    bridge: Bridge | None = None
+    nodes: int = 0
+    bytes: int = 0
+    caught: bool = False
+    code: str = ""  # stamped by @rule, with the two below
+    name: str = ""
+    severity: Severity = Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one command found, with the program it was about."""
+
+    argv: tuple[str, ...]
+    findings: tuple[Diagnosis, ...] = ()
+    gaps: tuple[str, ...] = ()
+    exit: int | None = None
+    error: str | None = None
+    torch: str | None = None
+    summary: str = ""

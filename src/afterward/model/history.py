@@ -1,0 +1,215 @@
+"""The narrow waist: what became of the graph, as plain data that two writers make and everyone reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from afterward.model.site import Site, Where
+
+NodeId = int
+LeafId = int
+
+ERRORS = ("second_backward", "inplace", "no_grad", "ddp_ready_twice", "donated_buffers")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One input of a node: the node that made the value, and which of its outputs it is."""
+
+    node: NodeId
+    output: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor that a node keeps for its backward. `leaf` names the parameter it is, where that is known."""
+
+    name: str
+    state: str = "live"  # "live", "freed" or "overwritten"
+    leaf: LeafId | None = None
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One recorded operation. `moment` is when it was made, on the clock that passes and writes share."""
+
+    id: NodeId
+    op: str
+    order: int
+    moment: int
+    where: Where | None = None
+    inputs: tuple[Edge, ...] = ()
+    saved: tuple[Saved, ...] = ()
+    leaf: LeafId | None = None  # an AccumulateGrad node: the leaf it feeds
+
+    @property
+    def saves(self) -> bool:
+        return bool(self.saved)
+
+    @property
+    def freed(self) -> bool:
+        return any(saved.state == "freed" for saved in self.saved)
+
+    @property
+    def overwritten(self) -> bool:
+        return any(saved.state == "overwritten" for saved in self.saved)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A tensor that gradients are accumulated into, by the dotted name the program gives it."""
+
+    id: LeafId
+    name: str
+    optimizers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One run of the engine: a call of `.backward()` or of `autograd.grad()`.
+
+    `swept` holds the recorded nodes that it walked; None where nobody looked.
+    """
+
+    id: int
+    where: Where | None
+    moment: int
+    roots: tuple[Edge, ...] = ()
+    call: str = "backward"  # or "grad"
+    retains_graph: bool = False
+    creates_graph: bool = False
+    swept: frozenset[NodeId] | None = None
+    nested_in: str | None = None  # the custom function whose backward made this call
+    read_in: Where | None = None  # the statement of a custom function's backward that met the error
+    error: str | None = None
+    message: str = ""
+    caught: bool = False
+    bytes: int = 0  # of saved values it found
+    receiver: str = ""  # what it was called on, as the program writes it
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an optimizer: an in-place write to the leaves it holds."""
+
+    where: Where | None
+    moment: int
+    optimizer: str
+    leaves: frozenset[LeafId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An in-place write, other than an optimizer's, to something that a node had saved."""
+
+    where: Where
+    moment: int
+    target: str
+    leaf: LeafId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The place where a value lost its history, and how: `detach`, `no_grad`, `torch.tensor`, ..."""
+
+    where: Where
+    how: str
+    name: str
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A name that the program has for the output of a node.
+
+    `held` names hold that very value now; `carried` names were assigned it and read again on the way.
+    """
+
+    name: str
+    kind: str  # "local", "global", "attribute", "item", "expression"
+    node: NodeId
+    output: int = 0
+    how: str = "held"
+    site: Site | None = None  # where it is read again
+    assigned: Site | None = None  # the statement that put it there
+    level: int = -1  # the level of the node's own way at which it was assigned
+    restorable: str | None = None  # what the place held before the loop, where that is still at hand
+    read_at: int | None = None  # the moment of that reading
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that the observer could not see. Rules stay silent across it."""
+
+    what: str
+    site: Site | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """Nodes, passes, steps, writes and gaps of one program, in order.
+
+    `observed` tells a real run from an interpreted one: the wording of a finding depends on it.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    steps: tuple[Step, ...] = ()
+    writes: tuple[Write, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    leaves: tuple[Leaf, ...] = ()
+    values: tuple[Value, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    observed: bool = True
+    links: frozenset[tuple[int, int]] = field(default=frozenset())  # (pass, pass): the first one's result feeds the second
+
+    @cached_property
+    def _by_id(self) -> dict[NodeId, Node]:
+        return {node.id: node for node in self.nodes}
+
+    @cached_property
+    def _leaf_by_id(self) -> dict[LeafId, Leaf]:
+        return {leaf.id: leaf for leaf in self.leaves}
+
+    def node(self, node_id: NodeId) -> Node:
+        return self._by_id[node_id]
+
+    def leaf(self, leaf_id: LeafId) -> Leaf:
+        return self._leaf_by_id[leaf_id]
+
+    def knows(self, node_id: NodeId) -> bool:
+        return node_id in self._by_id
+
+    def broken_passes(self) -> Iterator[Pass]:
+        """The passes that raised one of the errors we explain."""
+        return (run for run in self.passes if run.error is not None)
+
+    def reached(self, starts: Iterable[NodeId], within: frozenset[NodeId] | None = None) -> frozenset[NodeId]:
+        """Every node that a walk from these nodes meets."""
+        seen: set[NodeId] = set()
+        todo = [start for start in starts if start in self._by_id]
+        while todo:
+            current = todo.pop()
+            if current in seen or (within is not None and current not in within):
+                continue
+            seen.add(current)
+            todo.extend(edge.node for edge in self._by_id[current].inputs if edge.node in self._by_id)
+        return frozenset(seen)
+
+    def walk_of(self, run: Pass) -> frozenset[NodeId]:
+        """The nodes a pass walks, or would have walked had it not failed."""
+        return run.swept if run.swept is not None else self.reached(edge.node for edge in run.roots)
+
+    def leaves_under(self, nodes: Iterable[NodeId]) -> frozenset[LeafId]:
+        return frozenset(
+            leaf for leaf in (self._by_id[n].leaf for n in nodes if n in self._by_id) if leaf is not None
+        )
+
+    def optimizers_of(self, leaves: Iterable[LeafId]) -> frozenset[str]:
+        return frozenset(name for leaf in leaves for name in self.leaf(leaf).optimizers)
+
+    def steps_between(self, earlier: int, later: int) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if earlier < step.moment < later)

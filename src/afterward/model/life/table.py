@@ -1,0 +1,140 @@
+"""What operations build and save, as it was read from torch: `saves.json`, made ready to use.
+
+`tools/generate_saves.py` writes that file. For each operation and each pattern of arguments that need
+gradients it lists the nodes that come to be, where their edges go, and whose values they save.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+# Operations whose derivative is plus or minus the incoming gradient itself, one sign an argument.
+SIGNS: dict[str, tuple[int, ...]] = {
+    "add": (1, 1),
+    "add_": (1, 1),
+    "add_s": (1, 1),
+    "add_v": (1, 1),
+    "add_v_": (1, 1),
+    "add_scalar": (1,),
+    "add_scalar_": (1,),
+    "radd_scalar": (1,),
+    "sub": (1, -1),
+    "sub_": (1, -1),
+    "sub_s": (1, -1),
+    "sub_scalar": (1,),
+    "rsub_scalar": (-1,),
+    "neg": (-1,),
+    "neg_": (-1,),
+    "clone": (1,),
+}
+
+OWN = 1 << 20  # a value that belongs to the operation alone: no one can write to it
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """One node to build. An edge is an argument (-1 for the first, -2, ...) or (node, slot), or nothing."""
+
+    name: str
+    code: int
+    edges: tuple[int | tuple[int, int] | None, ...]
+    saves: tuple[int, ...]  # -1, -2 ... an argument; 0, 1 ... a result; OWN
+    scales: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The nodes an operation builds when just these arguments need gradients."""
+
+    nodes: tuple[NodePlan, ...]
+    ends: tuple[tuple[int, int] | None, ...]  # the node and slot of each result
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    name: str
+    code: int
+    call: str  # its source, with {0}, {1} for the arguments
+    shapes: tuple[str, ...]
+    outs: tuple[str, ...]
+    views: tuple[int | None, ...]  # whose view each result is: an argument, -1 for something hidden
+    same: tuple[int | None, ...]  # which argument a result simply is
+    has_views: bool
+    one_of_many: bool
+    in_place: bool
+    random: bool
+    apart: bool  # wants special arguments: not for random programs
+    patterns: dict[tuple[bool, ...], Pattern]
+
+
+def _plan(row: list[Any], code: int, scales: tuple[int, ...] | None) -> NodePlan:
+    name, edges, saves = row
+
+    def edge(entry: Any) -> int | tuple[int, int] | None:
+        if entry is None:
+            return None
+        if isinstance(entry[0], str):
+            return -1 - int(entry[0][1:])
+        return (entry[0], entry[1])
+
+    def owner(label: str) -> int:
+        if label == "own":
+            return OWN
+        return -1 - int(label[1:]) if label[0] == "i" else int(label[1:])
+
+    return NodePlan(name, code, tuple(map(edge, edges)), tuple(owner(who) for _, who in saves), scales)
+
+
+def _operation(name: str, entry: dict[str, Any]) -> Operation:
+    patterns = {}
+    for key, reading in entry["patterns"].items():
+        single = len(reading["nodes"]) == 1
+        nodes = []
+        for i, row in enumerate(reading["nodes"]):
+            # Alone, a node means the same whichever arguments need gradients; among others it may not.
+            code = crc32(row[0].encode() if single else f"{row[0]} {i} {key}".encode())
+            nodes.append(_plan(row, code, SIGNS.get(name) if single else None))
+        ends = tuple(None if end is None else (end[0], end[1]) for end in reading["outs"])
+        patterns[tuple(digit == "1" for digit in key)] = Pattern(tuple(nodes), ends)
+    outs = tuple(entry["outs"])
+    views = tuple(entry.get("views", (None,) * len(outs)))
+    return Operation(
+        name,
+        crc32(name.encode()),
+        entry["call"],
+        tuple(entry["shapes"]),
+        outs,
+        views,
+        tuple(entry.get("same", (None,) * len(outs))),
+        any(view is not None for view in views),
+        entry.get("multi", False),
+        entry.get("in_place", False),
+        entry.get("random", False),
+        entry.get("apart", False),
+        patterns,
+    )
+
+
+class Table(dict[str, Operation]):
+    """Operations by name, each made ready when it is first asked for."""
+
+    def __init__(self, raw: dict[str, Any], torch: str) -> None:
+        super().__init__()
+        self.raw = raw
+        self.torch = torch
+
+    def __missing__(self, name: str) -> Operation:
+        operation = self[name] = _operation(name, self.raw[name])
+        return operation
+
+
+@lru_cache(maxsize=1)
+def table() -> Table:
+    """The table that ships with afterward, with the torch version it was read from."""
+    raw = json.loads((Path(__file__).parent / "saves.json").read_text(encoding="utf-8"))
+    return Table(raw["operations"], raw["torch"])

@@ -1,0 +1,180 @@
+"""Asks the record the central question: which part of its graph did a broken pass meet a second time?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from afterward.model.history import History, Leaf, Node, NodeId, Pass, Step, Value, Write
+from afterward.model.site import Parting, parting
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The edge at which a walk goes from new nodes into the old part. No consumer: the walk starts in it."""
+
+    node: Node
+    output: int
+    consumer: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """A broken pass and the part of the graph that it met again.
+
+    `early` is the pass that freed the part (or swept it, where a write spoilt it); `culprit` is the node at
+    which the engine stopped; `certain` is False where who freed it was worked out rather than seen.
+    """
+
+    late: Pass
+    early: Pass | None
+    entries: tuple[Entry, ...]
+    culprit: Node
+    stale: frozenset[NodeId]
+    fresh: frozenset[NodeId]
+    certain: bool = True
+    write: Step | Write | None = None
+    written: Leaf | None = None
+
+    @property
+    def entry(self) -> Entry:
+        return self.entries[0]
+
+    @property
+    def starts_in_stale(self) -> bool:
+        """The pass starts from nodes that were swept before: nothing new was built in between."""
+        return self.entry.consumer is None
+
+    @property
+    def passes_part(self) -> Parting | None:
+        """How the earlier and the later pass lie to each other."""
+        if self.early is None or self.early.where is None or self.late.where is None:
+            return None
+        return parting(self.early.where, self.late.where)
+
+    @property
+    def built_parts(self) -> Parting | None:
+        """How the place that built the part lies to the pass that meets it again."""
+        if self.entry.node.where is None or self.late.where is None:
+            return None
+        return parting(self.entry.node.where, self.late.where)
+
+
+def find_reuse(history: History, late: Pass) -> Reuse | None:
+    """What a broken pass met again; None where the record does not show it."""
+    if late.error in ("second_backward", "donated_buffers"):
+        return _used_after_free(history, late)
+    if late.error == "inplace":
+        return _overwritten(history, late)
+    if late.error == "ddp_ready_twice":
+        return _swept_again(history, late)
+    return None
+
+
+def bridge_of(history: History, reuse: Reuse) -> Value | None:
+    """The best name for the value through which the pass came into the old part."""
+    for entry in reuse.entries:
+        names = [v for v in history.values if v.node == entry.node.id and v.output == entry.output]
+        if names:
+            return names[0]
+    return None
+
+
+def _walked(history: History, late: Pass) -> list[Node]:
+    nodes = [history.node(n) for n in history.walk_of(late) if history.knows(n)]
+    return sorted((n for n in nodes if n.leaf is None), key=lambda n: n.order, reverse=True)
+
+
+def _used_after_free(history: History, late: Pass) -> Reuse | None:
+    walked = _walked(history, late)
+    freeing = [p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id]
+    known = [p for p in freeing if p.swept is not None]
+    stale = {n.id for n in walked if any(n.id in (p.swept or ()) and n.moment < p.moment for p in known)}
+    culprit = next((n for n in walked if n.id in stale and n.freed), None)
+    certain = culprit is not None
+    if culprit is None:
+        # Nobody looked at the pass that freed it. Whatever is freed and older than such a pass may be its doing.
+        unknown = [p for p in freeing if p.swept is None]
+        stale = {n.id for n in walked if n.freed and any(n.moment < p.moment for p in unknown)}
+        culprit = next((n for n in walked if n.id in stale), None)
+        known = unknown
+    if culprit is None:
+        return None
+    candidates = [p for p in known if culprit.moment < p.moment and (p.swept is None or culprit.id in p.swept)]
+    early = min(candidates, key=lambda p: p.moment, default=None)
+    certain = certain or len(candidates) == 1
+    return _reuse(history, late, early, walked, stale, culprit, certain)
+
+
+def _overwritten(history: History, late: Pass) -> Reuse | None:
+    walked = _walked(history, late)
+    culprit = next((n for n in walked if n.overwritten), None)
+    if culprit is None:
+        return None
+    leaf_ids = {s.leaf for s in culprit.saved if s.state == "overwritten" and s.leaf is not None}
+    write = _write_since(history, culprit, late, leaf_ids)
+    since = write.moment if write is not None else culprit.moment + 1
+    stale = {n.id for n in walked if n.moment < since}
+    before = [p for p in history.passes if culprit.moment < p.moment < since and p.id != late.id]
+    seen = [p for p in before if p.swept is None or culprit.id in p.swept] or before
+    early = max(seen, key=lambda p: p.moment, default=None)
+    leaf = history.leaf(min(leaf_ids)) if leaf_ids else None
+    return _reuse(history, late, early, walked, stale, culprit, write is not None, write, leaf)
+
+
+def _write_since(history: History, node: Node, late: Pass, leaves: set[int | None]) -> Step | Write | None:
+    """The first write after the node was made that changed what it had saved."""
+    found: list[Step | Write] = [
+        step for step in history.steps if node.moment < step.moment < late.moment and (step.leaves & leaves)
+    ]
+    found += [write for write in history.writes if node.moment < write.moment < late.moment]
+    return min(found, key=lambda write: write.moment, default=None)
+
+
+def _swept_again(history: History, late: Pass) -> Reuse | None:
+    walked = _walked(history, late)
+    earlier = [p for p in history.passes if p.moment < late.moment and p.id != late.id and p.swept]
+    for early in sorted(earlier, key=lambda p: p.moment, reverse=True):
+        stale = {n.id for n in walked if n.id in (early.swept or ())}
+        if stale:
+            culprit = next(n for n in walked if n.id in stale)
+            return _reuse(history, late, early, walked, stale, culprit, True)
+    return None
+
+
+def _reuse(
+    history: History,
+    late: Pass,
+    early: Pass | None,
+    walked: list[Node],
+    stale: set[NodeId],
+    culprit: Node,
+    certain: bool,
+    write: Step | Write | None = None,
+    written: Leaf | None = None,
+) -> Reuse:
+    entries = _entries(history, late, walked, stale, culprit)
+    fresh = frozenset(n.id for n in walked) - stale
+    return Reuse(late, early, entries, culprit, frozenset(stale), fresh, certain, write, written)
+
+
+def _entries(history: History, late: Pass, walked: list[Node], stale: set[NodeId], culprit: Node) -> tuple[Entry, ...]:
+    """Ways into the old part, the engine's own first: the newest one that leads to the culprit."""
+    found: list[Entry] = []
+    for edge in late.roots:
+        if edge.node in stale:
+            found.append(Entry(history.node(edge.node), edge.output, None))
+    for node in walked:
+        if node.id not in stale:
+            found += [Entry(history.node(e.node), e.output, node) for e in node.inputs if e.node in stale]
+    above = _above(walked, stale, culprit)
+    found.sort(key=lambda entry: (entry.node.id in above, entry.node.order), reverse=True)
+    return tuple(found[:64]) or (Entry(culprit, 0, None),)
+
+
+def _above(walked: list[Node], stale: set[NodeId], culprit: Node) -> set[NodeId]:
+    """Old nodes from which the culprit is reached through old nodes (nodes come newest first)."""
+    above = {culprit.id}
+    for node in reversed(walked):
+        if node.id in stale and any(edge.node in above for edge in node.inputs):
+            above.add(node.id)
+    return above

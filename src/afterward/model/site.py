@@ -1,0 +1,126 @@
+"""Where something happened: a place in the reader's source, and the way the program got there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A span of source. Lines count from 1, columns from 0 in code points; a line runs many times, so
+    a site also says in which step it ran (None: outside the loop that the report speaks of)."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int = 0
+    end_column: int | None = None
+    step: int | None = None
+
+    @property
+    def step_name(self) -> str:
+        return "an earlier pass" if self.step is None else f"step {self.step}"
+
+    def same_lines(self, other: Site) -> bool:
+        return (self.file, self.line, self.end_line) == (other.file, other.line, other.end_line)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a loop: which loop (its statement), which entry into it, and the how-manyeth turn."""
+
+    loop: Site
+    entry: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One call on the stack, at the statement it was executing.
+
+    `call` tells two calls of one function apart, `moment` two executions of one statement.
+    """
+
+    call: int
+    function: str
+    site: Site
+    moment: int
+    turns: tuple[Turn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The whole way to a place: the levels of the reader's own code, outermost first."""
+
+    levels: tuple[Level, ...]
+
+    @property
+    def site(self) -> Site:
+        return self.levels[-1].site
+
+    @property
+    def moment(self) -> int:
+        return self.levels[-1].moment
+
+    @property
+    def turns(self) -> Iterator[Turn]:
+        for level in self.levels:
+            yield from level.turns
+
+    def turn_of(self, loop: Turn) -> int | None:
+        """The turn number in that very run of the loop; None when this place lies outside of it."""
+        for turn in self.turns:
+            if turn.entry == loop.entry:
+                return turn.number
+        return None
+
+    @property
+    def innermost_turn(self) -> Turn | None:
+        turns = tuple(self.turns)
+        return turns[-1] if turns else None
+
+    def shared_call(self, other: Where) -> int:
+        """How many outer levels are the very same calls: at least the last of them was alive all along."""
+        count = 0
+        for mine, theirs in zip(self.levels, other.levels, strict=False):
+            if mine.call != theirs.call:
+                break
+            count += 1
+            if mine.moment != theirs.moment:
+                break  # from here on the two went different ways
+        return count
+
+    def site_at(self, loop: Turn | None, level: int = -1) -> Site:
+        """The site of a level, dated by its turn of the given loop."""
+        step = self.turn_of(loop) if loop is not None else None
+        return replace(self.levels[level].site, step=step)
+
+
+def parting(one: Where, other: Where) -> Parting:
+    """How two places lie to each other: where the ways to them part."""
+    for mine, theirs in zip(one.levels, other.levels, strict=False):
+        if mine.call != theirs.call:
+            return Parting("calls", None)  # one statement called twice: a closure, a comprehension, a library's loop
+        for here, there in zip(mine.turns, theirs.turns, strict=False):
+            if here.entry != there.entry:
+                return Parting("statements", None)
+            if here.number != there.number:
+                return Parting("turns", there)
+        if len(mine.turns) < len(theirs.turns):
+            return Parting("outside", theirs.turns[len(mine.turns)])
+        if len(mine.turns) > len(theirs.turns):
+            return Parting("after", mine.turns[len(theirs.turns)])
+        if mine.moment != theirs.moment:
+            return Parting("statements", None)
+    return Parting("same", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """`how` is "turns" (same loop, other turn: `loop` is the later one's), "outside" (the first place lies
+    before or around the loop that holds the second), "after" (the other way round), "statements" (one
+    after the other), "calls" (one statement called both), or "same"."""
+
+    how: str
+    loop: Turn | None

@@ -1,0 +1,149 @@
+"""Everything we use of torch that torch does not promise, in one file.
+
+Each function answers None (or nothing) where this version of torch lacks the piece: a missing piece is a gap in
+the record, never a broken run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+LEAF_ORDER = 2**64 - 1  # AccumulateGrad nodes carry the largest uint64
+
+
+def torch_module() -> Any:
+    """The torch that the program has imported; never imported on our own account."""
+    return sys.modules.get("torch")
+
+
+def sequence_counter() -> Callable[[], int] | None:
+    """Reads the thread's count of recorded nodes."""
+    torch = torch_module()
+    try:
+        counter: Callable[[], int] = torch._C._autograd._get_sequence_nr
+    except AttributeError:
+        return None
+    return counter
+
+
+def order_of(node: Any) -> int:
+    """A node's sequence number: its place in the order in which nodes were made."""
+    try:
+        return int(node._sequence_nr())
+    except (AttributeError, RuntimeError):
+        return LEAF_ORDER
+
+
+def grad_fn_of(tensor: Any) -> Any:
+    """The node behind a tensor, without waking a tensor subclass's `__torch_function__`."""
+    torch = torch_module()
+    with torch._C.DisableTorchFunctionSubclass():
+        return tensor.grad_fn
+
+
+def leaf_node_of(tensor: Any) -> Any:
+    """The AccumulateGrad node of a leaf that needs gradients."""
+    torch = torch_module()
+    try:
+        return torch.autograd.graph.get_gradient_edge(tensor).node
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def backward_entry() -> Any:
+    """The one function that every `.backward()` and `autograd.grad()` goes through."""
+    torch = torch_module()
+    return getattr(torch.autograd.graph, "_engine_run_backward", None)
+
+
+def vanish_when_compiled(function: Any) -> None:
+    """Make torch.compile evaluate `function` once, while tracing, and leave no trace of it in the graph.
+
+    This is all that `torch._dynamo.assume_constant_result` does; calling it would import the compiler.
+    """
+    function._dynamo_marked_constant = True
+
+
+_saved_names: dict[type, tuple[str, ...]] = {}
+
+
+def _names_saved_by(kind: type) -> tuple[str, ...]:
+    names = _saved_names.get(kind)
+    if names is None:
+        prefix = "_raw_saved_"
+        names = tuple(name[len(prefix) :] for name in dir(kind) if name.startswith(prefix))
+        _saved_names[kind] = names
+    return names
+
+
+def saved_states(node: Any) -> Iterator[tuple[str, str, Any]]:
+    """(name, "live" | "freed" | "overwritten", tensor or None) for each tensor that a node saved.
+
+    A tensor kept by a hook (checkpointing, offloading) is reported live and never unpacked: unpacking it would
+    run the program's own code.
+    """
+    for name in _names_saved_by(type(node)):
+        if name == "tensors":  # a Python autograd.Function
+            yield from _saved_by_function(node)
+            continue
+        raw = getattr(node, "_raw_saved_" + name)
+        if isinstance(raw, (tuple, list)):
+            for position, one in enumerate(raw):
+                state = _state(node, f"_saved_{name}", one)
+                if state is not None:
+                    yield f"{name}[{position}]", *state
+        else:
+            state = _state(node, f"_saved_{name}", raw)
+            if state is not None:
+                yield name, *state
+
+
+def _saved_by_function(node: Any) -> Iterator[tuple[str, str, Any]]:
+    try:
+        raws = node._raw_saved_tensors
+    except RuntimeError:
+        yield "tensors", "freed", None
+        return
+    for position, raw in enumerate(raws or ()):
+        yield f"tensors[{position}]", "live", _plain_data(raw)
+
+
+def _plain_data(raw: Any) -> Any:
+    """The saved tensor itself; None when a hook has taken it elsewhere, or this torch does not tell."""
+    if getattr(raw, "unpack_hook", None) is not None:
+        return None
+    data = getattr(raw, "data", None)
+    return data if isinstance(data, torch_module().Tensor) else None
+
+
+def _state(node: Any, attribute: str, raw: Any) -> tuple[str, Any] | None:
+    if getattr(raw, "unpack_hook", None) is not None:
+        return "live", None
+    data = _plain_data(raw)
+    try:
+        value = getattr(node, attribute)
+    except RuntimeError as error:
+        if "modified by an inplace operation" in str(error):
+            return "overwritten", data
+        return "freed", None
+    return None if value is None else ("live", data if data is not None else value)
+
+
+def error_kind(error: BaseException) -> str | None:
+    """Which of the errors we explain this is."""
+    text = str(error)
+    if not isinstance(error, RuntimeError):
+        return None
+    if "backward through the graph a second time" in text:
+        return "second_backward"
+    if "modified by an inplace operation" in text:
+        return "inplace"
+    if "does not require grad and does not have a grad_fn" in text:
+        return "no_grad"
+    if "mark a variable ready only once" in text:
+        return "ddp_ready_twice"
+    if "donated buffer" in text:
+        return "donated_buffers"
+    return None

@@ -1,0 +1,183 @@
+"""Follows a value by the program's own text: which name was assigned it, and which statement read it again."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from afterward.model.history import Node, Value
+from afterward.model.site import Level, Where
+from afterward.observe.sources import Name, Sources, head, reads, stem, targets
+
+_SPLITTING = ("Split", "Unbind", "Chunk")
+
+
+def carried_values(sources: Sources, node: Node, output: int, consumer: Where | None) -> list[Value]:
+    """Names that were assigned the node's value and are read on the way to its consumer, best first."""
+    if node.where is None:
+        return []
+    found: list[tuple[int, Value]] = []
+    for depth in range(len(node.where.levels) - 1, -1, -1):
+        made = node.where.levels[depth]
+        statement = _statement(sources, made)
+        if statement is None:
+            continue
+        for place, target in enumerate(targets(statement)):
+            reading = _read_again(sources, made, target, consumer)
+            if reading is None:
+                continue
+            level, name = reading
+            preference = 0 if _is_output(node, output, place) else 1
+            value = Value(
+                target.text,
+                _kind(target, made),
+                node.id,
+                output,
+                how="carried",
+                site=sources.site_of(level.site.file, name.node),
+                assigned=made.site,
+                level=depth,
+                read_at=level.moment,
+            )
+            found.append((preference, value))
+    found.sort(key=lambda pair: pair[0])
+    return [value for _, value in found]
+
+
+def _is_output(node: Node, output: int, place: int) -> bool:
+    return place == output if node.op.startswith(_SPLITTING) else True
+
+
+def _kind(target: Name, level: Level) -> str:
+    return "global" if target.is_plain and not level.function else target.kind
+
+
+def _read_again(
+    sources: Sources, made: Level, target: Name, consumer: Where | None
+) -> tuple[Level, Name] | None:
+    """The innermost level of the consumer's way that reads this target while it still means the same thing."""
+    if consumer is None:
+        return None
+    outer = {level.call for level in consumer.levels}
+    for level in reversed(consumer.levels):
+        statement = _statement(sources, level)
+        if statement is None:
+            continue
+        same_file = level.site.file == made.site.file
+        for name in reads(statement):
+            if name.text != target.text:
+                continue
+            if not target.is_plain:
+                return level, name
+            same_call = level.call == made.call
+            closure = made.call in outer and same_file and level.function.startswith(made.function)
+            is_global = same_file and not made.function
+            if same_call or closure or is_global:
+                return level, name
+    return None
+
+
+def assigned_level(sources: Sources, where: Where, names: set[str]) -> int | None:
+    """The innermost level whose statement assigns one of these names."""
+    for depth in range(len(where.levels) - 1, -1, -1):
+        statement = _statement(sources, where.levels[depth])
+        if statement is not None and any(_matches(target.text, names) for target in targets(statement)):
+            return depth
+    return None
+
+
+def _matches(text: str, names: set[str]) -> bool:
+    return text in names or stem(text) in names
+
+
+def read_site(sources: Sources, consumer: Where | None, held: str) -> Value | None:
+    """Where the consumer's way reads a name, with its span."""
+    if consumer is None:
+        return None
+    wanted = stem(held)
+    for level in reversed(consumer.levels):
+        statement = _statement(sources, level)
+        if statement is None:
+            continue
+        for name in reads(statement):
+            if name.text == held or stem(name.text) == wanted:
+                site = sources.site_of(level.site.file, name.node)
+                return Value(name.text, name.kind, -1, site=site, read_at=level.moment)
+    return None
+
+
+def receiver(sources: Sources, where: Where) -> str:
+    """What a pass was called on, as the program writes it: `loss` in `loss.backward()`."""
+    level = where.levels[-1]
+    statement = _statement(sources, level)
+    if statement is None:
+        return ""
+    for part in head(statement):
+        for call in ast.walk(part):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Attribute, ast.Name)):
+                continue
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+            if name == "backward" and isinstance(call.func, ast.Attribute):
+                inner = call.func.value
+                if isinstance(inner, ast.Attribute) and inner.attr == "autograd" and call.args:
+                    return ast.unparse(call.args[0])
+                return ast.unparse(inner)
+            if name in ("grad", "backward", "manual_backward") and call.args:
+                return ast.unparse(call.args[0])
+    return ""
+
+
+def result_feeds(sources: Sources, pass_where: Where, nodes: list[Node]) -> bool:
+    """Is what a pass returned read by a statement that built one of these nodes, in the same call?"""
+    level = pass_where.levels[-1]
+    statement = _statement(sources, level)
+    if statement is None:
+        return False
+    results = {target.text for target in targets(statement) if target.is_plain}
+    if not results:
+        return False
+    checked: set[int] = set()
+    for node in nodes:
+        for other in node.where.levels if node.where is not None else ():
+            if other.call == level.call and other.moment > level.moment and other.moment not in checked:
+                checked.add(other.moment)
+                reading = _statement(sources, other)
+                if reading is not None and any(name.text in results for name in reads(reading)):
+                    return True
+    return False
+
+
+def restorable(sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]) -> Value:
+    """Was the carried place first filled with something that is still at hand, and is it the step's only input?
+
+    Then each step was meant to begin from that, and putting it back is the cure. `executed` gives the first
+    moment of each statement that ran.
+    """
+    if consumer is None or node.where is None or value.kind not in ("item", "attribute"):
+        return value
+    turn = next((t for t in consumer.turns if node.where.turn_of(t) is not None), None)
+    if turn is None:
+        return value
+    level = next(lv for lv in consumer.levels if turn in lv.turns)
+    statement = _statement(sources, level)
+    loop = sources.statement_at(turn.loop.file, turn.loop.line, turn.loop.column)
+    if statement is None or loop is None:
+        return value
+    made_in_loop = {target.text for inner in ast.walk(loop) if isinstance(inner, ast.stmt) for target in targets(inner)}
+    if any(name.text in made_in_loop for name in reads(statement)):
+        return value  # something new comes in with each step
+    for number, moment in executed.items():
+        if moment >= turn.entry:
+            continue
+        earlier = sources.statement(number)
+        if not isinstance(earlier, ast.Assign) or not isinstance(earlier.value, (ast.Name, ast.Attribute)):
+            continue
+        if any(not t.is_plain and stem(t.text) == stem(value.name) for t in targets(earlier)):
+            return replace(value, restorable=ast.unparse(earlier))
+    return value
+
+
+def _statement(sources: Sources, level: Level) -> ast.stmt | None:
+    entry = level.site
+    found = sources.statement_at(entry.file, entry.line, level.site.column)
+    return found

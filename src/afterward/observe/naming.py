@@ -1,0 +1,188 @@
+"""Finds the names that the running program has for its tensors, parameters and optimizers.
+
+It looks where a person would: the locals of the calls on the stack, then globals, then what hangs on them.
+No property is called and no code of the program runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from afterward.observe import compat
+
+LIMIT = 150_000  # objects looked at
+DEPTH = 7
+_PLAIN = (str, bytes, bytearray, int, float, complex, bool, type(None), type, types.ModuleType)
+_MODULE_INTERNALS = frozenset(
+    {
+        "training", "call_super_init", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set",
+        "_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook", "_forward_hooks",
+        "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
+        "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks",
+        "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A tensor with history that the program can reach under this name now."""
+
+    name: str
+    kind: str
+    node: Any
+    output: int
+    depth: int  # how many attributes or items away from a variable
+
+
+@dataclass
+class Names:
+    """What one search found."""
+
+    held: list[Held] = field(default_factory=list)
+    leaves: dict[int, str] = field(default_factory=dict)  # id of the tensor -> shortest name
+    optimizers: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    plain: dict[int, str] = field(default_factory=dict)  # id of a tensor without history -> name
+    complete: bool = True
+
+
+def search(frames: Iterable[types.FrameType], is_user: Any) -> Names:
+    """Look through the frames (innermost first) and the globals of the program's modules."""
+    torch = compat.torch_module()
+    names = Names()
+    seen: set[int] = set()
+    todo: deque[tuple[Any, str, str, int]] = deque()
+    spaces: set[int] = set()
+    keep_alive: list[Any] = []  # ids in `seen` stay valid only while the objects live
+    roots = list(_roots(frames, is_user))
+    for space, kind in roots:
+        if id(space) in spaces:
+            continue
+        spaces.add(id(space))
+        keep_alive.append(space)
+        for name, value in list(space.items()):
+            if isinstance(name, str) and not (name.startswith("__") and name.endswith("__")):
+                todo.append((value, name, kind, 0))
+        _drain(todo, seen, names, torch, keep_alive)
+    return names
+
+
+def _roots(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    spaces: list[dict[str, Any]] = []
+    for frame in frames:
+        if frame.f_locals is frame.f_globals or frame.f_code.co_name == "<module>":
+            yield frame.f_globals, "global"
+        else:
+            yield dict(frame.f_locals), "local"
+        spaces.append(frame.f_globals)
+    for space in spaces:
+        yield space, "global"
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and is_user(file):
+            yield vars(module), "global"
+
+
+def _drain(
+    todo: deque[tuple[Any, str, str, int]], seen: set[int], names: Names, torch: Any, keep_alive: list[Any]
+) -> None:
+    while todo:
+        value, path, kind, depth = todo.popleft()
+        if isinstance(value, _PLAIN):
+            continue
+        if isinstance(value, torch.Tensor):  # named once per name: two names for one tensor are both good
+            _note_tensor(value, path, kind, depth, names)
+            continue
+        if id(value) in seen:
+            continue
+        if len(seen) > LIMIT:
+            names.complete = False
+            return
+        seen.add(id(value))
+        keep_alive.append(value)
+        if isinstance(value, torch.optim.Optimizer):
+            names.optimizers.setdefault(id(value), (path, value))
+            continue
+        if depth < DEPTH:
+            todo.extend(_children(value, path, depth + 1, torch))
+
+
+def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) -> None:
+    node = compat.grad_fn_of(tensor)
+    if node is not None:
+        names.held.append(Held(path, kind, node, int(tensor.output_nr), depth))
+    elif tensor.requires_grad:
+        known = names.leaves.get(id(tensor))
+        if known is None or _length(path) < _length(known):
+            names.leaves[id(tensor)] = path
+    else:
+        names.plain.setdefault(id(tensor), path)
+
+
+def _length(path: str) -> tuple[int, int]:
+    return path.count(".") + path.count("["), len(path)
+
+
+def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[Any, str, str, int]]:
+    if isinstance(value, dict):
+        for key, item in list(value.items())[:5000]:
+            yield item, f"{path}[{_shown(key)}]", "item", depth
+    elif isinstance(value, (list, tuple, deque)):
+        fields = getattr(type(value), "_fields", None)
+        for index, item in enumerate(list(value)[:5000]):
+            if fields and index < len(fields):
+                yield item, f"{path}.{fields[index]}", "attribute", depth
+            else:
+                yield item, f"{path}[{index}]", "item", depth
+    elif isinstance(value, types.GeneratorType):
+        if value.gi_frame is not None:
+            for name, item in dict(value.gi_frame.f_locals).items():
+                yield item, name, "local", depth
+    elif isinstance(value, types.FunctionType):
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
+            try:
+                yield cell.cell_contents, name, "local", depth
+            except ValueError:  # an empty cell
+                continue
+    elif isinstance(value, types.MethodType):
+        yield value.__self__, path, "attribute", depth
+    else:
+        yield from _attributes(value, path, depth, torch)
+
+
+def _shown(key: Any) -> str:
+    """A dictionary key as a person would write it; other objects' `repr` is the program's own code."""
+    if isinstance(key, str) and '"' not in key:
+        return f'"{key}"'
+    return repr(key) if isinstance(key, (str, int, float, bool)) else "..."
+
+
+def _attributes(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[Any, str, str, int]]:
+    space = getattr(value, "__dict__", None)
+    if isinstance(value, torch.nn.Module) and isinstance(space, dict):
+        for part in ("_parameters", "_buffers"):
+            for name, item in list(space.get(part, {}).items()):
+                yield item, f"{path}.{name}", "attribute", depth
+        for name, item in list(space.get("_modules", {}).items()):
+            yield item, f"{path}[{name}]" if name.isdigit() else f"{path}.{name}", "attribute", depth
+        for name, item in list(space.items()):
+            if name not in _MODULE_INTERNALS:
+                yield item, f"{path}.{name}", "attribute", depth
+    elif isinstance(space, dict):
+        for name, item in list(space.items()):
+            if isinstance(name, str):
+                yield item, f"{path}.{name}", "attribute", depth
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            member = kind.__dict__.get(name)
+            if isinstance(member, types.MemberDescriptorType):
+                try:
+                    yield member.__get__(value), f"{path}.{name}", "attribute", depth
+                except AttributeError:
+                    continue

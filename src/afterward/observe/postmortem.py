@@ -1,0 +1,385 @@
+"""Reads what is left of a graph whose pass has just failed, and writes the `History` of how it came to that.
+
+Runs once, inside the failing call, while the program's frames are still there. Nothing it touches is kept.
+"""
+
+from __future__ import annotations
+
+import gc
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from afterward.model.history import Edge, Gap, History, Leaf, Node, Pass, Saved, Step, Value
+from afterward.model.reuse import Reuse, find_reuse
+from afterward.model.site import Level, Turn, Where
+from afterward.observe import compat, flow
+from afterward.observe.cuts import find_cut
+from afterward.observe.naming import Names, search
+from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.replay import Place
+from afterward.observe.sources import Sources
+from afterward.observe.statements import BITS, MASK
+from afterward.observe.walk import Walk, leading_to, roots_of, walk
+from afterward.observe.writes import find_writes
+
+TRAIL = 50_000  # statements followed back, for names and cuts
+
+_VIEWS = (
+    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
+    "Alias", "Reshape", "ToCopy", "AsStrided",
+)  # fmt: skip
+# Which input of a node a saved tensor is, for the operations that save weights.
+_SAVED_INPUT = {
+    "mat1": {"Addmm": 1, "Addmv": 1}, "mat2": {"Addmm": 2, "Mm": 1, "Bmm": 1}, "self": {"Mm": 0, "Mul": 0, "Bmm": 0, "Mv": 0},
+    "other": {"Mul": 1, "Div": 1, "Atan2": 1}, "weight": {"Convolution": 1, "NativeLayerNorm": 1, "NativeBatchNorm": 1, "Prelu": 1},
+    "vec": {"Mv": 1, "Addmv": 2}, "batch2": {"Baddbmm": 2}, "weight0": {"MkldnnRnn": 1}, "weight1": {"MkldnnRnn": 2},
+}  # fmt: skip
+
+
+def examine(
+    recorders: Recorders,
+    error: BaseException,
+    kind: str,
+    outputs: Any,
+    inputs: Iterable[Any],
+    *,
+    frame: FrameType,
+    is_user: Any,
+    gaps: list[Gap],
+) -> History:
+    """The history of a pass that has just raised `error`."""
+    autopsy = _Autopsy(recorders.current(), is_user)
+    autopsy.look(outputs, list(inputs), frame)
+    history = autopsy.history(error, kind, frame, tuple(gaps))
+    if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
+        history = replace(history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart")))
+    return history
+
+
+class _Autopsy:
+    def __init__(self, recorder: Recorder, is_user: Any) -> None:
+        self.recorder = recorder
+        self.is_user = is_user
+        self.sources = Sources(recorder.statements)
+        self.wheres: dict[Place, Where] = {}
+        self.trail: list[Place] = []
+        self.names = Names()
+        self.leaf_ids: dict[int, int] = {}
+        self.variables: list[Any] = []
+
+    # Gathering, while torch's objects are at hand
+
+    def look(self, outputs: Any, inputs: list[Any], frame: FrameType) -> None:
+        self.roots = roots_of(outputs)
+        self.inputs = inputs
+        self.outputs = outputs
+        self.found: Walk = walk(node for node, _ in self.roots)
+        self.orders = [compat.order_of(node) for node in self.found.nodes]
+        self.frames = list(_user_frames(frame, self.is_user))
+        self.names = search(self.frames, self.is_user)
+        self.optimizers = _optimizers(self.names)
+        self.places = self._replay()
+
+    def _replay(self) -> dict[int, Place]:
+        """The place of every node of the failing graph, by its order; events get theirs on the way."""
+        recorder = self.recorder
+        counter = compat.sequence_counter()
+        marks = recorder.marks[:]
+        marks.append((counter() if counter else 0) << BITS | (marks[-1] & MASK if marks else 0))
+        wanted = sorted({order for order in self.orders if order != compat.LEAF_ORDER})
+        answers: dict[int, Place] = {}
+        due = [event for event in recorder.events if event.place is None]
+        machine = recorder.replay.copy()
+        start = recorder.base + len(marks) - TRAIL
+        machine.feed(
+            marks, recorder.base, due=due, answers=answers, wanted=wanted, trail=self.trail, trail_from=start
+        )
+        kept = recorder.replay.kept
+        starts = [first for first, _, _ in kept]
+        for order in wanted:
+            if order not in answers and kept:
+                position = bisect_right(starts, order) - 1
+                if position >= 0 and kept[position][0] <= order < kept[position][1]:
+                    answers[order] = kept[position][2]
+        return answers
+
+    # Writing the history
+
+    def history(self, error: BaseException, kind: str, frame: FrameType, gaps: tuple[Gap, ...]) -> History:
+        nodes = self._nodes()
+        late, passes = self._passes(error, kind, frame)
+        steps = self._steps()
+        first = History(nodes, passes, steps, leaves=self._leaves(), gaps=gaps)
+        if kind == "no_grad":
+            cut = find_cut(self.sources, late, self.trail, self.where)
+            return replace(first, cuts=(cut,) if cut is not None else ())
+        if kind == "inplace":
+            overwritten = [
+                (node.order, tensor)
+                for node, raw in zip(nodes, self.found.nodes, strict=True)
+                if node.overwritten
+                for _, state, tensor in compat.saved_states(raw)
+                if state == "overwritten" and tensor is not None
+            ]
+            writes = find_writes(self.sources, overwritten, self.trail, self.frames, self.where)
+            first = replace(first, writes=writes)
+        reuse = find_reuse(first, late)
+        if reuse is None:
+            return first
+        links = self._links(first, reuse)
+        return replace(first, values=tuple(self._values(first, reuse)), links=links)
+
+    def where(self, place: Place | None) -> Where | None:
+        if place is None:
+            return None
+        known = self.wheres.get(place)
+        if known is None:
+            known = self.wheres[place] = Where(tuple(self._level(one) for one in place.chain()))
+        return known
+
+    def _level(self, place: Place) -> Level:
+        table = self.recorder.statements.table
+        entry = table[place.number]
+        turns = tuple(
+            Turn(self.sources.site(table[loop]), entered, number) for loop, entered, number in place.turns if number > 0
+        )
+        return Level(place.call, entry.function, self.sources.site(entry), place.moment, turns)
+
+    def _nodes(self) -> tuple[Node, ...]:
+        nodes = []
+        for position, raw in enumerate(self.found.nodes):
+            order = self.orders[position]
+            variable = getattr(raw, "variable", None) if order == compat.LEAF_ORDER else None
+            saved = tuple(
+                Saved(name, state, self._saved_leaf(raw, name, tensor))
+                for name, state, tensor in compat.saved_states(raw)
+            )
+            nodes.append(
+                Node(
+                    position,
+                    raw.name().removeprefix("torch::autograd::"),
+                    order,
+                    _node_moment(order) if order != compat.LEAF_ORDER else 0,
+                    self.where(self.places.get(order)),
+                    tuple(Edge(node, output) for node, output in self.found.inputs[position]),
+                    saved,
+                    self._leaf_id(variable) if variable is not None else None,
+                )
+            )
+        return tuple(nodes)
+
+    def _leaf_id(self, variable: Any) -> int:
+        known = self.leaf_ids.get(id(variable))
+        if known is None:
+            known = self.leaf_ids[id(variable)] = len(self.variables)
+            self.variables.append(variable)
+        return known
+
+    def _saved_leaf(self, raw: Any, name: str, tensor: Any) -> int | None:
+        """The leaf that a saved tensor is: by its storage while it is there, else by the input it came from."""
+        op = raw.name()
+        for start, position in _SAVED_INPUT.get(name, {}).items():
+            if op.startswith(start) and position < len(raw.next_functions):
+                variable = _leaf_behind(raw.next_functions[position][0])
+                return self._leaf_id(variable) if variable is not None else None
+        if tensor is not None:
+            for node, _ in raw.next_functions:
+                variable = _leaf_behind(node)
+                if variable is not None and _same_storage(variable, tensor):
+                    return self._leaf_id(variable)
+        return None
+
+    def _leaves(self) -> tuple[Leaf, ...]:
+        owners: dict[int, list[str]] = {}
+        for name, optimizer in self.optimizers.values():
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    owners.setdefault(id(parameter), []).append(name)
+        return tuple(
+            Leaf(number, self.names.leaves.get(id(variable), ""), tuple(owners.get(id(variable), ())))
+            for number, variable in enumerate(self.variables)
+        )
+
+    def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
+        by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
+        roots = tuple((compat.order_of(node), output) for node, output in self.roots)
+        seen = [event for event in self.recorder.events if isinstance(event, PassSeen)]
+        failing = next((event for event in reversed(seen) if event.roots == roots), seen[-1] if seen else None)
+        alive = {compat.order_of(held.node): held.node for held in self.names.held}
+        passes = []
+        late: Pass | None = None
+        for number, event in enumerate(seen):
+            swept = event.swept
+            if swept is None and event is not failing:
+                starts = [alive[order] for order, _ in event.roots if order in alive]
+                if starts and len(starts) == len(event.roots):
+                    swept = sorted(compat.order_of(node) for node in walk(starts).nodes)  # type: ignore[assignment]
+            where = self.where(event.place)
+            run = Pass(
+                number,
+                where,
+                _event_moment(event.counter, event.moment),
+                tuple(Edge(by_order[order], output) for order, output in event.roots if order in by_order),
+                event.call,
+                event.retains_graph,
+                event.creates_graph,
+                None if swept is None else _common(swept, by_order),
+                bytes=event.bytes,
+            )
+            if event is failing:
+                run = late = self._failing(run, error, kind, frame)
+            passes.append(run)
+        if late is None:
+            raise LookupError("the failing pass was not recorded")
+        return late, tuple(passes)
+
+    def _failing(self, run: Pass, error: BaseException, kind: str, frame: FrameType) -> Pass:
+        positions = leading_to(self.found, self.inputs) if self.inputs else range(len(self.found.nodes))
+        return replace(
+            run,
+            swept=frozenset(positions),
+            roots=tuple(Edge(self.found.position[node], output) for node, output in self.roots),
+            error=kind,
+            message=str(error),
+            nested_in=_function_around(frame, self.is_user),
+            read_in=self._read_in(error),
+            receiver=flow.receiver(self.sources, run.where) if run.where is not None else "",
+        )
+
+    def _read_in(self, error: BaseException) -> Where | None:
+        """The statement of a custom function's own backward that met the error, if there is one."""
+        below = []
+        traceback = error.__traceback__
+        while traceback is not None:
+            if self.is_user(traceback.tb_frame.f_code.co_filename):
+                below.append(traceback.tb_frame)
+            traceback = traceback.tb_next
+        return self.where(self.trail[-1]) if below and self.trail else None
+
+    def _steps(self) -> tuple[Step, ...]:
+        steps = []
+        for event in self.recorder.events:
+            if not isinstance(event, StepSeen):
+                continue
+            name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
+            held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+            leaves = frozenset(self.leaf_ids[id(p)] for p in held if id(p) in self.leaf_ids)
+            steps.append(Step(self.where(event.place), _event_moment(event.counter, event.moment), name, leaves))
+        return tuple(steps)
+
+    def _values(self, history: History, reuse: Reuse) -> Iterable[Value]:
+        """Names for the ways into the old part: what holds the value now, else what was assigned it."""
+        executed: dict[int, int] = {}
+        for place in self.trail:
+            executed.setdefault(place.number, place.moment)
+        for entry in reuse.entries[:8]:
+            raw = self.found.nodes[entry.node.id]
+            consumer = entry.consumer.where if entry.consumer is not None else reuse.late.where
+            held = [h for h in self.names.held if h.node is raw and h.output == entry.output]
+            held.sort(key=lambda h: h.depth)
+            carried = flow.carried_values(self.sources, entry.node, entry.output, consumer)
+            for one in held:
+                reading = flow.read_site(self.sources, consumer, one.name)
+                assigned = None
+                if entry.node.where is not None:
+                    assigned = flow.assigned_level(self.sources, entry.node.where, {one.name, flow.stem(one.name)})
+                yield Value(
+                    one.name,
+                    one.kind,
+                    entry.node.id,
+                    entry.output,
+                    "held",
+                    site=reading.site if reading is not None else None,
+                    assigned=entry.node.where.levels[assigned].site
+                    if assigned is not None and entry.node.where is not None
+                    else None,
+                    level=assigned if assigned is not None else -1,
+                    read_at=reading.read_at if reading is not None else None,
+                )
+            for value in carried:
+                yield flow.restorable(self.sources, value, entry.node, consumer, executed)
+
+    def _links(self, history: History, reuse: Reuse) -> frozenset[tuple[int, int]]:
+        early = reuse.early
+        if early is None or early.where is None or early.call != "grad":
+            return frozenset()
+        later = [history.node(n) for n in reuse.fresh if history.node(n).moment > early.moment]
+        if flow.result_feeds(self.sources, early.where, later):
+            return frozenset({(early.id, reuse.late.id)})
+        return frozenset()
+
+
+def _node_moment(order: int) -> int:
+    return (order + 1) << 40
+
+
+def _event_moment(counter: int, moment: int) -> int:
+    """One clock for nodes and events: the node counter, and between two nodes the count of marks."""
+    return (counter << 40) + moment + 1
+
+
+def _common(swept: Any, by_order: dict[int, int]) -> frozenset[int]:
+    """Positions of the failing graph's nodes among the orders that a pass swept (both sorted by order)."""
+    if len(swept) < len(by_order):
+        return frozenset(by_order[order] for order in swept if order in by_order)
+    found = []
+    for order, position in by_order.items():
+        place = bisect_left(swept, order)
+        if place < len(swept) and swept[place] == order:
+            found.append(position)
+    return frozenset(found)
+
+
+def _leaf_behind(node: Any) -> Any:
+    """The leaf that a node passes on unchanged, looking through views of it."""
+    for _ in range(8):
+        if node is None:
+            return None
+        if node.name().endswith("AccumulateGrad"):
+            return getattr(node, "variable", None)
+        if not node.name().startswith(_VIEWS) or not node.next_functions:
+            return None
+        node = node.next_functions[0][0]
+    return None
+
+
+def _same_storage(one: Any, other: Any) -> bool:
+    try:
+        return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
+    except (RuntimeError, NotImplementedError):
+        return False
+
+
+def _optimizers(names: Names) -> dict[int, tuple[str, Any]]:
+    """Every living optimizer; those that no name was found for go by their class."""
+    torch = compat.torch_module()
+    found = dict(names.optimizers)
+    for thing in gc.get_objects():
+        if issubclass(type(thing), torch.optim.Optimizer) and id(thing) not in found:
+            found[id(thing)] = (type(thing).__name__, thing)
+    return found
+
+
+def _user_frames(frame: FrameType | None, is_user: Any) -> Iterable[FrameType]:
+    while frame is not None:
+        if is_user(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def _function_around(frame: FrameType, is_user: Any) -> str | None:
+    """The name of the custom function whose backward made this call of the engine."""
+    engine = frame.f_code
+    caller: FrameType | None = frame.f_back
+    innermost: str | None = None
+    while caller is not None:
+        if caller.f_code is engine:
+            return innermost
+        if is_user(caller.f_code.co_filename) and caller.f_code.co_name in ("backward", "vjp"):
+            first = caller.f_code.co_varnames[0] if caller.f_code.co_varnames else ""
+            innermost = type(caller.f_locals.get(first)).__name__.removesuffix("Backward")
+        caller = caller.f_back
+    return None

@@ -1,0 +1,197 @@
+"""Turns the stream of marks back into calls, loops and turns: who was executing what when a node was made."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from afterward.observe.statements import BITS, ENTER, EXIT, LOOP, MASK, NEXT, RESUME, Statements
+
+KEPT_PLACES = 1 << 16
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A statement being executed: in which call, in which turns of which loops, and called from where."""
+
+    caller: Place | None
+    call: int
+    number: int  # of the statement
+    moment: int
+    turns: tuple[tuple[int, int, int], ...]  # (number of the loop statement, entry, turn)
+    order_at: int = 0  # the node counter when it began
+
+    def chain(self) -> list[Place]:
+        """From the outermost caller down to this place."""
+        chain: list[Place] = []
+        place: Place | None = self
+        while place is not None:
+            chain.append(place)
+            place = place.caller
+        return chain[::-1]
+
+
+@dataclass(slots=True)
+class _Call:
+    caller: Place | None
+    serial: int
+    scope: int
+    number: int
+    moment: int
+    turns: list[list[int]] = field(default_factory=list)
+    place: Place | None = None  # made when somebody asks
+    order_at: int = 0
+
+    def here(self) -> Place:
+        if self.place is None:
+            turns = tuple((loop, entry, turn) for loop, entry, turn in self.turns)
+            self.place = Place(self.caller, self.serial, self.number, self.moment, turns, self.order_at)
+        return self.place
+
+
+class Replay:
+    """A machine fed with marks. It keeps its stack between feeds, so that old marks can be dropped."""
+
+    def __init__(self, statements: Statements) -> None:
+        self.table = statements.table
+        self.stack: list[_Call] = []
+        self.serial = 0
+        # Intervals of node orders whose statement is known though their marks are gone: (from, to, place).
+        self.kept: list[tuple[int, int, Place]] = []
+        self.forgotten = False
+
+    def copy(self) -> Replay:
+        """A machine in the same state, to look ahead with."""
+        other = Replay.__new__(Replay)
+        other.table, other.serial, other.forgotten = self.table, self.serial, self.forgotten
+        other.kept = self.kept
+        other.stack = [
+            _Call(c.caller, c.serial, c.scope, c.number, c.moment, [list(t) for t in c.turns], c.place, c.order_at)
+            for c in self.stack
+        ]
+        return other
+
+    def feed(
+        self,
+        marks: array[int],
+        base: int,
+        *,
+        due: Iterable[Any] = (),
+        trail: list[Place] | None = None,
+        trail_from: int = 0,
+        answers: dict[int, Place] | None = None,
+        wanted: Iterable[int] = (),
+    ) -> None:
+        """Execute the marks. The last one only ends the interval of the one before it.
+
+        `due` are events to be given their place; `wanted` are node orders to find the place of, in rising order,
+        into `answers`; without `answers`, one place per statement is kept for later. `trail` collects
+        every statement executed from the moment `trail_from` on.
+        """
+        events = iter(sorted(due, key=lambda event: event.moment))
+        event = next(events, None)
+        orders = iter(wanted)
+        order = next(orders, None)
+        seen: set[int] = set()
+        keep = answers is None
+        step = self._execute
+        count = len(marks)
+        for position in range(count - 1):
+            mark = marks[position]
+            number = mark & MASK
+            moment = base + position
+            call = step(number, moment, mark >> BITS)
+            if trail is not None and moment >= trail_from:
+                trail.append(call.here())
+            while event is not None and event.moment <= moment + 1:
+                event.place = call.here()
+                event = next(events, None)
+            first = mark >> BITS
+            after = marks[position + 1] >> BITS
+            if after > first:
+                if keep:
+                    if number not in seen:
+                        seen.add(number)
+                        self.kept.append((first, after, call.here()))
+                elif order is not None:
+                    while order is not None and order < after:
+                        if order >= first:
+                            answers[order] = call.here()  # type: ignore[index]
+                        order = next(orders, None)
+        if keep and len(self.kept) > KEPT_PLACES:
+            del self.kept[KEPT_PLACES // 4 : KEPT_PLACES // 2]
+            self.forgotten = True
+
+    def _execute(self, number: int, moment: int, order: int) -> _Call:
+        statement = self.table[number]
+        flags = statement.flags
+        if flags & EXIT:
+            return self._leave(statement.scope, moment)
+        stack = self.stack
+        if flags & (ENTER | RESUME) or not stack:
+            call = self._enter(statement.scope)
+        else:
+            call = stack[-1]
+            if call.scope != statement.scope:
+                call = self._find(statement.scope)
+        if flags & NEXT:
+            self._next_turn(call, number)
+        else:
+            call.number = number
+            loops = statement.loops
+            turns = call.turns
+            if len(turns) != len(loops):
+                self._match_loops(call, loops, moment)
+            if turns and turns[-1][2] == 0:
+                turns[-1][2] = 1  # the body begins: until here the loop's head was being evaluated
+            if flags & LOOP:
+                turns.append([number, moment, 0])
+        call.moment = moment
+        call.order_at = order
+        call.place = None
+        return call
+
+    def _enter(self, scope: int) -> _Call:
+        self.serial += 1
+        caller = self.stack[-1].here() if self.stack else None
+        call = _Call(caller, self.serial, scope, 0, 0)
+        self.stack.append(call)
+        return call
+
+    def _find(self, scope: int) -> _Call:
+        """The call went back to a caller (an exception, a generator left behind), or into one not seen entering."""
+        for depth in range(len(self.stack) - 1, -1, -1):
+            if self.stack[depth].scope == scope:
+                del self.stack[depth + 1 :]
+                return self.stack[depth]
+        return self._enter(scope)
+
+    def _leave(self, scope: int, moment: int) -> _Call:
+        """Back in the caller, still in the middle of the statement that called."""
+        for depth in range(len(self.stack) - 1, -1, -1):
+            if self.stack[depth].scope == scope:
+                if depth > 0:
+                    del self.stack[depth:]
+                break
+        return self.stack[-1] if self.stack else self._enter(scope)
+
+    def _next_turn(self, call: _Call, number: int) -> None:
+        """A loop's head runs again: inner loops are over, and its turn goes up by one."""
+        for depth, turn in enumerate(call.turns):
+            if self._heads_same_loop(turn[0], number):
+                del call.turns[depth + 1 :]
+                turn[2] += 1
+                call.number = turn[0]
+                return
+
+    def _heads_same_loop(self, loop: int, next_mark: int) -> bool:
+        one, other = self.table[loop], self.table[next_mark]
+        return one.line == other.line and one.column == other.column and one.scope == other.scope
+
+    def _match_loops(self, call: _Call, loops: tuple[int, ...], moment: int) -> None:
+        """A statement outside a loop ends the loop; one inside a loop not seen entering begins it."""
+        del call.turns[len(loops) :]
+        for loop in loops[len(call.turns) :]:
+            call.turns.append([loop, moment, 1])

@@ -1,0 +1,210 @@
+"""Inserts marks into the reader's source as it is compiled: one before each statement, and at each way out.
+
+The names of the marks live in `builtins`, so no namespace of the program shows them; line and column numbers
+stay those of the source, so tracebacks and `inspect.getsource` do not change.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeVar
+
+from afterward.observe.statements import ENTER, EXIT, LOOP, NEXT, RESUME, Statement, Statements
+
+MARK = "__afterward_mark__"
+TURN = "__afterward_turn__"
+RETURN = "__afterward_return__"
+
+# Compilers that read a function's bytecode and would stumble over a call they cannot type.
+_BYTECODE_COMPILERS = {"numba", "pyccel", "taichi", "pytensor", "bodo"}
+
+_SILENT = (ast.Pass, ast.Break, ast.Global, ast.Nonlocal)
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+def reads_bytecode(tree: ast.Module) -> bool:
+    """Does this module use a compiler that must see its functions as they were written?"""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        if any(name.split(".")[0] in _BYTECODE_COMPILERS for name in names):
+            return True
+    return False
+
+
+def mark_module(tree: ast.Module, file: str, statements: Statements) -> ast.Module:
+    """The same module with marks; `statements` learns what each mark stands for."""
+    scope = _Scope(file, "<module>", statements)
+    tree.body = scope.body_of_function(tree.body)
+    return tree
+
+
+class _Scope:
+    """One function (or the module): statements in it share a scope number."""
+
+    def __init__(self, file: str, function: str, statements: Statements) -> None:
+        self.file = file
+        self.function = function
+        self.statements = statements
+        self.number = statements.new_scope()
+        self.loops: list[tuple[int, int]] = []  # (number of the loop statement, number of its next-turn mark)
+        self.entered = False
+        self.exit_number = -1
+
+    def body_of_function(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        head, rest = _split_head(body)
+        if not rest:
+            return body
+        self.exit_number = self._number(rest[-1], EXIT)
+        marked = self.block(rest)
+        if not isinstance(rest[-1], (ast.Return, ast.Raise)):
+            marked.append(self._mark(self.exit_number, rest[-1]))
+        return head + marked
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        marked: list[ast.stmt] = []
+        for statement in body:
+            if isinstance(statement, ast.Continue) and self.loops:
+                marked.append(self._mark(self.loops[-1][1], statement, TURN))
+            elif not isinstance(statement, _SILENT):
+                flags = 0 if self.entered else ENTER
+                if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+                    flags |= LOOP
+                number = self._number(statement, flags)
+                self.entered = True
+                marked.append(self._mark(number, statement))
+                self._inside(statement, number)
+                if isinstance(statement, ast.Return) and statement.value is None:
+                    marked.append(self._mark(self.exit_number, statement))
+            marked.append(statement)
+        return marked
+
+    def _inside(self, statement: ast.stmt, number: int) -> None:
+        """Mark what lies inside a statement: nested blocks, nested functions, ways out."""
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inner = _Scope(self.file, f"{self.function}.{statement.name}", self.statements)
+            statement.body = inner.body_of_function(statement.body)
+            return
+        if isinstance(statement, ast.ClassDef):
+            outer_name, self.function = self.function, f"{self.function}.{statement.name}"
+            head, rest = _split_head(statement.body)
+            statement.body = head + self.block(rest)
+            self.function = outer_name
+            return
+        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+            self._inside_loop(statement, number)
+        else:
+            for field in ("body", "orelse", "finalbody"):
+                nested = getattr(statement, field, None)
+                if isinstance(nested, list) and nested and isinstance(nested[0], ast.stmt):
+                    setattr(statement, field, self.block(nested))
+            for handler in [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]:
+                handler.body = self.block(handler.body)
+        if isinstance(statement, ast.Return) and statement.value is not None:
+            statement.value = self._expressions(statement.value, statement)
+            statement.value = self._wrapped(RETURN, self.exit_number, statement.value)
+        else:
+            for name, value in ast.iter_fields(statement):
+                if isinstance(value, ast.expr):
+                    setattr(statement, name, self._expressions(value, statement))
+
+    def _inside_loop(self, loop: ast.For | ast.AsyncFor | ast.While, number: int) -> None:
+        next_number = self._number(loop, NEXT)
+        self.loops.append((number, next_number))
+        loop.body = self.block(loop.body)
+        if not isinstance(loop.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+            loop.body.append(self._mark(next_number, loop.body[-1], TURN))
+        self.loops.pop()
+        loop.orelse = self.block(loop.orelse)
+
+    def _expressions(self, value: ast.expr, statement: ast.stmt) -> ast.expr:
+        """A `yield` is a way out and, later, a way in."""
+        if not any(isinstance(node, ast.Yield) for node in ast.walk(value)):
+            return value
+        changed = _Yields(self, statement).visit(value)
+        assert isinstance(changed, ast.expr)
+        return changed
+
+    def _number(self, statement: ast.stmt, flags: int) -> int:
+        end_line, end_column = _head_end(statement)
+        return self.statements.add(
+            Statement(
+                self.file,
+                statement.lineno,
+                end_line,
+                statement.col_offset,
+                end_column,
+                self.number,
+                self.function.removeprefix("<module>.") if self.function != "<module>" else "",
+                flags,
+                tuple(loop for loop, _ in self.loops),
+            )
+        )
+
+    def _mark(self, number: int, at: ast.stmt, name: str = MARK) -> ast.stmt:
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number)], [])
+        return _located(ast.Expr(call), at)
+
+    def _wrapped(self, name: str, number: int, value: ast.expr | None) -> ast.Call:
+        inner = value if value is not None else ast.Constant(None)
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), inner], [])
+        if value is not None:
+            ast.copy_location(call, value)
+            ast.copy_location(call.func, value)
+            ast.copy_location(call.args[0], value)
+        return call
+
+
+class _Yields(ast.NodeTransformer):
+    def __init__(self, scope: _Scope, statement: ast.stmt) -> None:
+        self.scope = scope
+        self.statement = statement
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        back = self.scope._number(self.statement, RESUME)
+        node.value = self.scope._wrapped(RETURN, self.scope.exit_number, node.value)
+        resumed = self.scope._wrapped(RETURN, back, node)
+        return ast.fix_missing_locations(ast.copy_location(resumed, node))
+
+
+def _split_head(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """A docstring and `from __future__` imports must stay first."""
+    count = 0
+    for statement in body:
+        docstring = count == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        if not (docstring or future):
+            break
+        count += 1
+    return body[:count], body[count:]
+
+
+def _head_end(statement: ast.stmt) -> tuple[int, int | None]:
+    """Where a statement ends; for a compound one, where its head ends."""
+    for field in ("items", "iter", "test", "subject"):
+        part = getattr(statement, field, None)
+        if part is None or not (hasattr(statement, "body") or hasattr(statement, "cases")):
+            continue
+        last = part[-1].context_expr if isinstance(part, list) else part
+        return last.end_lineno, last.end_col_offset
+    if hasattr(statement, "body"):
+        return statement.lineno, None
+    return statement.end_lineno or statement.lineno, statement.end_col_offset
+
+
+def _located(statement: _Node, at: ast.stmt) -> _Node:
+    """Give an inserted statement the first line of its neighbour: it must not invent lines."""
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.lineno = node.end_lineno = at.lineno
+            node.col_offset = node.end_col_offset = at.col_offset
+    return statement

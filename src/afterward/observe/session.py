@@ -1,0 +1,161 @@
+"""One watch over a program: every hook goes on here, and comes off here."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from array import array
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from afterward.model.history import Gap, History
+from afterward.observe import compat
+from afterward.observe.engine import passes_announced
+from afterward.observe.postmortem import examine
+from afterward.observe.recorder import PassSeen, Recorders, StepSeen
+from afterward.observe.statements import MASK
+from afterward.observe.userfiles import is_user_file
+from afterward.observe.walk import look, roots_of
+
+FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
+
+OnBroken = Callable[[BaseException, History], None]
+
+
+class Session:
+    """Watches from `start` to `stop`. What it could not see is in `gaps`; what broke is in `histories`."""
+
+    def __init__(self, on_broken: OnBroken | None = None) -> None:
+        self.recorders = Recorders()
+        self.histories: list[History] = []
+        self.gaps: list[Gap] = []
+        self.on_broken = on_broken
+        self.strict = False  # under test a failure of ours raises
+        self._looks: dict[int, int] = {}
+        self._hooks = ExitStack()
+        self._threaded = False
+        self._last_error: int | None = None
+        self._warned = False
+
+    # Hooks
+
+    def start(self) -> None:
+        """Begin to record. Torch's own hooks go on when the program imports torch, not before."""
+        self.recorders.publish(threaded=False)
+        self._hooks.callback(self.recorders.withdraw)
+        start = threading.Thread.start
+
+        def start_threaded(thread: threading.Thread) -> None:
+            self._go_threaded()
+            start(thread)
+
+        threading.Thread.start = start_threaded  # type: ignore[method-assign]
+        self._hooks.callback(setattr, threading.Thread, "start", start)
+        if compat.torch_module() is not None:
+            self.torch_imported()
+
+    def torch_imported(self) -> None:
+        self.recorders.publish(threaded=self._threaded)
+        if compat.sequence_counter() is None:
+            self.gap("this version of torch does not tell its node counter: no line can be named")
+        hooked = self._hooks.enter_context(passes_announced(self._pass_begins, self._pass_failed))
+        if not hooked:
+            self.gap("this version of torch runs its backward passes elsewhere: none can be seen")
+        self._watch_steps()
+
+    def _watch_steps(self) -> None:
+        try:
+            from torch.optim.optimizer import register_optimizer_step_post_hook
+        except ImportError:
+            self.gap("this version of torch has no hook on optimizer steps")
+            return
+        handle = register_optimizer_step_post_hook(self._stepped)
+        self._hooks.callback(handle.remove)
+
+    def stop(self) -> None:
+        self._hooks.close()
+
+    def _go_threaded(self) -> None:
+        if not self._threaded:
+            self._threaded = True
+            self.recorders.publish(threaded=True)
+
+    # What the hooks report. Each of these runs inside the program: none may raise.
+
+    def _pass_begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        try:
+            self._record_pass(outputs, args, kwargs)
+        except Exception as error:
+            self._failed_open("a backward pass could not be recorded", error)
+
+    def _record_pass(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        recorder = self.recorders.current()
+        roots = roots_of(outputs)
+        counter = compat.sequence_counter()
+        seen = PassSeen(
+            moment=recorder.moment,
+            counter=counter() if counter else 0,
+            roots=tuple((compat.order_of(node), output) for node, output in roots),
+            retains_graph=bool(args[1]),
+            creates_graph=bool(args[2]),
+            call="backward" if kwargs.get("accumulate_grad", True) else "grad",
+        )
+        recorder.add_event(seen)
+        site = recorder.marks[-1] & MASK if recorder.marks else -1
+        count = self._looks.get(site, 0) + 1
+        self._looks[site] = count
+        recorder.passes += 1
+        if count <= FIRST_LOOKS or count & (count - 1) == 0:
+            inputs = args[3] if len(args) > 3 else ()
+            swept, size = look([node for node, _ in roots], inputs or ())
+            recorder.keep_look(seen, array("Q", sorted(swept)), size)
+            if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
+                self._go_threaded()  # the engine runs custom functions in a thread of each device
+
+    def _stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        recorder = self.recorders.current()
+        counter = compat.sequence_counter()
+        recorder.add_event(StepSeen(recorder.moment, counter() if counter else 0, id(optimizer)))
+
+    def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        error = sys.exc_info()[1]
+        if error is None or id(error) == self._last_error:
+            return  # an outer pass, through which the error of an inner one travels
+        kind = compat.error_kind(error)
+        if kind is None:
+            return
+        self._last_error = id(error)
+        try:
+            inputs = (args[3] if len(args) > 3 else ()) or ()
+            history = examine(
+                self.recorders, error, kind, outputs, inputs, frame=sys._getframe(1), is_user=is_user_file, gaps=self.gaps
+            )
+            self.histories.append(history)
+            if self.on_broken is not None:
+                self.on_broken(error, history)
+        except Exception as failure:
+            self._failed_open("the failing backward pass could not be examined", failure)
+
+    def summary(self) -> str:
+        """One line on what was watched."""
+        recorders = [self.recorders.main, *self.recorders.others.values()]
+        passes = sum(recorder.passes for recorder in recorders)
+        files = len(self.recorders.statements.sources)
+        return (
+            f"watched {passes:,} backward pass{'es' if passes != 1 else ''} "
+            f"in {files} file{'s' if files != 1 else ''}; {len(self.gaps)} gap{'s' if len(self.gaps) != 1 else ''}"
+        )
+
+    def gap(self, what: str) -> None:
+        if all(gap.what != what for gap in self.gaps):
+            self.gaps.append(Gap(what))
+
+    def _failed_open(self, what: str, error: Exception) -> None:
+        """A bug of ours is a gap and one line of warning, never a broken run."""
+        if self.strict:
+            raise error
+        self.gap(f"{what}: {type(error).__name__}: {error}")
+        if not self._warned:
+            self._warned = True
+            print(f"afterward: {what} ({type(error).__name__}: {error}); the program goes on", file=sys.stderr)

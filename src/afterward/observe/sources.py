@@ -1,0 +1,180 @@
+"""Reads what the program's statements say: which names they assign, and which they read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from afterward.model.site import Site
+from afterward.observe.statements import Statement, Statements
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, attribute or item as the program writes it."""
+
+    text: str
+    node: ast.expr
+
+    @property
+    def is_plain(self) -> bool:
+        return isinstance(self.node, ast.Name)
+
+    @property
+    def kind(self) -> str:
+        return {ast.Name: "local", ast.Attribute: "attribute"}.get(type(self.node), "item")
+
+
+class Sources:
+    """The syntax trees of the marked files, parsed when somebody asks."""
+
+    def __init__(self, statements: Statements) -> None:
+        self.statements = statements
+        self._trees: dict[str, dict[tuple[int, int], ast.stmt]] = {}
+        self._around: dict[str, dict[ast.stmt, ast.stmt]] = {}
+
+    def text(self, file: str) -> str:
+        if file not in self.statements.sources:
+            try:
+                with open(file, encoding="utf-8", errors="replace") as handle:
+                    self.statements.sources[file] = handle.read()
+            except OSError:
+                self.statements.sources[file] = ""
+        return self.statements.sources[file]
+
+    def statement(self, number: int) -> ast.stmt | None:
+        entry = self.statements.table[number]
+        return self.statement_at(entry.file, entry.line, entry.column)
+
+    def statement_at(self, file: str, line: int, column: int) -> ast.stmt | None:
+        if file not in self._trees:
+            self._trees[file] = _by_position(self.text(file))
+        return self._trees[file].get((line, column))
+
+    def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
+        """The statements that hold this one, innermost first, up to the function it is in."""
+        if file not in self._around:
+            self.statement_at(file, 1, 0)
+            outer = set(self._trees[file].values())
+            self._around[file] = {
+                inner: holder for holder in outer for inner in _statements_in(holder)
+            }
+        current = self._around[file].get(statement)
+        while current is not None:
+            yield current
+            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                return
+            current = self._around[file].get(current)
+
+    def site(self, entry: Statement) -> Site:
+        """Columns in code points, as the reader counts them; `ast` counts bytes."""
+        lines = self._lines(entry.file)
+        column = _points(lines, entry.line, entry.column)
+        end = None if entry.end_column is None else _points(lines, entry.end_line, entry.end_column)
+        return Site(entry.file, entry.line, entry.end_line, column, end)
+
+    def site_of(self, file: str, node: ast.expr | ast.stmt) -> Site:
+        lines = self._lines(file)
+        end_line = node.end_lineno or node.lineno
+        end_column = _points(lines, end_line, node.end_col_offset or 0)
+        return Site(file, node.lineno, end_line, _points(lines, node.lineno, node.col_offset), end_column)
+
+    def _lines(self, file: str) -> tuple[str, ...]:
+        return _split(self.text(file))
+
+
+@lru_cache(maxsize=64)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.splitlines())
+
+
+def _points(lines: tuple[str, ...], line: int, column: int) -> int:
+    if not 0 < line <= len(lines) or lines[line - 1].isascii():
+        return column
+    return len(lines[line - 1].encode()[:column].decode(errors="ignore"))
+
+
+def _by_position(text: str) -> dict[tuple[int, int], ast.stmt]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return {}
+    return {(node.lineno, node.col_offset): node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+
+
+def _statements_in(holder: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements directly inside a compound one."""
+    for child in ast.iter_child_nodes(holder):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
+            yield from child.body
+
+
+def head(statement: ast.stmt) -> list[ast.AST]:
+    """The parts of a statement that run when it runs: of a compound one, its head."""
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return [statement.target, statement.iter]
+    if isinstance(statement, (ast.While, ast.If)):
+        return [statement.test]
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        return list(statement.items)
+    if hasattr(statement, "body") or hasattr(statement, "cases"):
+        return []
+    return [statement]
+
+
+def targets(statement: ast.stmt) -> list[Name]:
+    """What a statement assigns to, left to right: names, attributes, items."""
+    found: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        found = list(statement.targets)
+    elif isinstance(statement, (ast.AugAssign, ast.AnnAssign, ast.For, ast.AsyncFor)):
+        found = [statement.target]
+    elif isinstance(statement, (ast.With, ast.AsyncWith)):
+        found = [item.optional_vars for item in statement.items if item.optional_vars is not None]
+    names = [name for target in found for name in _flat(target)]
+    for part in head(statement):
+        names += [Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)]
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        names += _grown(statement.value)
+    return names
+
+
+def _grown(call: ast.Call) -> list[Name]:
+    """`memory.append(x)` and its like put a value into `memory`."""
+    growing = {"append", "appendleft", "extend", "insert", "add", "put", "push", "update", "setdefault", "register_buffer"}
+    function = call.func
+    if isinstance(function, ast.Attribute) and function.attr in growing and call.args:
+        return list(_flat(function.value))
+    return []
+
+
+def _flat(target: ast.expr) -> Iterator[Name]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _flat(element)
+    elif isinstance(target, ast.Starred):
+        yield from _flat(target.value)
+    elif isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        yield Name(ast.unparse(target), target)
+
+
+def reads(statement: ast.stmt) -> list[Name]:
+    """What a statement reads, in source order: the longest chains first (`self.cell.h` before `self.cell`)."""
+    names: list[Name] = []
+    for part in head(statement):
+        for node in ast.walk(part):
+            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+                loaded = isinstance(node.ctx, ast.Load)
+                augmented = isinstance(statement, ast.AugAssign) and node is statement.target
+                if loaded or augmented:
+                    names.append(Name(ast.unparse(node), node))
+    return names
+
+
+def stem(text: str) -> str:
+    """`self.store[key]` is kept in `store`."""
+    return text.split("[")[0].split(".")[-1]

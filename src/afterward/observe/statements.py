@@ -1,0 +1,50 @@
+"""The table of marked statements: what a mark's number stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
+ENTER, EXIT, LOOP, NEXT, RESUME = 1, 2, 4, 8, 16
+
+BITS = 20
+MASK = (1 << BITS) - 1
+
+
+@dataclass(slots=True)
+class Statement:
+    """One marked statement of one file. `scope` is the number of the function it belongs to."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int | None
+    scope: int
+    function: str
+    flags: int
+    loops: tuple[int, ...]  # numbers of the loop statements around it, in the same scope, outermost first
+
+
+class Statements:
+    """All statements marked so far, in any file; a mark's number is a place in this list."""
+
+    def __init__(self) -> None:
+        self.table: list[Statement] = []
+        self.sources: dict[str, str] = {}  # the text each file had when it was compiled
+        self.scopes = 0
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def full(self) -> bool:
+        return len(self.table) >= MASK - 4096
+
+    def new_scope(self) -> int:
+        self.scopes += 1
+        return self.scopes
+
+    def add(self, statement: Statement) -> int:
+        self.table.append(statement)
+        return len(self.table) - 1

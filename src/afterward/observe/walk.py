@@ -1,0 +1,116 @@
+"""Walks a graph from its roots, without recursion and without keeping anything of it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from afterward.observe import compat
+
+
+@dataclass
+class Walk:
+    """The nodes met, newest first among neighbours, each with its inputs. Lives as long as one look does."""
+
+    nodes: list[Any] = field(default_factory=list)
+    inputs: list[tuple[tuple[int, int], ...]] = field(default_factory=list)  # (position of the node, output)
+    position: dict[Any, int] = field(default_factory=dict)
+
+
+def roots_of(outputs: Iterable[Any]) -> list[tuple[Any, int]]:
+    """(node, output number) behind what a pass starts from: tensors or gradient edges."""
+    roots = []
+    for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
+        node = getattr(output, "node", None)
+        if node is not None:  # a GradientEdge
+            roots.append((node, int(output.output_nr)))
+            continue
+        node = compat.grad_fn_of(output)
+        if node is None and output.requires_grad:
+            node = compat.leaf_node_of(output)
+        if node is not None:
+            roots.append((node, int(output.output_nr)))
+    return roots
+
+
+def walk(roots: Iterable[Any]) -> Walk:
+    """Every node reachable from the roots."""
+    found = Walk()
+    position = found.position
+    todo = list(roots)
+    for root in todo:
+        if root not in position:
+            position[root] = len(position)
+            found.nodes.append(root)
+    index = 0
+    while index < len(found.nodes):
+        edges = []
+        for node, output in found.nodes[index].next_functions:
+            if node is None:
+                continue
+            place = position.get(node)
+            if place is None:
+                place = position[node] = len(position)
+                found.nodes.append(node)
+            edges.append((place, output))
+        found.inputs.append(tuple(edges))
+        index += 1
+    return found
+
+
+def leading_to(found: Walk, inputs: Iterable[Any]) -> set[int]:
+    """Positions of the nodes that the engine executes when it is asked for the gradients of `inputs` only."""
+    captured = {found.position[node] for node in _nodes_of(inputs) if node in found.position}
+    consumers: dict[int, list[int]] = {}
+    for consumer, edges in enumerate(found.inputs):
+        for producer, _ in edges:
+            consumers.setdefault(producer, []).append(consumer)
+    executed: set[int] = set()
+    todo = [consumer for node in captured for consumer in consumers.get(node, ())]
+    while todo:
+        current = todo.pop()
+        if current not in executed:
+            executed.add(current)
+            todo.extend(consumers.get(current, ()))
+    return executed
+
+
+def _nodes_of(inputs: Iterable[Any]) -> Iterator[Any]:
+    for tensor in inputs:
+        node = getattr(tensor, "node", None) or compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)
+        if node is not None:
+            yield node
+
+
+def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int]:
+    """The orders of the nodes that a pass is about to execute, and the bytes that they have saved."""
+    found = walk(roots)
+    wanted = list(inputs)
+    executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
+    orders = array("Q")
+    own: set[int] = set()
+    storages: dict[int, int] = {}
+    for position in executed:
+        node = found.nodes[position]
+        order = compat.order_of(node)
+        if order == compat.LEAF_ORDER:
+            variable = getattr(node, "variable", None)
+            if variable is not None:
+                own.add(_storage_key(variable)[0])
+            continue
+        orders.append(order)
+        for _, _, tensor in compat.saved_states(node):
+            if tensor is not None:
+                key, size = _storage_key(tensor)
+                storages[key] = size
+    return orders, sum(size for key, size in storages.items() if key not in own)
+
+
+def _storage_key(tensor: Any) -> tuple[int, int]:
+    try:
+        storage = tensor.untyped_storage()
+        return storage.data_ptr(), storage.nbytes()
+    except (RuntimeError, NotImplementedError):  # a sparse or wrapper tensor has no storage of its own
+        return id(tensor), 0

@@ -1,0 +1,79 @@
+"""The machine-readable report: stable keys, relative paths."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from typing import Any
+
+import afterward
+from afterward.model.diagnosis import Bridge, Diagnosis, Remedy, Report
+from afterward.model.site import Site
+
+SCHEMA = "afterward/1"
+
+
+def as_json(report: Report) -> str:
+    return json.dumps(as_data(report), indent=1, ensure_ascii=False) + "\n"
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "tool": {"version": afterward.__version__, "python": platform.python_version(), "torch": report.torch},
+        "program": {"argv": list(report.argv), "exit": report.exit, "error": report.error},
+        "findings": [_finding(finding) for finding in report.findings],
+        "gaps": list(report.gaps),
+    }
+
+
+def _finding(found: Diagnosis) -> dict[str, Any]:
+    return {
+        "code": found.code,
+        "name": found.name,
+        "severity": found.severity.value,
+        "message": found.message,
+        "why": found.why,
+        "notes": list(found.notes),
+        "caught": found.caught,
+        "built": _place(found.built),
+        "freed": _place(found.freed),
+        "reused": _place(found.reused),
+        "written": _place(found.written),
+        "cut": _place(found.cut),
+        "bridge": _bridge(found.bridge),
+        "nodes": found.nodes,
+        "bytes": found.bytes,
+        "remedies": [_remedy(remedy) for remedy in found.remedies],
+    }
+
+
+def _place(site: Site | None) -> dict[str, Any] | None:
+    if site is None:
+        return None
+    return {"file": relative(site.file), "line": site.line, "end_line": site.end_line, "step": site.step}
+
+
+def _bridge(bridge: Bridge | None) -> dict[str, Any] | None:
+    return None if bridge is None else {"name": bridge.name, "kind": bridge.kind}
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "kind": remedy.kind,
+        "effect": remedy.effect.value,
+        "title": remedy.title,
+        "target": remedy.target,
+        "patch": None,
+        "proof": None,
+    }
+
+
+def relative(file: str) -> str:
+    """Relative to the working directory where that is shorter than climbing out of it."""
+    try:
+        path = os.path.relpath(file)
+    except ValueError:  # another drive
+        return file
+    return file if path.startswith(os.pardir + os.sep + os.pardir) else path

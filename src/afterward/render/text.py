@@ -1,0 +1,134 @@
+"""The report as a person reads it: source, labels, then why, notes and help. Plain, or coloured for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from afterward.model.diagnosis import Diagnosis, Label
+from afterward.render.json_report import relative
+
+WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line and what it is; a terminal gives each kind its colour."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+def as_text(found: Diagnosis, width: int = WIDTH) -> str:
+    """Plain text."""
+    return "\n".join("".join(span.text for span in line).rstrip() for line in lines_of(found, width)) + "\n"
+
+
+def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
+    yield _headline(found)
+    gutter = _gutter(found)
+    site = found.primary.site
+    step = f", step {site.step}" if site.step is not None else ""
+    arrow = f"{relative(site.file)}:{site.line}:{site.column + 1}{step}"
+    yield (Span(" " * gutter + "--> ", "frame"), Span(arrow))
+    files = list(dict.fromkeys([site.file, *(label.site.file for label in found.secondary)]))
+    for file in files:
+        if file != site.file:
+            first = min(label.site.line for label in found.secondary if label.site.file == file)
+            yield (Span(" " * gutter + "::: ", "frame"), Span(f"{relative(file)}:{first}"))
+        yield from _excerpt(found, file, gutter, width)
+    if found.why:
+        yield ()
+        yield from _wrapped("", found.why, "", width)
+        yield ()
+    for note in found.notes:
+        yield from _wrapped("note: ", note, "note", width)
+    for number, remedy in enumerate(found.remedies):
+        yield from _wrapped("help: ", remedy.title if number == 0 else _or(remedy.title), "help", width)
+
+
+def _or(title: str) -> str:
+    return title if title.startswith("or ") else "or " + title
+
+
+def _headline(found: Diagnosis) -> Line:
+    caught = " (caught by the program)" if found.caught else ""
+    return (
+        Span(f"{found.severity.value}[{found.code}]", found.severity.value),
+        Span(f": {found.message}{caught}", "headline"),
+    )
+
+
+def _gutter(found: Diagnosis) -> int:
+    last = max(label.site.line for label in (found.primary, *found.secondary))
+    return len(str(last)) + 1
+
+
+def _excerpt(found: Diagnosis, file: str, gutter: int, width: int) -> Iterator[Line]:
+    """The labelled lines of one file, in order; a gap between them is shown as dots."""
+    labels = [(label, label is found.primary) for label in (found.primary, *found.secondary)]
+    by_line: dict[int, list[tuple[Label, bool]]] = {}
+    for label, primary in labels:
+        if label.site.file == file:
+            by_line.setdefault(label.site.line, []).append((label, primary))
+    previous: int | None = None
+    for line in sorted(by_line):
+        if previous is not None and line > previous + 1:
+            yield (Span("." * min(gutter, 3), "frame"),)
+        text = _source(file, line)
+        shown, cut = _fitted(text, width - gutter - 3)
+        yield (Span(f"{line:>{gutter - 1}} | ".rjust(gutter + 2), "frame"), Span(shown))
+        for label, primary in sorted(by_line[line], key=lambda pair: pair[0].site.column):
+            yield from _marker(label, primary, text, cut, gutter, width)
+        previous = line
+
+
+def _marker(label: Label, primary: bool, text: str, cut: int, gutter: int, width: int) -> Iterator[Line]:
+    site = label.site
+    end = site.end_column if site.end_line == site.line and site.end_column is not None else len(text.rstrip())
+    start = min(site.column, cut)
+    length = max(min(end, cut) - start, 1)
+    style = "primary" if primary else "secondary"
+    mark = ("^" if primary else "-") * length
+    frame = Span(" " * gutter + "| ", "frame")
+    room = width - gutter - 2 - start - length - 1
+    if len(label.text) <= room:
+        yield (frame, Span(" " * start), Span(f"{mark} {label.text}", style))
+        return
+    yield (frame, Span(" " * start), Span(mark, style))
+    indent = min(start, max(width - gutter - 2 - 40, 0))
+    for part in textwrap.wrap(label.text, max(width - gutter - 2 - indent, 20)):
+        yield (frame, Span(" " * indent), Span(part, style))
+
+
+def _fitted(text: str, room: int) -> tuple[str, int]:
+    """The line, shortened if it does not fit, and how much of it is shown."""
+    text = text.rstrip().replace("\t", " ")
+    if len(text) <= room:
+        return text, len(text)
+    return text[: room - 3] + "...", room - 3
+
+
+def _wrapped(prefix: str, text: str, style: str, width: int) -> Iterator[Line]:
+    parts = textwrap.wrap(text, width - len(prefix), break_long_words=False, break_on_hyphens=False)
+    for number, part in enumerate(parts):
+        yield (Span(prefix if number == 0 else " " * len(prefix), style), Span(part))
+
+
+def _source(file: str, line: int) -> str:
+    lines = _lines(file)
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+@lru_cache(maxsize=64)
+def _lines(file: str) -> tuple[str, ...]:
+    try:
+        return tuple(Path(file).read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError:
+        return ()

@@ -1,0 +1,45 @@
+"""AFT104: a value built once, outside the loop or closure that sweeps it again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Remedy, Severity
+from afterward.model.history import History
+from afterward.rules import _speech as say
+from afterward.rules import rule
+from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+
+
+@rule("AFT104", Severity.ERROR)
+def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
+    """A forward pass computed once, outside the loop whose every turn sweeps it."""
+    for late in history.broken_passes():
+        case = case_of(history, late) if late.error == "second_backward" else None
+        if case is not None and case.cause is Cause.FORWARD_OUTSIDE_LOOP:
+            yield _diagnose(case)
+
+
+def _diagnose(case: Case) -> Diagnosis:
+    name = say.name_of(case, "this value")
+    part = case.reuse.passes_part
+    again = "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
+    return say.diagnosis(
+        case,
+        why=f"{name} is computed once, and {again} goes backward through it. "
+        f"The first pass ({say.freed_by(case)}) freed its graph; the next one finds nothing left.",
+        built_text=f"{name} is built once, outside",
+        remedies=remedies(case),
+    )
+
+
+def remedies(case: Case) -> tuple[Remedy, ...]:
+    """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
+    if case.foreign:
+        return say.detach_input(case), say.recompute_forward(case)
+    part = case.reuse.passes_part
+    trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
+    accumulating = part is not None and part.how == "turns" and bool(trained) and not case.stepped_between
+    if accumulating and not case.reuse.starts_in_stale:
+        return say.combine_losses(case), say.recompute_forward(case)
+    return say.recompute_forward(case), say.detach_input(case)

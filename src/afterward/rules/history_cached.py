@@ -1,0 +1,33 @@
+"""AFT107: an attribute, buffer, cache or memory keeps a value with history beyond its step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.rules import _speech as say
+from afterward.rules import rule
+from afterward.rules._cause import Case, Cause, case_of
+
+
+@rule("AFT107", Severity.ERROR)
+def history_cached(history: History) -> Iterator[Diagnosis]:
+    """Something kept beyond its step still has its history, which an earlier pass has freed."""
+    for late in history.broken_passes():
+        case = case_of(history, late) if late.error == "second_backward" else None
+        if case is not None and case.cause is Cause.HISTORY_CACHED:
+            yield _diagnose(case)
+
+
+def _diagnose(case: Case) -> Diagnosis:
+    name = say.name_of(case, "a kept value")
+    built = say.built_site(case)
+    when = f"in {built.step_name}" if built is not None and built.step is not None else "once"
+    return say.diagnosis(
+        case,
+        why=f"{name} was computed {when} and kept with its history. "
+        f"{say.freed_by(case).capitalize()} freed that history; this pass reaches it again through what was kept.",
+        built_text=f"{name} keeps the graph built here",
+        remedies=(say.detach_kept(case), say.recompute_forward(case)),
+    )

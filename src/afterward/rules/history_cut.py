@@ -1,0 +1,57 @@
+"""AFT401: a loss has no graph, because its history was cut on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.history import Cut, History, Pass
+from afterward.rules import rule
+
+
+@rule("AFT401", Severity.ERROR)
+def history_cut(history: History) -> Iterator[Diagnosis]:
+    """A pass is called on a value that has no graph: its history was cut on the way."""
+    for late in history.broken_passes():
+        if late.error == "no_grad" and late.where is not None:
+            yield _diagnose(late, history.cuts[0] if history.cuts else None)
+
+
+def _diagnose(late: Pass, cut: Cut | None) -> Diagnosis:
+    assert late.where is not None
+    loop = late.where.innermost_turn
+    reused = late.where.site_at(loop)
+    name = f"`{late.receiver}`" if late.receiver else "this value"
+    if cut is None:
+        return Diagnosis(
+            message="backward on a value that has no graph",
+            primary=Label(reused, f"{name} has no history"),
+            why=f"{name} was not computed from anything that needs gradients. "
+            "The record does not show a place where a history was cut.",
+            reused=reused,
+            bridge=Bridge(late.receiver, "expression") if late.receiver else None,
+            caught=late.caught,
+        )
+    what = f"`{cut.name}`" if cut.name else name
+    return Diagnosis(
+        message="backward on a value whose history was cut",
+        primary=Label(reused, f"{name} has no history"),
+        secondary=(Label(cut.site, f"`{cut.how}` cuts the history here"),),
+        why=f"`{cut.how}` keeps the numbers and drops the graph. "
+        f"So {what} leads back to no parameter, and there is nothing to walk.",
+        remedies=(
+            Remedy("remove_detach", Effect.CHANGES_GRADIENTS, _cure(cut), cut.site, cut.name),
+        ),
+        reused=reused,
+        cut=cut.where.site_at(loop),
+        bridge=Bridge(cut.name or late.receiver, "local"),
+        caught=late.caught,
+    )
+
+
+def _cure(cut: Cut) -> str:
+    if "tensor" in cut.how.lower():
+        return f"use `torch.stack` (or the tensor itself) in place of `{cut.how}`; gradients then flow through it"
+    if "no_grad" in cut.how or "inference_mode" in cut.how or "set_grad_enabled" in cut.how:
+        return f"compute the loss outside `{cut.how}`; gradients then flow through it"
+    return f"leave out `{cut.how}` where the loss is computed; gradients then flow through it"

@@ -1,0 +1,38 @@
+"""AFT106: a running sum of losses, with its history, is swept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.rules import _speech as say
+from afterward.rules import rule
+from afterward.rules._cause import Case, Cause, case_of
+
+
+@rule("AFT106", Severity.ERROR)
+def loss_accumulated(history: History) -> Iterator[Diagnosis]:
+    """A running sum holds losses that were swept before, and is swept itself."""
+    for late in history.broken_passes():
+        case = case_of(history, late) if late.error == "second_backward" else None
+        if case is not None and case.cause is Cause.LOSS_ACCUMULATED:
+            yield _diagnose(case)
+
+
+def _diagnose(case: Case) -> Diagnosis:
+    name = say.name_of(case, "the sum")
+    return say.diagnosis(
+        case,
+        why=f"{name} adds up losses with their history. "
+        f"It still holds a loss that {say.freed_by(case)} has already swept and freed.",
+        built_text="an earlier loss, still in the sum",
+        remedies=(
+            say.remove_duplicate(
+                case,
+                "call backward on the new loss alone, and add its `.item()` to the running sum; "
+                "each loss then counts once",
+            ),
+            say.combine_losses(case),
+        ),
+    )

@@ -1,0 +1,35 @@
+"""AFT105: one network's output enters another network's loss, and the two are swept separately."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.rules import _speech as say
+from afterward.rules import rule
+from afterward.rules._cause import Case, Cause, case_of
+
+
+@rule("AFT105", Severity.ERROR)
+def output_not_detached(history: History) -> Iterator[Diagnosis]:
+    """The output of one network enters another one's loss without a cut, and both are swept."""
+    for late in history.broken_passes():
+        case = case_of(history, late) if late.error == "second_backward" else None
+        if case is not None and case.cause is Cause.OUTPUT_NOT_DETACHED:
+            yield _diagnose(case)
+
+
+def _diagnose(case: Case) -> Diagnosis:
+    name = say.name_of(case, "the output")
+    owner = say.optimizers_under_old_part(case)
+    trained = f", which {owner} trains" if owner else ""
+    # An optimizer that stepped in between was what the earlier pass was for: the cut belongs into that one.
+    in_early = case.stepped_between and not case.old_leaves_stepped
+    return say.diagnosis(
+        case,
+        why=f"{name} comes from another network{trained}, and enters two losses that are swept separately. "
+        f"{say.freed_by(case).capitalize()} went through it into that network and freed its graph.",
+        built_text=f"{name} comes from the other network",
+        remedies=(say.detach_input(case, in_early=in_early), say.recompute_forward(case)),
+    )

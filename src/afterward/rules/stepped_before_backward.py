@@ -1,0 +1,75 @@
+"""AFT201: parameters were changed between the forward pass and the pass that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from afterward.model.diagnosis import Diagnosis, Label, Remedy, Severity
+from afterward.model.history import History, Step
+from afterward.rules import _speech as say
+from afterward.rules import rule
+from afterward.rules._cause import Case, Cause, case_of
+
+
+@rule("AFT201", Severity.ERROR)
+def stepped_before_backward(history: History) -> Iterator[Diagnosis]:
+    """An optimizer step lies between the forward pass and the backward that needs the old parameters."""
+    for late in history.broken_passes():
+        case = case_of(history, late) if late.error == "inplace" else None
+        if case is not None and writes_parameters(case):
+            yield _diagnose(case)
+
+
+def writes_parameters(case: Case) -> bool:
+    """Was what the graph needs a parameter, changed by an optimizer or by hand?"""
+    return isinstance(case.reuse.write, Step) or case.reuse.written is not None
+
+
+def _diagnose(case: Case) -> Diagnosis:
+    reuse = case.reuse
+    name = f"`{reuse.written.name}`" if reuse.written is not None and reuse.written.name else "a parameter"
+    reused = say.reused_site(case)
+    where = reuse.write.where if reuse.write is not None else None
+    written = where.site_at(case.loop) if where is not None else None
+    who = say.step_words(reuse.write) if isinstance(reuse.write, Step) else "an in-place write"
+    built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
+    labels = []
+    if built is not None:
+        labels.append(Label(built, f"computed with {name} as it was then" + say._in_step(built)))
+    if written is not None:
+        labels.append(Label(written, f"changed {name} in place" + say._in_step(written)))
+    general = say.diagnosis(case, why="", built_text="", remedies=_remedies(case, who))
+    return replace(
+        general,
+        message="backward through a graph whose parameters have changed since",
+        primary=Label(reused, f"needs {name} as it was in the forward pass"),
+        secondary=tuple(labels),
+        why=f"The forward pass saved {name} for its backward. {who.capitalize() if who.startswith('an') else who} "
+        "has changed it in place since, so this pass would compute a wrong gradient, and PyTorch refuses.",
+        notes=_notes(case),
+        built=built,
+        written=written,
+    )
+
+
+def _remedies(case: Case, who: str) -> tuple[Remedy, ...]:
+    if case.cause is Cause.STATE_CARRIED_OVER:
+        return (say.detach_state(case),)
+    if case.cause is Cause.HISTORY_CACHED:
+        return say.detach_kept(case), say.recompute_forward(case)
+    if case.cause is Cause.FORWARD_OUTSIDE_LOOP:
+        if case.foreign:
+            return say.detach_input(case), say.recompute_forward(case)
+        return (say.recompute_forward(case),)
+    if case.cause is Cause.LOSS_ACCUMULATED:
+        return (say.remove_duplicate(case, "call backward on the new loss alone, and add its `.item()` to the sum"),)
+    return say.reorder_step(case, who), say.recompute_forward(case)
+
+
+def _notes(case: Case) -> tuple[str, ...]:
+    early = case.reuse.early
+    if early is not None and early.retains_graph and early.where is not None:
+        line = early.where.site.line
+        return (f"`retain_graph=True` on line {line} kept the graph, but not the parameters it was computed with",)
+    return ()

@@ -1,0 +1,36 @@
+"""AFT101: the same graph is swept a second time, with nothing new built in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.rules import _speech as say
+from afterward.rules import rule
+from afterward.rules._cause import Case, Cause, case_of
+
+
+@rule("AFT101", Severity.ERROR)
+def swept_twice(history: History) -> Iterator[Diagnosis]:
+    """A pass starts again from nodes that an earlier pass already swept."""
+    for late in history.broken_passes():
+        case = case_of(history, late) if late.error == "second_backward" else None
+        if case is not None and case.cause is Cause.SWEPT_TWICE:
+            yield _diagnose(case)
+
+
+def _diagnose(case: Case) -> Diagnosis:
+    name = say.name_of(case, "this loss")
+    return say.diagnosis(
+        case,
+        why=f"{name} was swept before, by {say.freed_by(case)}, and that freed its graph. "
+        "Nothing was computed anew in between, so this pass finds nothing left to walk.",
+        built_text="built once here",
+        remedies=(
+            say.remove_duplicate(
+                case, "drop this second backward: the first one has already added these gradients"
+            ),
+            say.recompute_forward(case),
+        ),
+    )

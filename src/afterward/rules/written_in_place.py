@@ -1,0 +1,72 @@
+"""AFT202: an in-place write went over a value that the graph had saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.history import History, Pass, Write
+from afterward.rules import _speech as say
+from afterward.rules import rule
+from afterward.rules._cause import Case, case_of
+from afterward.rules.stepped_before_backward import writes_parameters
+
+
+@rule("AFT202", Severity.ERROR)
+def written_in_place(history: History) -> Iterator[Diagnosis]:
+    """An in-place write changed a value that the backward pass still needs."""
+    for late in history.broken_passes():
+        if late.error != "inplace" or late.where is None:
+            continue
+        case = case_of(history, late)
+        if case is None:
+            yield _unknown(late)
+        elif not writes_parameters(case):
+            yield _diagnose(case)
+
+
+def _diagnose(case: Case) -> Diagnosis:
+    reuse = case.reuse
+    write = reuse.write
+    reused = say.reused_site(case)
+    target = f"`{write.target}`" if isinstance(write, Write) else "a saved value"
+    written = write.where.site_at(case.loop) if write is not None and write.where is not None else None
+    built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
+    labels = []
+    if built is not None:
+        labels.append(Label(built, f"saved {target} for its backward" + say._in_step(built)))
+    if written is not None:
+        labels.append(Label(written, f"writes over {target}" + say._in_step(written)))
+    remedy = Remedy(
+        "write_out_of_place",
+        Effect.SAME_GRADIENTS,
+        f"make a new tensor instead of writing into {target} (drop the trailing `_`, write `x = x + y`), "
+        "or clone it before the write; costs one copy",
+        written,
+        write.target if isinstance(write, Write) else "",
+    )
+    general = say.diagnosis(case, why="", built_text="", remedies=(remedy, say.reorder_step(case, "the write")))
+    return replace(
+        general,
+        message="backward needs a value that was overwritten in place",
+        primary=Label(reused, f"needs {target} as it was"),
+        secondary=tuple(labels),
+        why=f"An operation saved {target} for its backward, and it was written over before that backward ran. "
+        "The old values are gone, so the gradient can not be computed.",
+        notes=(),
+        built=built,
+        written=written,
+    )
+
+
+def _unknown(late: Pass) -> Diagnosis:
+    assert late.where is not None
+    site = late.where.site_at(late.where.innermost_turn)
+    return Diagnosis(
+        message="backward needs a value that was overwritten in place",
+        primary=Label(site, "needs a value that was written over since"),
+        why="A value that this pass needs was changed in place. The record does not show where.",
+        reused=site,
+        caught=late.caught,
+    )

@@ -1,0 +1,124 @@
+"""Watch a program run, and turn what became of its graphs into a report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from afterward.model.diagnosis import Diagnosis, Report
+from afterward.model.history import Gap, History
+
+if TYPE_CHECKING:
+    from afterward.observe.session import Session
+
+Note = Callable[[Diagnosis], str]
+
+_ATTRIBUTE = "_afterward_findings"
+
+
+@dataclass
+class Watched:
+    """What a watch has seen so far. `findings` grows while the program runs."""
+
+    session: Session
+    note: Note | None = None
+    findings: list[Diagnosis] = field(default_factory=list)
+
+    def broken(self, error: BaseException, history: History) -> None:
+        """A pass broke: diagnose it now, and attach the diagnosis to the exception."""
+        from afterward.rules import diagnose
+
+        found = diagnose(history)
+        first = len(self.findings)
+        self.findings += found
+        setattr(error, _ATTRIBUTE, tuple(range(first, len(self.findings))))
+        if self.note is not None and hasattr(error, "add_note"):
+            for each in found:
+                error.add_note(self.note(each))
+
+    def escaped(self, error: BaseException | None) -> set[int]:
+        """The findings whose exception left the program: by cause or context, it is the one that ended it."""
+        numbers: set[int] = set()
+        seen: set[int] = set()
+        while error is not None and id(error) not in seen:
+            seen.add(id(error))
+            numbers |= set(getattr(error, _ATTRIBUTE, ()))
+            error = error.__cause__ or error.__context__
+        return numbers
+
+    def report(self, argv: Sequence[str], error: BaseException | None, exit_status: int | None) -> Report:
+        escaped = self.escaped(error)
+        findings = tuple(replace(f, caught=n not in escaped) for n, f in enumerate(self.findings))
+        torch = sys.modules.get("torch")
+        kind = None
+        if escaped:
+            kinds = [h.error for history in self.session.histories for h in history.broken_passes()]
+            kind = kinds[-1] if kinds else None
+        return Report(
+            argv=tuple(argv),
+            findings=findings,
+            gaps=tuple(_gap_text(gap) for gap in self._gaps()),
+            exit=exit_status,
+            error=kind,
+            torch=getattr(torch, "__version__", None),
+            summary=self.session.summary(),
+        )
+
+    def _gaps(self) -> list[Gap]:
+        gaps = list(self.session.gaps)
+        for history in self.session.histories:
+            gaps += [gap for gap in history.gaps if gap not in gaps]
+        return gaps
+
+
+def _gap_text(gap: Gap) -> str:
+    return gap.what
+
+
+@dataclass
+class Outcome:
+    """How a watched program ended: its report, and the exception that ended it, if one did."""
+
+    report: Report
+    error: BaseException | None
+    exit: int
+
+
+def run(target: str, arguments: Sequence[str], *, as_module: bool = False, note: Note | None = None) -> Outcome:
+    """Run a program as Python would, watch it, and say what became of its graphs."""
+    from afterward.observe.importing import imports_marked
+    from afterward.observe.program import run_program, without_our_frames
+    from afterward.observe.session import Session
+
+    session = Session()
+    watched = Watched(session, note)
+    session.on_broken = watched.broken
+    error: BaseException | None = None
+    with ExitStack() as hooks:
+        hooks.callback(session.stop)
+        statements = session.recorders.statements
+        hooks.enter_context(imports_marked(statements, session.gap, session.torch_imported))
+        session.start()
+        try:
+            run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
+        except BaseException as raised:
+            raised.__traceback__ = without_our_frames(raised.__traceback__)
+            error = raised
+    status = exit_status(error)
+    return Outcome(watched.report([target, *arguments], error, status), error, status)
+
+
+def exit_status(error: BaseException | None) -> int:
+    """The status with which Python would leave after this."""
+    if error is None:
+        return 0
+    if isinstance(error, SystemExit):
+        if error.code is None:
+            return 0
+        return error.code & 0xFF if isinstance(error.code, int) else 1
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    return 1
