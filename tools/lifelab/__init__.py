@@ -1,0 +1,1 @@
+"""The workbench of the life-cycle model: random programs, run on the model and on PyTorch side by side."""
