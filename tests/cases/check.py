@@ -428,9 +428,11 @@ def check_case(case, quiet_stack=False):
             need(where in rec["forward_stack"], "built_region: %s not on the forward stack" % where)
         stack = rec["forward_stack"]
         seen = run_probe(case, "buggy.py", "writes")
-        need(truth.get("modified_line") in seen.get("written", []), "modified_line did not write to what is missed: %s" % seen)
+        written = truth["modified_line"]
+        written = written if isinstance(written[0], list) else [written]
+        need(all(w in seen.get("written", []) for w in written), "modified_line did not write to what is missed: %s" % seen)
         need(truth["built_line"] in seen.get("built", []), "built_line did not save what is missed: %s" % seen)
-        step = truth["modified_line"] in rec["steps"]
+        step = all(w in rec["steps"] for w in written)
         need(step or "stepped-before-backward" not in truth["names"] or truth["class"] == "inplace_parameter", "modified_line is no optimiser step: %s" % rec["steps"])
     if kind == "no_grad":
         need(re.search(r"detach|no_grad|inference_mode|\.item|\.data|requires_grad|torch\.tensor\(|numpy|tolist|float\(|argmax|round|enable_grad|grad_enabled|deepcopy|\.long\(|\.bool\(| [<>] |as_tensor", line_text(case, truth["built_line"])),
