@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from afterward.model.history import History, Leaf, Node, NodeId, Pass, Step, Value, Write
 from afterward.model.site import Parting, parting
@@ -54,9 +54,32 @@ class Reuse:
     @property
     def built_parts(self) -> Parting | None:
         """How the place that built the part lies to the pass that meets it again."""
-        if self.entry.node.where is None or self.late.where is None:
-            return None
-        return parting(self.entry.node.where, self.late.where)
+        return _lies(self.entry.node, self)
+
+    @property
+    def read_parts(self) -> Parting | None:
+        """How the place where the part is read again lies to the pass."""
+        return _lies(self.entry.consumer, self) if self.entry.consumer is not None else None
+
+
+def _lies(node: Node, reuse: Reuse) -> Parting | None:
+    """"outside" or "turns" for the outermost loop of the pass that does not hold the node in the same turn."""
+    late = reuse.late.where
+    if node.where is None or late is None:
+        return None
+    for turn in late.turns:
+        number = node.where.turn_of(turn)
+        if number is None:
+            return Parting("outside", turn)
+        if number != turn.number:
+            return Parting("turns", turn)
+    part = reuse.passes_part
+    if part is not None and part.how == "calls" and reuse.early is not None and reuse.early.where is not None:
+        earlier = {level.call for level in reuse.early.where.levels}
+        own = {level.call for level in late.levels} - earlier
+        if not own & {level.call for level in node.where.levels}:
+            return Parting("outside", None)
+    return parting(node.where, late)
 
 
 def find_reuse(history: History, late: Pass) -> Reuse | None:
@@ -152,29 +175,39 @@ def _reuse(
     write: Step | Write | None = None,
     written: Leaf | None = None,
 ) -> Reuse:
-    entries = _entries(history, late, walked, stale, culprit)
+    above = _above(walked, culprit)
+    entries = _entries(history, late, walked, stale, above) or (Entry(culprit, 0, None),)
     fresh = frozenset(n.id for n in walked) - stale
-    return Reuse(late, early, entries, culprit, frozenset(stale), fresh, certain, write, written)
+    found = Reuse(late, early, entries, culprit, frozenset(stale), fresh, certain, write, written)
+    built = found.built_parts
+    if built is not None and built.how == "turns" and built.loop is not None:
+        # What comes from an earlier turn may reach the old part through nodes that no pass has swept.
+        loop = built.loop
+        before = {n.id for n in walked if n.where is None or n.where.turn_of(loop) != loop.number}
+        entries = _entries(history, late, walked, before, above)
+        found = replace(found, entries=entries) if entries else found
+    return found
 
 
-def _entries(history: History, late: Pass, walked: list[Node], stale: set[NodeId], culprit: Node) -> tuple[Entry, ...]:
-    """Ways into the old part, the engine's own first: the newest one that leads to the culprit."""
+def _entries(
+    history: History, late: Pass, walked: list[Node], old: set[NodeId], above: set[NodeId]
+) -> tuple[Entry, ...]:
+    """Ways from outside into the old nodes, the engine's own first: the newest that leads to the culprit."""
     found: list[Entry] = []
     for edge in late.roots:
-        if edge.node in stale:
+        if edge.node in old:
             found.append(Entry(history.node(edge.node), edge.output, None))
     for node in walked:
-        if node.id not in stale:
-            found += [Entry(history.node(e.node), e.output, node) for e in node.inputs if e.node in stale]
-    above = _above(walked, stale, culprit)
+        if node.id not in old:
+            found += [Entry(history.node(e.node), e.output, node) for e in node.inputs if e.node in old]
     found.sort(key=lambda entry: (entry.node.id in above, entry.node.order), reverse=True)
-    return tuple(found[:64]) or (Entry(culprit, 0, None),)
+    return tuple(entry for entry in found[:64] if entry.node.id in above) or tuple(found[:1])
 
 
-def _above(walked: list[Node], stale: set[NodeId], culprit: Node) -> set[NodeId]:
-    """Old nodes from which the culprit is reached through old nodes (nodes come newest first)."""
+def _above(walked: list[Node], culprit: Node) -> set[NodeId]:
+    """The nodes from which the culprit is reached (nodes come newest first)."""
     above = {culprit.id}
     for node in reversed(walked):
-        if node.id in stale and any(edge.node in above for edge in node.inputs):
+        if any(edge.node in above for edge in node.inputs):
             above.add(node.id)
     return above

@@ -88,7 +88,11 @@ def saved_states(node: Any) -> Iterator[tuple[str, str, Any]]:
         if name == "tensors":  # a Python autograd.Function
             yield from _saved_by_function(node)
             continue
-        raw = getattr(node, "_raw_saved_" + name)
+        try:
+            raw = getattr(node, "_raw_saved_" + name)
+        except RuntimeError:  # a list of saved tensors, freed
+            yield name, "freed", None
+            continue
         if isinstance(raw, (tuple, list)):
             for position, one in enumerate(raw):
                 state = _state(node, f"_saved_{name}", one)

@@ -34,6 +34,7 @@ class _Search:
         self.where = where
         self.seen: set[tuple[int, str]] = set()
         self.budget = 2000
+        self.found: list[tuple[bool, Cut]] = []  # (did it cut something that had a history?, cut)
         # One entry per execution of a statement: several marks (a call's return) may name the same one.
         self.by_call: dict[int, list[Place]] = {}
         self.children: dict[tuple[int, int], list[int]] = {}
@@ -43,106 +44,114 @@ class _Search:
                 if not mine and place.caller is not None:
                     self.children.setdefault((place.caller.call, place.caller.moment), []).append(place.call)
                 mine.append(place)
+        # How many nodes each execution of a statement has built, calls included.
+        self.built: dict[tuple[int, int], int] = {}
+        for call, places in self.by_call.items():
+            for place, after in zip(places, places[1:], strict=False):
+                self.built[call, place.moment] = after.order_at - place.order_at
 
     def from_pass(self, late: Pass) -> Cut | None:
+        """Follow what the pass was called on; prefer a cut of something that had a history, the nearest first."""
         if late.where is None:
             return None
         level = late.where.levels[-1]
         place = next((p for p in reversed(self.by_call.get(level.call, [])) if p.moment == level.moment), None)
         if place is None:
             return None
-        found = self._in_statement(place, late.receiver)
-        return found
+        self._follow(place, late.receiver)
+        certain = [cut for had_history, cut in self.found if had_history]
+        return (certain or [cut for _, cut in self.found] or [None])[0]
 
-    def _in_statement(self, place: Place, only: str = "") -> Cut | None:
-        """Cuts in a statement itself, then in what it called, then in what it read."""
+    def _follow(self, place: Place, only: str = "") -> None:
+        """Note the cuts in a statement itself, then in what it called, then in what it read."""
         self.budget -= 1
         statement = self.sources.statement(place.number)
         if statement is None or self.budget < 0:
-            return None
-        own = self._own_cut(place, statement)
-        if own is not None:
-            return own
-        for call in self.children.get((place.call, place.moment), ()):
-            cut = self._in_call(call)
-            if cut is not None:
-                return cut
+            return
+        self._note_own_cuts(place, statement)
+        for call in reversed(self.children.get((place.call, place.moment), [])):  # the last call gave the value
+            self._follow_call(call)
         names = [name.text for name in reads(statement)]
         if only:
             names = [name for name in names if name in only] or names
         for name in dict.fromkeys(names):
-            cut = self._of_name(name, place)
-            if cut is not None:
-                return cut
-        return None
+            self._follow_name(name, place)
 
-    def _in_call(self, call: int) -> Cut | None:
+    def _follow_call(self, call: int) -> None:
         """A called function gives back what its last statement returned."""
         for place in reversed(self.by_call.get(call, [])):
             if isinstance(self.sources.statement(place.number), ast.Return):
-                return self._in_statement(place)
-        return None
+                self._follow(place)
+                return
 
-    def _of_name(self, name: str, reader: Place) -> Cut | None:
-        """The last statement before the reader that assigned the name: in the same call, or outside of it."""
+    def _follow_name(self, name: str, reader: Place) -> None:
         key = (reader.moment, name)
-        if key in self.seen:
-            return None
-        self.seen.add(key)
+        if key not in self.seen:
+            self.seen.add(key)
+            place = self._assigned(name, reader)
+            if place is not None:
+                self._follow(place)
+
+    def _assigned(self, name: str, reader: Place) -> Place | None:
+        """The last execution before the reader of a statement that assigned the name.
+
+        It is looked for in the same call, then in the calls around it (a closure, a parameter); an attribute may
+        have been assigned anywhere.
+        """
         call: Place | None = reader
         while call is not None:
             for place in reversed(self.by_call.get(call.call, [])):
-                if place.moment >= call.moment:
-                    continue
-                statement = self.sources.statement(place.number)
-                if statement is not None and any(target.text == name for target in targets(statement)):
-                    return self._in_statement(place)
-            if "." not in name:
-                parameter = self._argument(name, call)
-                if parameter is not None:
-                    return parameter
+                if place.moment < call.moment and self._assigns(place, name):
+                    return place
+            if call.caller is not None and "." not in name and name in self._parameters(call):
+                return call.caller
             call = call.caller
-        return self._attribute(name, reader) if "." in name else None
-
-    def _attribute(self, name: str, reader: Place) -> Cut | None:
-        """An attribute may have been assigned in any call."""
-        for place in reversed(self.trail):
-            if place.moment < reader.moment:
-                statement = self.sources.statement(place.number)
-                if statement is not None and any(t.text == name for t in targets(statement)):
-                    return self._in_statement(place)
+        if "." in name:
+            earlier = (p for p in reversed(self.trail) if p.moment < reader.moment)
+            return next((p for p in earlier if self._assigns(p, name)), None)
         return None
 
-    def _argument(self, name: str, call: Place) -> Cut | None:
-        """The name may be a parameter: then its value came from the calling statement's own names."""
-        if call.caller is None:
-            return None
-        caller = self.sources.statement(call.caller.number)
-        if caller is None:
-            return None
-        return self._in_statement_values(call.caller, caller)
+    def _assigns(self, place: Place, name: str) -> bool:
+        statement = self.sources.statement(place.number)
+        return statement is not None and any(target.text == name for target in targets(statement))
 
-    def _in_statement_values(self, place: Place, statement: ast.stmt) -> Cut | None:
-        for name in dict.fromkeys(read.text for read in reads(statement)):
-            cut = self._of_name(name, place)
-            if cut is not None:
-                return cut
-        return None
+    def _parameters(self, place: Place) -> set[str]:
+        """The parameters of the function that a place is in."""
+        entry = self.sources.statements.table[place.number]
+        statement = self.sources.statement(place.number)
+        for outer in self.sources.around(entry.file, statement) if statement is not None else ():
+            if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                every = [*outer.args.posonlyargs, *outer.args.args, *outer.args.kwonlyargs]
+                return {argument.arg for argument in every}
+        return set()
 
-    def _own_cut(self, place: Place, statement: ast.stmt) -> Cut | None:
+    def _note_own_cuts(self, place: Place, statement: ast.stmt) -> None:
         spot = self.where(place)
         if spot is None:
-            return None
+            return
         assigned = targets(statement)
         name = assigned[0].text if assigned else ""
         for part in head(statement):
             for node in ast.walk(part):
                 how = _cutting(node)
                 if how is not None and isinstance(node, (ast.Attribute, ast.Call)):
-                    inner = node.value if isinstance(node, ast.Attribute) else None
-                    cut_name = name or (ast.unparse(inner) if inner is not None else "")
-                    return Cut(spot, how, cut_name, self.sources.site_of(spot.site.file, node))
-        return self._grad_mode(place, statement, spot, name)
+                    cut = Cut(spot, how, name or _inner_name(node), self.sources.site_of(spot.site.file, node))
+                    self.found.append((self._had_history(place, node), cut))
+        mode = self._grad_mode(place, statement, spot, name)
+        if mode is not None:
+            self.found.append((self.built.get((place.call, place.moment), 0) == 0 and _calls(statement), mode))
+
+    def _had_history(self, place: Place, cut: ast.Attribute | ast.Call) -> bool:
+        """Was there a history to cut? Only if a statement that the cut value came from has built nodes."""
+        if any(isinstance(node, ast.Call) and node is not cut for node in ast.walk(cut)):
+            if self.built.get((place.call, place.moment), 0) > 0:
+                return True
+        for node in ast.walk(cut):
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                made = self._assigned(ast.unparse(node), place)
+                if made is not None and self.built.get((made.call, made.moment), 0) > 0:
+                    return True
+        return False
 
     def _grad_mode(self, place: Place, statement: ast.stmt, spot: Where, name: str) -> Cut | None:
         """Is the statement inside `with torch.no_grad()` or a function decorated with it?"""
@@ -158,6 +167,15 @@ class _Search:
                 if how is not None:
                     return Cut(spot, how, name, self.sources.site_of(entry.file, mark))
         return None
+
+
+def _inner_name(node: ast.Attribute | ast.Call) -> str:
+    inner = node.value if isinstance(node, ast.Attribute) else node.func
+    return ast.unparse(inner.value) if isinstance(node, ast.Call) and isinstance(inner, ast.Attribute) else ast.unparse(inner)
+
+
+def _calls(statement: ast.stmt) -> bool:
+    return any(isinstance(node, ast.Call) for part in head(statement) for node in ast.walk(part))
 
 
 def _cutting(node: ast.AST) -> str | None:

@@ -98,20 +98,25 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     part, built = reuse.passes_part, reuse.built_parts
     if part is None or built is None:
         return Cause.SWEPT_TWICE if reuse.starts_in_stale else None
-    built_before_loop = built.how in ("outside", "calls") or (part.how == "calls" and built.how != "same")
     again_in_loop = part.how in ("turns", "calls")
     if reuse.starts_in_stale:
-        return Cause.FORWARD_OUTSIDE_LOOP if again_in_loop and built_before_loop else Cause.SWEPT_TWICE
+        return Cause.FORWARD_OUTSIDE_LOOP if again_in_loop and built.how == "outside" else Cause.SWEPT_TWICE
     if _sums_swept_losses(history, reuse) and (again_in_loop or part.how == "after"):
         return Cause.LOSS_ACCUMULATED
     if built.how == "turns":
         return Cause.STATE_CARRIED_OVER if _renewed(history, reuse) else Cause.HISTORY_CACHED
-    if (again_in_loop and built_before_loop) or built.how == "outside":
+    if built.how == "outside" and not _loss_built_outside(reuse):
         kept = bridge is not None and bridge.kind in ("attribute", "item")
         return Cause.HISTORY_CACHED if kept and not foreign else Cause.FORWARD_OUTSIDE_LOOP
     if foreign:
         return Cause.OUTPUT_NOT_DETACHED
     return Cause.LOSSES_SHARE_FORWARD
+
+
+def _loss_built_outside(reuse: Reuse) -> bool:
+    """Is all of it outside, the losses too, and the loop does nothing but sweep them one by one?"""
+    read = reuse.read_parts
+    return read is not None and read.how == "outside"
 
 
 def _renewed(history: History, reuse: Reuse) -> bool:

@@ -75,14 +75,14 @@ def _negate_second(step: Step) -> list[Tensor | None]:
 
 
 def _product(step: Step) -> list[Tensor | None]:
-    """The saved values are `other`, `self`, in that order, each kept only if the other side needs it."""
+    """Saves `other` for the sake of self, then `self`; works out the gradient of other first."""
     sent: list[Tensor | None] = [None] * len(step.visits)
-    index = 0
-    for i, edge in enumerate(step.node.edges):
-        if edge is not None:
+    index = len(step.node.saved)
+    for i in reversed(range(len(step.node.edges))):
+        if step.node.edges[i] is not None:
+            index -= 1
             if step.visits[i]:
                 sent[i] = step.do("mul", step.gradient, step.saved(index))
-            index += 1
     return sent
 
 

@@ -48,7 +48,7 @@ def write(tape: Tape, operation: Operation, target: Tensor, arguments: Sequence[
     inputs = (target, *arguments)
     if target.hidden:
         raise Unmodelled(f"{operation.name} on a view of something that has no name")
-    if tape.records and any(map(needs_grad, inputs)):
+    if _is_recorded(tape, inputs):
         refuse_to_record_write(target)
     symbol = _symbol_of_call(tape, operation, inputs)
     nodes, pattern = _record(tape, operation, inputs, symbol)
@@ -124,11 +124,9 @@ def _record(
     tape: Tape, operation: Operation, inputs: Sequence[Tensor], symbol: int
 ) -> tuple[list[Node], Pattern | None]:
     """Build the nodes, their edges, and what they save of the arguments."""
-    if not tape.records:
+    if not _is_recorded(tape, inputs):
         return [], None
     needs = tuple([t.needs or t.node is not None or needs_grad(t) for t in inputs])
-    if True not in needs:
-        return [], None
     pattern = operation.patterns[needs]
     nodes: list[Node] = []
     for plan in pattern.nodes:
@@ -155,6 +153,16 @@ def _record(
                 node.cuts += tensor.cut
         nodes.append(node)
     return nodes, pattern
+
+
+def _is_recorded(tape: Tape, inputs: Sequence[Tensor]) -> bool:
+    """With recording on, if an argument needs a gradient; but inference tensors alone never get that far."""
+    if not tape.records:
+        return False
+    for tensor in inputs:
+        if tensor.needs or tensor.node is not None or needs_grad(tensor):
+            return any(other.version is not None for other in inputs)
+    return False
 
 
 def _save(tape: Tape, tensor: Tensor, is_result: bool = False) -> Saved:

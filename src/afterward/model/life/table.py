@@ -68,6 +68,7 @@ class Operation:
     one_of_many: bool
     in_place: bool
     random: bool
+    layout: bool  # builds other nodes when an argument lies transposed in memory: read for plain ones
     apart: bool  # wants special arguments: not for random programs
     patterns: dict[tuple[bool, ...], Pattern]
 
@@ -99,7 +100,10 @@ def _operation(name: str, entry: dict[str, Any]) -> Operation:
             # Alone, a node means the same whichever arguments need gradients; among others it may not.
             code = crc32(row[0].encode() if single else f"{row[0]} {i} {key}".encode())
             nodes.append(_plan(row, code, SIGNS.get(name) if single else None))
-        ends = tuple(None if end is None else (end[0], end[1]) for end in reading["outs"])
+        # A result that is an argument, handed through, keeps the history it has.
+        ends = tuple(
+            None if end is None or isinstance(end[0], str) else (end[0], end[1]) for end in reading["outs"]
+        )
         patterns[tuple(digit == "1" for digit in key)] = Pattern(tuple(nodes), ends)
     outs = tuple(entry["outs"])
     views = tuple(entry.get("views", (None,) * len(outs)))
@@ -115,6 +119,7 @@ def _operation(name: str, entry: dict[str, Any]) -> Operation:
         entry.get("multi", False),
         entry.get("in_place", False),
         entry.get("random", False),
+        entry.get("layout", False),
         entry.get("apart", False),
         patterns,
     )
