@@ -43,7 +43,7 @@ MESSAGES = {
 }
 FIX_KINDS = {"combine_losses", "remove_duplicate", "recompute_forward", "detach_state", "detach_input",
              "item_for_logging", "retain_graph", "remove_retain", "create_graph", "reorder_step", "zero_grad",
-             "remove_detach", "out_of_place", "none"}
+             "remove_detach", "out_of_place", "batch_samples", "rebuild_optimizer", "none"}
 KEYS = {"id", "class", "source", "error", "built_line", "first_backward", "second_backward", "bridge", "fix_kind",
         "also_ok", "notes"}
 OPTIONAL = {"names", "modified_line", "built_region", "probe", "slow"}
