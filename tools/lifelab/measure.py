@@ -21,7 +21,7 @@ Record = dict[str, Any]
 def values(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     """Numbers in (0.2, 0.8), the same ones for the same seed: the domain of nearly every function."""
     generator = torch.Generator().manual_seed(seed)
-    return torch.rand(shape, generator=generator) * 0.6 + 0.2
+    return torch.randint(20, 80, shape, generator=generator) / 100
 
 
 def argument(letter: str, seed: int) -> torch.Tensor:
@@ -61,6 +61,8 @@ def measure(operation: Operation) -> Record:
         entry["random"] = True
     if not operation.in_programs:
         entry["apart"] = True
+    if depends_on_layout(operation):
+        entry["layout"] = True
     entry["patterns"] = {}
     for pattern in product((False, True), repeat=count):
         if any(pattern):
@@ -92,11 +94,24 @@ def _results(operation: Operation) -> tuple[list[Any], list[Any], list[Any], boo
     return outs, views, same, multi
 
 
-def _arguments(operation: Operation, pattern: tuple[bool, ...]) -> tuple[list[torch.Tensor], list[Any]]:
+def depends_on_layout(operation: Operation) -> bool:
+    """Whether other nodes come to be, or none, when the arguments lie transposed in memory."""
+    pattern = tuple(True for _ in operation.shapes)
+    try:
+        return measure_pattern(operation, pattern) != measure_pattern(operation, pattern, transposed=True)
+    except RuntimeError:
+        return True  # `view`, which refuses
+
+
+def _arguments(
+    operation: Operation, pattern: tuple[bool, ...], transposed: bool = False
+) -> tuple[list[torch.Tensor], list[Any]]:
     """Arguments in the middle of a graph where the pattern says so, and the nodes they come from."""
     arguments, sources = [], []
     for i, (letter, needs) in enumerate(zip(operation.shapes, pattern, strict=True)):
         tensor = argument(letter, i)
+        if transposed and tensor.dim() > 1:
+            tensor = tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
         if needs:
             tensor = tensor.requires_grad_().clone()
         arguments.append(tensor)
@@ -104,8 +119,8 @@ def _arguments(operation: Operation, pattern: tuple[bool, ...]) -> tuple[list[to
     return arguments, sources
 
 
-def measure_pattern(operation: Operation, pattern: tuple[bool, ...]) -> Record:
-    arguments, sources = _arguments(operation, pattern)
+def measure_pattern(operation: Operation, pattern: tuple[bool, ...], transposed: bool = False) -> Record:
+    arguments, sources = _arguments(operation, pattern, transposed)
     results = call(operation, arguments)
     nodes = new_nodes([r.grad_fn for r in results], sources)
     number = {id(node): i for i, node in enumerate(nodes)}

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
+from itertools import count
 
 from afterward.model.life import formulas
 from afterward.model.life.faults import Fault
 from afterward.model.life.gradients import PRIME, accumulate, accumulate_recorded
-from afterward.model.life.parts import Kind, Node, Tensor
+from afterward.model.life.parts import FIRST, Kind, Node, Tensor
 from afterward.model.life.tape import Tape
 
 
@@ -144,6 +145,7 @@ def sweep(
     inbox: dict[Node, dict[int, int]] = {}
     tensors: dict[Node, dict[int, Tensor]] = {}
     ready: list[tuple[int, Node]] = []
+    turn = count(2 * FIRST)
 
     def send(node: Node, slot: int, gradient: int | None, tensor: Tensor | None) -> None:
         box = inbox.get(node)
@@ -155,11 +157,11 @@ def sweep(
             formulas.add_into(tape, tensors.setdefault(node, {}), slot, tensor)
         waiting[node] -= 1
         if not waiting[node]:
-            heappush(ready, (node.order, node))
+            # Leaves go before all operations, and among themselves in the order they became ready.
+            heappush(ready, (next(turn) if node.order == FIRST else node.order, node))
 
     for root in roots:
         send(root.node, root.slot, root.gradient, root.tensor)
-    heapify(ready)
     while ready:
         node = heappop(ready)[1]
         box = inbox.pop(node)

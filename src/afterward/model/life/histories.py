@@ -8,7 +8,7 @@ version counter, and makes a new node when someone next asks for it. So does `gr
 from __future__ import annotations
 
 from afterward.model.life.faults import Fault, Refused
-from afterward.model.life.parts import Edge, Kind, MadeAs, Node, Tensor
+from afterward.model.life.parts import FIRST, Edge, Kind, MadeAs, Node, Tensor
 from afterward.model.life.tape import Tape
 
 
@@ -49,9 +49,9 @@ def gradient_edge(tape: Tape, tensor: Tensor) -> Edge:
 def accumulator(leaf: Tensor) -> Node:
     node = leaf.accumulator
     if node is None:
-        node = leaf.accumulator = Node("AccumulateGrad", 1 << 64, Kind.ACCUMULATE)
+        node = leaf.accumulator = Node("AccumulateGrad", -FIRST, Kind.ACCUMULATE)
         node.leaf = leaf
-        node.order = -(1 << 64) - id(node)  # always before any operation
+        node.order = FIRST
     return node
 
 

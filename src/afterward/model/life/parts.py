@@ -17,6 +17,8 @@ from afterward.model.life.faults import Fault
 
 Edge = Optional[tuple["Node", int]]  # the node a gradient goes to, and the slot it arrives in
 
+FIRST = -(1 << 64)  # the order of a leaf's node: ahead of every operation
+
 
 class Storage:
     """The memory behind a tensor and all its aliases; `symbol` changes with every write."""
