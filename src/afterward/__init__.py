@@ -1,3 +1,25 @@
-"""afterward says what became of an autograd graph: where it was built, freed and used again."""
+"""afterward says what became of an autograd graph: where it was built, freed and used again.
+
+    with afterward.watch() as run:
+        train()
+    run.report().findings
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "install", "watch"]
+
+if TYPE_CHECKING:
+    from afterward.integrations.program import install, watch
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: `import afterward` itself must cost nothing.
+    if name in ("watch", "install"):
+        from afterward.integrations import program
+
+        return getattr(program, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

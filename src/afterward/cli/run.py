@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from afterward.errors import ReportNotWritten
-from afterward.model.diagnosis import Diagnosis, Report
+from afterward.model.diagnosis import Report
 from afterward.render.json_report import as_json, relative
 from afterward.render.terminal import show
 from afterward.render.text import as_text
@@ -34,16 +34,12 @@ def add_parser(subparsers: Any) -> None:
 
 def perform(options: argparse.Namespace) -> int:
     out = _claimed(options.out)
-    outcome = task.run(options.target, options.arguments, as_module=options.module, note=_note)
+    outcome = task.run(options.target, options.arguments, as_module=options.module, note=lambda found: "\n" + as_text(found))
     _print_as_python_would(outcome.error)
     _tell(outcome.report, options)
     if out is not None:
         _write(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
     return outcome.exit
-
-
-def _note(found: Diagnosis) -> str:
-    return "\n" + as_text(found)
 
 
 def _print_as_python_would(error: BaseException | None) -> None:

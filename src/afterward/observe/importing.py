@@ -73,7 +73,7 @@ class _TorchLoader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    def __init__(self, statements: Statements, on_gap: OnGap, on_torch: Callable[[], None]) -> None:
+    def __init__(self, statements: Statements | None, on_gap: OnGap, on_torch: Callable[[], None]) -> None:
         self.statements = statements
         self.on_gap = on_gap
         self.on_torch = on_torch
@@ -86,6 +86,8 @@ class _Finder(MetaPathFinder):
             return None
         if fullname == "torch" and spec.loader is not None:
             spec.loader = _TorchLoader(spec.loader, self.on_torch)
+        elif self.statements is None:
+            return spec
         elif type(spec.loader) is importlib.machinery.SourceFileLoader and is_user_file(spec.origin or "<none>"):
             loader = _MarkingLoader(spec.loader.name, spec.loader.path)
             loader.statements, loader.on_gap = self.statements, self.on_gap
@@ -106,6 +108,20 @@ class _Finder(MetaPathFinder):
 def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[], None]) -> Iterator[None]:
     """Within this block, modules of the program get marks as they are imported."""
     finder = _Finder(statements, on_gap, on_torch)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+@contextmanager
+def torch_noticed(on_torch: Callable[[], None]) -> Iterator[None]:
+    """Within this block, say so when torch is imported; nothing is marked."""
+    if "torch" in sys.modules:
+        yield
+        return
+    finder = _Finder(None, lambda what: None, on_torch)
     sys.meta_path.insert(0, finder)
     try:
         yield

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.observe.statements import BITS, ENTER, EXIT, LOOP, MASK, NEXT, RESUME, Statements
+from afterward.observe.statements import BITS, ENTER, EXIT, HEAD, LOOP, MASK, NEXT, RESUME, Statements
 
 KEPT_PLACES = 1 << 16
 
@@ -136,7 +136,7 @@ class Replay:
             call = stack[-1]
             if call.scope != statement.scope:
                 call = self._find(statement.scope)
-        if flags & NEXT:
+        if flags & NEXT or (flags & HEAD and any(turn[0] == number for turn in call.turns)):
             self._next_turn(call, number)
         else:
             call.number = number
@@ -146,7 +146,7 @@ class Replay:
                 self._match_loops(call, loops, moment)
             if turns and turns[-1][2] == 0:
                 turns[-1][2] = 1  # the body begins: until here the loop's head was being evaluated
-            if flags & LOOP:
+            if flags & (LOOP | HEAD):
                 turns.append([number, moment, 0])
         call.moment = moment
         call.order_at = order

@@ -131,7 +131,7 @@ class _Scope:
         return changed
 
     def _number(self, statement: ast.stmt, flags: int) -> int:
-        end_line, end_column = _head_end(statement)
+        end_line, end_column = head_end(statement)
         return self.statements.add(
             Statement(
                 self.file,
@@ -188,7 +188,7 @@ def _split_head(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
     return body[:count], body[count:]
 
 
-def _head_end(statement: ast.stmt) -> tuple[int, int | None]:
+def head_end(statement: ast.stmt) -> tuple[int, int | None]:
     """Where a statement ends; for a compound one, where its head ends."""
     for field in ("items", "iter", "test", "subject"):
         part = getattr(statement, field, None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
-ENTER, EXIT, LOOP, NEXT, RESUME = 1, 2, 4, 8, 16
+# HEAD is a loop's head seen as a line: it enters the loop, or begins its next turn.
+ENTER, EXIT, LOOP, NEXT, RESUME, HEAD = 1, 2, 4, 8, 16, 32
 
 BITS = 20
 MASK = (1 << BITS) - 1

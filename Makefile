@@ -1,0 +1,51 @@
+# Everything that is done with this checkout. `make help` lists it.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+N ?= 100000
+CASES ?= ../shared/cases
+
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet torch==2.13.0
+	$(BIN)/pip install --quiet -e '.[dev]'
+	touch $(READY)
+
+demo: $(READY)  ## run the shipped example under afterward: it fails, and is explained
+	-$(BIN)/afterward run examples/carried_state.py
+
+test: $(READY)  ## what CI runs: lint, types and the fast tests
+	$(BIN)/ruff format --check src tests tools examples
+	$(BIN)/ruff check src tests tools examples
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+check: $(READY)  ## format, lint, check types, test
+	$(BIN)/ruff format src tests tools examples
+	$(BIN)/ruff check --fix src tests tools examples
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+bless: $(READY)  ## rewrite the golden files; read that diff as code
+	$(BIN)/pytest tests/render --bless
+
+score: $(READY)  ## score `run` on the shared cases and on our own
+	$(BIN)/python $(CASES)/score.py --mode run --cmd $(abspath $(BIN))/afterward --python $(BIN)/python $(CASES)
+	$(BIN)/python $(CASES)/score.py --mode run --cmd $(abspath $(BIN))/afterward --python $(BIN)/python tests/cases
+
+bench: $(READY)  ## what watching costs, side by side with plain PyTorch, anomaly mode and settrace
+	$(BIN)/python tools/bench_watch.py
+
+soak: $(READY)  ## a million steps: the recorder's memory stays bounded
+	$(BIN)/python tools/soak_memory.py
+
+clean:  ## remove what can be rebuilt
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+
+.PHONY: help demo test check bless score bench soak clean

@@ -1,0 +1,36 @@
+"""What several folders of tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bless", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def torch_as_it_was():
+    """Hooks must leave no trace: torch is the same before and after."""
+    import builtins
+    import sys
+    import threading
+
+    import torch
+
+    entry = torch.autograd.graph._engine_run_backward
+
+    def snapshot() -> tuple[object, ...]:
+        return (
+            entry.__code__,
+            torch.autograd._engine_run_backward,
+            len(sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks),
+            threading.Thread.start,
+            tuple(sys.meta_path),
+            sys.gettrace(),
+            "__afterward_pass_begins__" in vars(builtins),
+        )
+
+    before = snapshot()
+    yield
+    assert snapshot() == before

@@ -1,0 +1,49 @@
+"""Runs a piece of source under the observer, in this process, as `afterward run` would run a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from afterward.model.diagnosis import Diagnosis
+from afterward.observe.importing import imports_marked, marked_code
+from afterward.observe.session import Session
+from afterward.tasks.run import Watched
+
+
+@dataclass
+class Seen:
+    """What came of a program: its findings, the exception that ended it, its names, and the session."""
+
+    findings: list[Diagnosis]
+    error: BaseException | None
+    names: dict[str, object]
+    session: Session
+
+
+def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
+    """Under test a gap of ours raises: `strict`."""
+    file = folder / name
+    file.write_text(source, encoding="utf-8")
+    session = Session()
+    session.strict = True
+    watched = Watched(session)
+    session.on_broken = watched.broken
+    module = ModuleType("__program__")
+    module.__dict__.update({"torch": torch, "__file__": str(file)})
+    statements = session.recorders.statements
+    error: BaseException | None = None
+    with imports_marked(statements, session.gap, session.torch_imported):
+        session.start()
+        try:
+            code = marked_code(source.encode(), str(file), statements, session.gap)
+            exec(code, module.__dict__)
+        except BaseException as raised:
+            error = raised
+        finally:
+            session.stop()
+    assert session.gaps == [], session.gaps
+    return Seen(watched.findings, error, module.__dict__, session)
