@@ -1,8 +1,8 @@
 """afterward says what became of an autograd graph: where it was built, freed and used again.
 
-    with afterward.watch() as run:
-        train()
-    run.report().findings
+with afterward.watch() as run:
+    train()
+run.report().findings
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.watching import watch_source
 
 from afterward.rules import all_rules
-from tests.watching import watch_source
 
 _BLOCK = re.compile(r"^## (?P<title>.+?)$.*?```python\n(?P<code>.*?)```", re.MULTILINE | re.DOTALL)
 _MARK = re.compile(r"# error: (AFT\d+)")

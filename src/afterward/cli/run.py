@@ -24,17 +24,25 @@ def add_parser(subparsers: Any) -> None:
         description="Runs the program as `python FILE ARGUMENTS` would, and explains a failing backward pass.",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
-    parser.add_argument("-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="of the report (default: text)"
+    )
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
     parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program"
+    )
     parser.set_defaults(perform=perform)
 
 
 def perform(options: argparse.Namespace) -> int:
     out = _claimed(options.out)
-    outcome = task.run(options.target, options.arguments, as_module=options.module, note=lambda found: "\n" + as_text(found))
+    outcome = task.run(
+        options.target, options.arguments, as_module=options.module, note=lambda found: "\n" + as_text(found)
+    )
     _print_as_python_would(outcome.error)
     _tell(outcome.report, options)
     if out is not None:
@@ -53,7 +61,7 @@ def _print_as_python_would(error: BaseException | None) -> None:
     notes = getattr(error, "__notes__", None)
     ours = [note for note in notes or () if isinstance(note, str) and "[AFT" in note.split(":", 1)[0]]
     if ours and notes is not None:
-        error.__notes__ = [note for note in notes if note not in ours]
+        notes[:] = [note for note in notes if note not in ours]
     sys.stdout.flush()
     if sys.excepthook is not sys.__excepthook__:  # the program has its own way of ending
         sys.excepthook(type(error), error, error.__traceback__)
@@ -67,7 +75,10 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
         if found.caught:
             site = found.primary.site
             place = f"{relative(site.file)}:{site.line}"
-            print(f"afterward: {place}: {found.code} {found.message}; the program caught the error", file=sys.stderr)
+            print(
+                f"afterward: {place}: {found.code} {found.message}; the program caught the error",
+                file=sys.stderr,
+            )
         elif not to_file or options.format == "json":
             print(file=sys.stderr)
             show(found, sys.stderr)

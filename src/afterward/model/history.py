@@ -164,7 +164,9 @@ class History:
     values: tuple[Value, ...] = ()
     gaps: tuple[Gap, ...] = ()
     observed: bool = True
-    links: frozenset[tuple[int, int]] = field(default=frozenset())  # (pass, pass): the first one's result feeds the second
+    links: frozenset[tuple[int, int]] = field(
+        default=frozenset()
+    )  # (pass, pass): the first one's result feeds the second
 
     @cached_property
     def _by_id(self) -> dict[NodeId, Node]:

@@ -63,7 +63,7 @@ class Reuse:
 
 
 def _lies(node: Node, reuse: Reuse) -> Parting | None:
-    """"outside" or "turns" for the outermost loop of the pass that does not hold the node in the same turn."""
+    """ "outside" or "turns" for the outermost loop of the pass that does not hold the node in the same turn."""
     late = reuse.late.where
     if node.where is None or late is None:
         return None
@@ -109,7 +109,9 @@ def _walked(history: History, late: Pass) -> list[Node]:
 
 def _used_after_free(history: History, late: Pass) -> Reuse | None:
     walked = _walked(history, late)
-    freeing = [p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id]
+    freeing = [
+        p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id
+    ]
     known = [p for p in freeing if p.swept is not None]
     stale = {n.id for n in walked if any(n.id in (p.swept or ()) and n.moment < p.moment for p in known)}
     culprit = next((n for n in walked if n.id in stale and n.freed), None)
@@ -122,7 +124,9 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
         known = unknown
     if culprit is None:
         return None
-    candidates = [p for p in known if culprit.moment < p.moment and (p.swept is None or culprit.id in p.swept)]
+    candidates = [
+        p for p in known if culprit.moment < p.moment and (p.swept is None or culprit.id in p.swept)
+    ]
     early = min(candidates, key=lambda p: p.moment, default=None)
     certain = certain or len(candidates) == 1
     return _reuse(history, late, early, walked, stale, culprit, certain)
@@ -144,7 +148,7 @@ def _overwritten(history: History, late: Pass) -> Reuse | None:
     return _reuse(history, late, early, walked, stale, culprit, write is not None, write, leaf)
 
 
-def _write_since(history: History, node: Node, late: Pass, leaves: set[int | None]) -> Step | Write | None:
+def _write_since(history: History, node: Node, late: Pass, leaves: set[int]) -> Step | Write | None:
     """The first write after the node was made that changed what it had saved."""
     found: list[Step | Write] = [
         step for step in history.steps if node.moment < step.moment < late.moment and (step.leaves & leaves)

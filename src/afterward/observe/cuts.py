@@ -28,7 +28,9 @@ def find_cut(
 
 
 class _Search:
-    def __init__(self, sources: Sources, trail: Sequence[Place], where: Callable[[Place], Where | None]) -> None:
+    def __init__(
+        self, sources: Sources, trail: Sequence[Place], where: Callable[[Place], Where | None]
+    ) -> None:
         self.sources = sources
         self.trail = list(trail[-200_000:])
         self.where = where
@@ -55,12 +57,14 @@ class _Search:
         if late.where is None:
             return None
         level = late.where.levels[-1]
-        place = next((p for p in reversed(self.by_call.get(level.call, [])) if p.moment == level.moment), None)
+        place = next(
+            (p for p in reversed(self.by_call.get(level.call, [])) if p.moment == level.moment), None
+        )
         if place is None:
             return None
         self._follow(place, late.receiver)
         certain = [cut for had_history, cut in self.found if had_history]
-        return (certain or [cut for _, cut in self.found] or [None])[0]
+        return next(iter(certain or [cut for _, cut in self.found]), None)
 
     def _follow(self, place: Place, only: str = "") -> None:
         """Note the cuts in a statement itself, then in what it called, then in what it read."""
@@ -69,7 +73,9 @@ class _Search:
         if statement is None or self.budget < 0:
             return
         self._note_own_cuts(place, statement)
-        for call in reversed(self.children.get((place.call, place.moment), [])):  # the last call gave the value
+        for call in reversed(
+            self.children.get((place.call, place.moment), [])
+        ):  # the last call gave the value
             self._follow_call(call)
         names = [name.text for name in reads(statement)]
         if only:
@@ -135,11 +141,15 @@ class _Search:
             for node in ast.walk(part):
                 how = _cutting(node)
                 if how is not None and isinstance(node, (ast.Attribute, ast.Call)):
-                    cut = Cut(spot, how, name or _inner_name(node), self.sources.site_of(spot.site.file, node))
+                    cut = Cut(
+                        spot, how, name or _inner_name(node), self.sources.site_of(spot.site.file, node)
+                    )
                     self.found.append((self._had_history(place, node), cut))
         mode = self._grad_mode(place, statement, spot, name)
         if mode is not None:
-            self.found.append((self.built.get((place.call, place.moment), 0) == 0 and _calls(statement), mode))
+            self.found.append(
+                (self.built.get((place.call, place.moment), 0) == 0 and _calls(statement), mode)
+            )
 
     def _had_history(self, place: Place, cut: ast.Attribute | ast.Call) -> bool:
         """Was there a history to cut? Only if a statement that the cut value came from has built nodes."""
@@ -171,7 +181,11 @@ class _Search:
 
 def _inner_name(node: ast.Attribute | ast.Call) -> str:
     inner = node.value if isinstance(node, ast.Attribute) else node.func
-    return ast.unparse(inner.value) if isinstance(node, ast.Call) and isinstance(inner, ast.Attribute) else ast.unparse(inner)
+    return (
+        ast.unparse(inner.value)
+        if isinstance(node, ast.Call) and isinstance(inner, ast.Attribute)
+        else ast.unparse(inner)
+    )
 
 
 def _calls(statement: ast.stmt) -> bool:
@@ -192,13 +206,21 @@ def _cutting(node: ast.AST) -> str | None:
             return f"{function.value.id}.{function.attr}(...)" if not _literal(node.args[0]) else None
         if function.attr == "requires_grad_" and node.args and _is_false(node.args[0]):
             return ".requires_grad_(False)"
-    if isinstance(function, ast.Name) and function.id in _NUMBERS and node.args and not _literal(node.args[0]):
+    if (
+        isinstance(function, ast.Name)
+        and function.id in _NUMBERS
+        and node.args
+        and not _literal(node.args[0])
+    ):
         return f"{function.id}(...)"
     return None
 
 
 def _literal(node: ast.expr) -> bool:
-    return all(isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)) for n in ast.walk(node))
+    return all(
+        isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub))
+        for n in ast.walk(node)
+    )
 
 
 def _is_false(node: ast.expr) -> bool:
@@ -207,7 +229,13 @@ def _is_false(node: ast.expr) -> bool:
 
 def _mode(node: ast.expr) -> str | None:
     called = node.func if isinstance(node, ast.Call) else node
-    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    name = (
+        called.attr
+        if isinstance(called, ast.Attribute)
+        else called.id
+        if isinstance(called, ast.Name)
+        else ""
+    )
     if name == "set_grad_enabled" and isinstance(node, ast.Call) and node.args and _is_false(node.args[0]):
         return "torch.set_grad_enabled(False)"
     return _MODES.get(name)

@@ -147,7 +147,9 @@ def result_feeds(sources: Sources, pass_where: Where, nodes: list[Node]) -> bool
     return False
 
 
-def restorable(sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]) -> Value:
+def restorable(
+    sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]
+) -> Value:
     """Was the carried place first filled with something that is still at hand, and is it the step's only input?
 
     Then each step was meant to begin from that, and putting it back is the cure. `executed` gives the first
@@ -163,7 +165,9 @@ def restorable(sources: Sources, value: Value, node: Node, consumer: Where | Non
     loop = sources.statement_at(turn.loop.file, turn.loop.line, turn.loop.column)
     if statement is None or loop is None:
         return value
-    made_in_loop = {target.text for inner in ast.walk(loop) if isinstance(inner, ast.stmt) for target in targets(inner)}
+    made_in_loop = {
+        target.text for inner in ast.walk(loop) if isinstance(inner, ast.stmt) for target in targets(inner)
+    }
     if any(name.text in made_in_loop for name in reads(statement)):
         return value  # something new comes in with each step
     for number, moment in executed.items():

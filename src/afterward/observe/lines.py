@@ -96,7 +96,15 @@ class LineMarker:
         number = self.ways.get((code, flag))
         if number is None:
             entry = Statement(
-                code.co_filename, code.co_firstlineno, code.co_firstlineno, 0, None, self._scope(code), _name(code), flag, ()
+                code.co_filename,
+                code.co_firstlineno,
+                code.co_firstlineno,
+                0,
+                None,
+                self._scope(code),
+                _name(code),
+                flag,
+                (),
             )
             number = self.ways[code, flag] = self.recorders.statements.add(entry)
         return number
@@ -117,7 +125,15 @@ class LineMarker:
         end_line, end_column = head_end(statement)
         flags = HEAD if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)) else 0
         entry = Statement(
-            code.co_filename, statement.lineno, end_line, statement.col_offset, end_column, scope, _name(code), flags, loops
+            code.co_filename,
+            statement.lineno,
+            end_line,
+            statement.col_offset,
+            end_column,
+            scope,
+            _name(code),
+            flags,
+            loops,
         )
         number = self.recorders.statements.add(entry)
         self.numbers[code, statement.lineno] = number
@@ -155,7 +171,11 @@ class _Outline:
             elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
                 inner = (*loops, node)
                 todo += [(child, loops) for child in node.orelse]
-            orelse = set(getattr(node, "orelse", [])) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else set()
+            orelse = (
+                set(getattr(node, "orelse", []))
+                if isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+                else set()
+            )
             todo += [(child, inner) for child in ast.iter_child_nodes(node) if child not in orelse]
         self.by_line.sort(key=lambda pair: (pair[0], pair[1].col_offset))
         self.starts = [line for line, _ in self.by_line]

@@ -20,7 +20,7 @@ from afterward.observe.cuts import find_cut
 from afterward.observe.naming import Names, search
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources
+from afterward.observe.sources import Sources, stem
 from afterward.observe.statements import BITS, MASK
 from afterward.observe.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.writes import find_writes
@@ -55,7 +55,9 @@ def examine(
     autopsy.look(outputs, list(inputs), frame)
     history = autopsy.history(error, kind, frame, tuple(gaps))
     if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
-        history = replace(history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart")))
+        history = replace(
+            history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart"))
+        )
     return history
 
 
@@ -144,7 +146,9 @@ class _Autopsy:
         table = self.recorder.statements.table
         entry = table[place.number]
         turns = tuple(
-            Turn(self.sources.site(table[loop]), entered, number) for loop, entered, number in place.turns if number > 0
+            Turn(self.sources.site(table[loop]), entered, number)
+            for loop, entered, number in place.turns
+            if number > 0
         )
         return Level(place.call, entry.function, self.sources.site(entry), place.moment, turns)
 
@@ -204,10 +208,14 @@ class _Autopsy:
         )
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
-        by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
+        by_order = {
+            order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER
+        }
         roots = tuple((compat.order_of(node), output) for node, output in self.roots)
         seen = [event for event in self.recorder.events if isinstance(event, PassSeen)]
-        failing = next((event for event in reversed(seen) if event.roots == roots), seen[-1] if seen else None)
+        failing = next(
+            (event for event in reversed(seen) if event.roots == roots), seen[-1] if seen else None
+        )
         alive = {compat.order_of(held.node): held.node for held in self.names.held}
         passes = []
         late: Pass | None = None
@@ -265,9 +273,15 @@ class _Autopsy:
             if not isinstance(event, StepSeen):
                 continue
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
-            held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+            held = (
+                [p for group in optimizer.param_groups for p in group["params"]]
+                if optimizer is not None
+                else []
+            )
             leaves = frozenset(self.leaf_ids[id(p)] for p in held if id(p) in self.leaf_ids)
-            steps.append(Step(self.where(event.place), _event_moment(event.counter, event.moment), name, leaves))
+            steps.append(
+                Step(self.where(event.place), _event_moment(event.counter, event.moment), name, leaves)
+            )
         return tuple(steps)
 
     def _values(self, history: History, reuse: Reuse) -> Iterable[Value]:
@@ -285,7 +299,7 @@ class _Autopsy:
                 reading = flow.read_site(self.sources, consumer, one.name)
                 assigned = None
                 if entry.node.where is not None:
-                    assigned = flow.assigned_level(self.sources, entry.node.where, {one.name, flow.stem(one.name)})
+                    assigned = flow.assigned_level(self.sources, entry.node.where, {one.name, stem(one.name)})
                 yield Value(
                     one.name,
                     one.kind,

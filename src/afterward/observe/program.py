@@ -18,7 +18,9 @@ from afterward.observe.statements import Statements
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def run_program(target: str, arguments: Sequence[str], *, as_module: bool, statements: Statements, on_gap: OnGap) -> None:
+def run_program(
+    target: str, arguments: Sequence[str], *, as_module: bool, statements: Statements, on_gap: OnGap
+) -> None:
     """Execute the program as `__main__`. Whatever it raises comes out as it was raised."""
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = builtins

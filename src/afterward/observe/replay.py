@@ -68,7 +68,16 @@ class Replay:
         other.table, other.serial, other.forgotten = self.table, self.serial, self.forgotten
         other.kept = self.kept
         other.stack = [
-            _Call(c.caller, c.serial, c.scope, c.number, c.moment, [list(t) for t in c.turns], c.place, c.order_at)
+            _Call(
+                c.caller,
+                c.serial,
+                c.scope,
+                c.number,
+                c.moment,
+                [list(t) for t in c.turns],
+                c.place,
+                c.order_at,
+            )
             for c in self.stack
         ]
         return other

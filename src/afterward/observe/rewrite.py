@@ -180,7 +180,9 @@ def _split_head(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """A docstring and `from __future__` imports must stay first."""
     count = 0
     for statement in body:
-        docstring = count == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        docstring = (
+            count == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        )
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         if not (docstring or future):
             break

@@ -50,7 +50,7 @@ class Session:
             self._go_threaded()
             start(thread)
 
-        threading.Thread.start = start_threaded  # type: ignore[method-assign]
+        setattr(threading.Thread, "start", start_threaded)  # noqa: B010 - a method is being replaced
         self._hooks.callback(setattr, threading.Thread, "start", start)
         if compat.torch_module() is not None:
             self.torch_imported()
@@ -110,7 +110,11 @@ class Session:
             inputs = args[3] if len(args) > 3 else ()
             swept, size = look([node for node, _ in roots], inputs or ())
             recorder.keep_look(seen, array("Q", sorted(swept)), size)
-            if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
+            if (
+                not self._threaded
+                and "torch.cuda" in sys.modules
+                and compat.torch_module().cuda.is_initialized()
+            ):
                 self._go_threaded()  # the engine runs custom functions in a thread of each device
 
     def _stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -129,7 +133,14 @@ class Session:
         try:
             inputs = (args[3] if len(args) > 3 else ()) or ()
             history = examine(
-                self.recorders, error, kind, outputs, inputs, frame=sys._getframe(1), is_user=is_user_file, gaps=self.gaps
+                self.recorders,
+                error,
+                kind,
+                outputs,
+                inputs,
+                frame=sys._getframe(1),
+                is_user=is_user_file,
+                gaps=self.gaps,
             )
             self.histories.append(history)
             if self.on_broken is not None:
@@ -158,4 +169,6 @@ class Session:
         self.gap(f"{what}: {type(error).__name__}: {error}")
         if not self._warned:
             self._warned = True
-            print(f"afterward: {what} ({type(error).__name__}: {error}); the program goes on", file=sys.stderr)
+            print(
+                f"afterward: {what} ({type(error).__name__}: {error}); the program goes on", file=sys.stderr
+            )

@@ -58,9 +58,7 @@ class Sources:
         if file not in self._around:
             self.statement_at(file, 1, 0)
             outer = set(self._trees[file].values())
-            self._around[file] = {
-                inner: holder for holder in outer for inner in _statements_in(holder)
-            }
+            self._around[file] = {inner: holder for holder in outer for inner in _statements_in(holder)}
         current = self._around[file].get(statement)
         while current is not None:
             yield current
@@ -137,7 +135,9 @@ def targets(statement: ast.stmt) -> list[Name]:
         found = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     names = [name for target in found for name in _flat(target)]
     for part in head(statement):
-        names += [Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)]
+        names += [
+            Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)
+        ]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         names += _grown(statement.value)
     return names
@@ -145,7 +145,18 @@ def targets(statement: ast.stmt) -> list[Name]:
 
 def _grown(call: ast.Call) -> list[Name]:
     """`memory.append(x)` and its like put a value into `memory`."""
-    growing = {"append", "appendleft", "extend", "insert", "add", "put", "push", "update", "setdefault", "register_buffer"}
+    growing = {
+        "append",
+        "appendleft",
+        "extend",
+        "insert",
+        "add",
+        "put",
+        "push",
+        "update",
+        "setdefault",
+        "register_buffer",
+    }
     function = call.func
     if isinstance(function, ast.Attribute) and function.attr in growing and call.args:
         return list(_flat(function.value))

@@ -7,13 +7,17 @@ import sysconfig
 from functools import lru_cache
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_INSTALLED = {os.path.realpath(path) for name, path in sysconfig.get_paths().items() if name in ("stdlib", "platstdlib", "purelib", "platlib")}
+_INSTALLED = {
+    os.path.realpath(path)
+    for name, path in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+}
 _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
 
 
 @lru_cache(maxsize=4096)
 def is_user_file(file: str) -> bool:
-    if file.startswith("<") or not file.endswith((".py", ".pyw")) and not os.path.isfile(file):
+    if file.startswith("<") or (not file.endswith((".py", ".pyw")) and not os.path.isfile(file)):
         return False
     path = os.path.realpath(file)
     if path.startswith(_HERE + os.sep) or _PACKAGE_FOLDERS & set(path.split(os.sep)):

@@ -49,7 +49,9 @@ def find_writes(
     return tuple(found)
 
 
-def _write(place: Place, target: ast.expr, where: Callable[[Place], Where | None], oldest: int) -> list[Write]:
+def _write(
+    place: Place, target: ast.expr, where: Callable[[Place], Where | None], oldest: int
+) -> list[Write]:
     spot = where(place)
     if spot is None or place.order_at is None or place.order_at <= oldest:
         return []
@@ -67,18 +69,31 @@ def _written(statement: ast.stmt) -> list[ast.expr]:
         for node in ast.walk(part):
             if isinstance(node, ast.Call):
                 function = node.func
-                if isinstance(function, ast.Attribute) and function.attr.endswith("_") and not function.attr.endswith("__"):
+                if (
+                    isinstance(function, ast.Attribute)
+                    and function.attr.endswith("_")
+                    and not function.attr.endswith("__")
+                ):
                     inner = [function.value, *node.args[:1]]
-                    found += [_base(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))]
+                    found += [
+                        _base(value)
+                        for value in inner
+                        if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
+                    ]
                 found += [_base(k.value) for k in node.keywords if k.arg == "out"]
-                if any(k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value for k in node.keywords):
+                if any(
+                    k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value
+                    for k in node.keywords
+                ):
                     found += [_base(a) for a in node.args[:1]]
     return found
 
 
 def _base(target: ast.expr) -> ast.expr:
     """`x[2:3]` and `x.data` write to `x`."""
-    while isinstance(target, ast.Subscript) or isinstance(target, ast.Attribute) and target.attr in ("data", "T", "mT"):
+    while isinstance(target, ast.Subscript) or (
+        isinstance(target, ast.Attribute) and target.attr in ("data", "T", "mT")
+    ):
         target = target.value
     return target
 
@@ -103,7 +118,12 @@ def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Any:
 
 def _attribute(value: Any, name: str) -> Any:
     space = getattr(value, "__dict__", None) or {}
-    for part in (space, space.get("_parameters") or {}, space.get("_buffers") or {}, space.get("_modules") or {}):
+    for part in (
+        space,
+        space.get("_parameters") or {},
+        space.get("_buffers") or {},
+        space.get("_modules") or {},
+    ):
         if name in part:
             return part[name]
     return None

@@ -21,7 +21,11 @@ def as_json(report: Report) -> str:
 def as_data(report: Report) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "tool": {"version": afterward.__version__, "python": platform.python_version(), "torch": report.torch},
+        "tool": {
+            "version": afterward.__version__,
+            "python": platform.python_version(),
+            "torch": report.torch,
+        },
         "program": {"argv": list(report.argv), "exit": report.exit, "error": report.error},
         "findings": [_finding(finding) for finding in report.findings],
         "gaps": list(report.gaps),

@@ -62,7 +62,9 @@ class Case:
         if early is None:
             return False
         old = leaves_directly_under(self.history, self.reuse.stale)
-        return any(step.leaves & old for step in self.history.steps_between(early.moment, self.reuse.late.moment))
+        return any(
+            step.leaves & old for step in self.history.steps_between(early.moment, self.reuse.late.moment)
+        )
 
 
 def case_of(history: History, late: Pass) -> Case | None:

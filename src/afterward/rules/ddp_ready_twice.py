@@ -39,7 +39,9 @@ def _diagnose(case: Case) -> Diagnosis:
     )
     labels = [label for label in general.secondary if label.text == "freed here"]
     first = [Label(built, "one forward pass")] if built is not None else []
-    return replace(general, built=built, notes=(), secondary=(*first, *(replace(n, text="reduced here") for n in labels)))
+    return replace(
+        general, built=built, notes=(), secondary=(*first, *(replace(n, text="reduced here") for n in labels))
+    )
 
 
 def _unknown(late: Pass) -> Diagnosis:

@@ -23,7 +23,9 @@ def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "this value")
     part = case.reuse.passes_part
-    again = "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
+    again = (
+        "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
+    )
     return say.diagnosis(
         case,
         why=f"{name} is computed once, and {again} goes backward through it. "

@@ -39,9 +39,7 @@ def _diagnose(late: Pass, cut: Cut | None) -> Diagnosis:
         secondary=(Label(cut.site, f"`{cut.how}` cuts the history here"),),
         why=f"`{cut.how}` keeps the numbers and drops the graph. "
         f"So {what} leads back to no parameter, and there is nothing to walk.",
-        remedies=(
-            Remedy("remove_detach", Effect.CHANGES_GRADIENTS, _cure(cut), cut.site, cut.name),
-        ),
+        remedies=(Remedy("remove_detach", Effect.CHANGES_GRADIENTS, _cure(cut), cut.site, cut.name),),
         reused=reused,
         cut=cut.where.site_at(loop),
         bridge=Bridge(cut.name or late.receiver, "local"),

@@ -63,7 +63,11 @@ def _remedies(case: Case, who: str) -> tuple[Remedy, ...]:
             return say.detach_input(case), say.recompute_forward(case)
         return (say.recompute_forward(case),)
     if case.cause is Cause.LOSS_ACCUMULATED:
-        return (say.remove_duplicate(case, "call backward on the new loss alone, and add its `.item()` to the sum"),)
+        return (
+            say.remove_duplicate(
+                case, "call backward on the new loss alone, and add its `.item()` to the sum"
+            ),
+        )
     return say.reorder_step(case, who), say.recompute_forward(case)
 
 
@@ -71,5 +75,7 @@ def _notes(case: Case) -> tuple[str, ...]:
     early = case.reuse.early
     if early is not None and early.retains_graph and early.where is not None:
         line = early.where.site.line
-        return (f"`retain_graph=True` on line {line} kept the graph, but not the parameters it was computed with",)
+        return (
+            f"`retain_graph=True` on line {line} kept the graph, but not the parameters it was computed with",
+        )
     return ()

@@ -46,7 +46,9 @@ def _diagnose(case: Case) -> Diagnosis:
         written,
         write.target if isinstance(write, Write) else "",
     )
-    general = say.diagnosis(case, why="", built_text="", remedies=(remedy, say.reorder_step(case, "the write")))
+    general = say.diagnosis(
+        case, why="", built_text="", remedies=(remedy, say.reorder_step(case, "the write"))
+    )
     return replace(
         general,
         message="backward needs a value that was overwritten in place",
