@@ -1,6 +1,6 @@
 """Run random programs on the model and on PyTorch and compare every fact.
 
-    python tools/agree.py 100000 --seed 0
+    python tools/agree.py 100000 --seed 0 --jobs 2
 
 Prints progress and the rate; at the first disagreement the shrunk program, as data and as Python, and exits
 with 1.
@@ -11,9 +11,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import ExitStack
+from multiprocessing import get_context
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.strategies import integers
+
 from lifelab.compare import Tally, combined, compare, compare_pair, retained, twice
 from lifelab.generate import programs
 from lifelab.on_torch import quiet
@@ -27,8 +30,8 @@ CHUNK = 1000
 class Found(Exception):
     """A disagreement, with the smallest program that shows it."""
 
-    def __init__(self, program: Program, error: BaseException) -> None:
-        super().__init__(str(error))
+    def __init__(self, program: Program, error: str) -> None:
+        super().__init__(program, error)
         self.program = program
         self.error = error
 
@@ -42,17 +45,36 @@ def check(program: Program, kind: int, tally: Tally) -> None:
         compare_pair(program, variant, first, tally)
 
 
-def agree(count: int, start: int, tally: Tally, shrink: bool = True, progress: bool = False) -> None:
+def agree(
+    count: int, start: int, tally: Tally, shrink: bool = True, progress: bool = False, jobs: int = 1
+) -> None:
     """Raise Found if one of so many random programs tells model and torch apart."""
-    quiet()
     began = time.monotonic()
+    work = [(min(CHUNK, count - at), start * 1_000_003 + at, shrink) for at in range(0, count, CHUNK)]
     done = 0
-    while done < count:
-        chunk = min(CHUNK, count - done)
-        _some(chunk, start * 1_000_003 + done, tally, shrink)
-        done += chunk
-        if progress:
-            _show(done, count, tally, time.monotonic() - began)
+    with ExitStack() as stack:
+        if jobs > 1:
+            pool = stack.enter_context(get_context("spawn").Pool(jobs))
+            results = pool.imap_unordered(_chunk, work)
+        else:
+            results = map(_chunk, work)
+        for part, found in results:
+            if found is not None:
+                raise found
+            tally.add(part)
+            done += CHUNK
+            if progress:
+                _show(min(done, count), count, tally, time.monotonic() - began)
+
+
+def _chunk(work: tuple[int, int, bool]) -> tuple[Tally, Found | None]:
+    quiet()
+    tally = Tally()
+    try:
+        _some(*work[:2], tally, work[2])
+    except Found as found:
+        return tally, found
+    return tally, None
 
 
 def _some(count: int, start: int, tally: Tally, shrink: bool) -> None:
@@ -79,7 +101,7 @@ def _some(count: int, start: int, tally: Tally, shrink: bool) -> None:
     except Exception as error:
         if not last:
             raise
-        raise Found(last[0], error) from error
+        raise Found(last[0], f"{type(error).__name__}: {error}") from error
 
 
 def _show(done: int, count: int, tally: Tally, seconds: float) -> None:
@@ -89,21 +111,27 @@ def _show(done: int, count: int, tally: Tally, seconds: float) -> None:
     rate = tally.programs / seconds
     left = (count - done) / rate if rate else 0
     end = "\r" if sys.stderr.isatty() else "\n"
-    print(f"[{bar}] {done}/{count}  {rate:.0f} programs/s  {left:.0f} s left ", end=end, file=sys.stderr, flush=True)
+    print(
+        f"[{bar}] {done}/{count}  {rate:.0f} programs/s  {left:.0f} s left ",
+        end=end,
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("count", type=int, nargs="?", default=2000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--no-shrink", action="store_true")
     options = parser.parse_args()
     tally = Tally()
     began = time.monotonic()
     try:
-        agree(options.count, options.seed, tally, not options.no_shrink, progress=True)
+        agree(options.count, options.seed, tally, not options.no_shrink, progress=True, jobs=options.jobs)
     except Found as found:
-        print(f"\n{type(found.error).__name__}: {found.error}\n")
+        print(f"\n{found.error}\n")
         print(f"PROGRAM = {found.program!r}\n")
         print(to_source(found.program, guarded=False))
         return 1

@@ -1,7 +1,7 @@
 """Write the table of what operations build and save, read from the torch that is installed.
 
-    python tools/generate_saves.py            # writes src/afterward/model/life/saves.json
-    python tools/generate_saves.py --check    # compares instead, and says what differs
+python tools/generate_saves.py            # writes src/afterward/model/life/saves.json
+python tools/generate_saves.py --check    # compares instead, and says what differs
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 
 import torch
+
 from lifelab.measure import measure, second_pass_fails
 from lifelab.operations import OPERATIONS
 
@@ -39,7 +40,9 @@ def main() -> int:
                 print(f"{name} {key}: what it saves does not predict its second pass", file=sys.stderr)
                 return 2
         table["operations"][name] = entry
-    rows = [f"{json.dumps(n)}: {json.dumps(e, separators=(',', ':'))}" for n, e in table["operations"].items()]
+    rows = [
+        f"{json.dumps(n)}: {json.dumps(e, separators=(',', ':'))}" for n, e in table["operations"].items()
+    ]
     text = '{"torch": "%s", "operations": {\n%s\n}}\n' % (table["torch"], ",\n".join(rows))
     if options.check:
         return compare(json.loads(TARGET.read_text()), json.loads(text))

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+
+from afterward.model.life import Unmodelled
+from afterward.model.life.gradients import PRIME
 from lifelab.on_model import OnModel
 from lifelab.on_torch import OnTorch
 from lifelab.programs import Backward, For, If, Program, Statement, Under
 from lifelab.running import Fact, Outside, Runner
-
-from afterward.model.life import Unmodelled
-from afterward.model.life.gradients import PRIME
 
 
 @dataclass(slots=True)
@@ -54,6 +54,8 @@ def on_model(program: Program, left_out: frozenset[int] = frozenset()) -> tuple[
             runner.run(program)
             return runner, left_out
         except Unmodelled:
+            if runner.count in left_out:
+                raise
             left_out |= {runner.count}
 
 
@@ -66,6 +68,8 @@ def on_both(program: Program) -> tuple[Runner, Runner, frozenset[int]]:
             real.run(program)
             return model, real, left_out
         except Outside:
+            if real.count in left_out:
+                raise
             left_out |= {real.count}
 
 
@@ -168,7 +172,9 @@ def compare_pair(program: Program, variant: Program, first: tuple[Runner, Runner
         return
     for i, (a, b) in enumerate(zip(real.machine.gradients(), other.machine.gradients(), strict=True)):  # type: ignore[attr-defined]
         if (a is None) != (b is None) or (a is not None and not close(a * factor, b)):
-            raise Disagreement(f"leaf {i}: gradients called {'equal' if factor == 1 else 'doubled'}: {a}, {b}")
+            raise Disagreement(
+                f"leaf {i}: gradients called {'equal' if factor == 1 else 'doubled'}: {a}, {b}"
+            )
     if factor == 1:
         tally.pairs_equal += 1
     else:

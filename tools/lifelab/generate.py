@@ -8,10 +8,12 @@ refused is passed over on both sides, and what it leaves behind is compared like
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from hypothesis import strategies as st
+
+from afterward.model.life import table
 from lifelab.functions import FUNCTIONS
 from lifelab.operations import SHAPES
 from lifelab.programs import (
@@ -34,17 +36,10 @@ from lifelab.programs import (
     ZeroGrad,
 )
 
-from afterward.model.life import table
-
-COMMON = """add mul sub mul exp tanh sigmoid relu mm linear linear softmax div sum mean add_scalar mul_scalar
-sum_dim select unbind view t split cat stack layer_norm cross_entropy mse_loss bce_with_logits dropout clone
-index where max_dim add_v mul_v exp_v tanh_v sum_v add_s mul_s exp_s lstm_cell gru_cell rnn_tanh_cell conv2d
-attention embedding narrow slice diagonal transpose""".split()
-WRITES = """add_ mul_ sub_ div_ add_scalar_ mul_scalar_ copy_ copy_v_ add_v_ mul_v_ zero_ zero_v_ exp_ exp_v_ tanh_
-sigmoid_ relu_ pow_ sqrt_ addcmul_ masked_fill_ index_add_ index_put_ clamp_ relu_image_ fill_""".split()
-VIEWS = """select view t unbind split narrow slice diagonal transpose unsqueeze squeeze_row expand chunk reshape
-permute select_number unsqueeze_row view_line as_strided""".split()
-RECORDED = "add mul mul sub neg exp sin cos tanh sigmoid relu clone mul_scalar".split()
+COMMON = ["add", "mul", "sub", "mul", "exp", "tanh", "sigmoid", "relu", "mm", "linear", "linear", "softmax", "div", "sum", "mean", "add_scalar", "mul_scalar", "sum_dim", "select", "unbind", "view", "t", "split", "cat", "stack", "layer_norm", "cross_entropy", "mse_loss", "bce_with_logits", "dropout", "clone", "index", "where", "max_dim", "add_v", "mul_v", "exp_v", "tanh_v", "sum_v", "add_s", "mul_s", "exp_s", "lstm_cell", "gru_cell", "rnn_tanh_cell", "conv2d", "attention", "embedding", "narrow", "slice", "diagonal", "transpose"]
+WRITES = ["add_", "mul_", "sub_", "div_", "add_scalar_", "mul_scalar_", "copy_", "copy_v_", "add_v_", "mul_v_", "zero_", "zero_v_", "exp_", "exp_v_", "tanh_", "sigmoid_", "relu_", "pow_", "sqrt_", "addcmul_", "masked_fill_", "index_add_", "index_put_", "clamp_", "relu_image_", "fill_"]
+VIEWS = ["select", "view", "t", "unbind", "split", "narrow", "slice", "diagonal", "transpose", "unsqueeze", "squeeze_row", "expand", "chunk", "reshape", "permute", "select_number", "unsqueeze_row", "view_line", "as_strided"]
+RECORDED = ["add", "mul", "mul", "sub", "neg", "exp", "sin", "cos", "tanh", "sigmoid", "relu", "clone", "mul_scalar"]
 SUMS = {"M": "sum", "V": "sum_v", "B": "sum_b", "I": "sum_image", "L": "sum_line", "H": "sum_row",
         "A": "sum_attention", "O": "sum_volume"}  # fmt: skip
 
@@ -60,7 +55,7 @@ def all_writes() -> list[str]:
     return [name for name in table().raw if table()[name].in_place]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _below(n: int) -> st.SearchStrategy[int]:
     return st.integers(0, n - 1)
 
@@ -76,6 +71,7 @@ class Writer:
         self.written_off: set[str] = set()  # gradients that may be one memory: nobody writes to them
         self.hot: set[str] = set()  # names that are likely to have a history
         self.count = 0
+        self.in_inference = False
         self.is_recorded = self.chance(6)
         self.has_checkpoints = not self.is_recorded and self.chance(8)
         self.has_inference = not self.is_recorded and self.chance(10)
@@ -181,8 +177,10 @@ class Writer:
                 modes = ["inference_mode"]
             mode = self.pick(modes)
             if mode == "inference_mode":
+                self.in_inference = True
                 for _ in range(1 + self.below(3)):
                     self.operation(inner) if self.below(3) else self.writing(inner)
+                self.in_inference = False
             else:
                 self.block(inner, 1 + self.below(3), depth + 1)
             body.append(Under(mode, tuple(inner)))
@@ -202,7 +200,7 @@ class Writer:
             if not self.below(2):
                 return fitting[-1]
             return str(self.pick(fitting))
-        name = self.name("x" if self.below(2) else "w")
+        name = self.name("x" if self.below(2) or self.in_inference else "w")
         if name[0] == "w":
             self.parameters.append(name)
             self.hot.add(name)
@@ -305,8 +303,10 @@ class Writer:
                 if not fitting:
                     break
                 inputs.append(fitting[-1] if self.below(2) else self.pick(fitting))
-            if len(inputs) == len(entry.shapes) and entry.outs[0] in SHAPES and not any(
-                view is not None for view in entry.views
+            if (
+                len(inputs) == len(entry.shapes)
+                and entry.outs[0] in SHAPES
+                and not any(view is not None for view in entry.views)
             ):
                 last = f"q{k}"
                 inner.append(Apply((last,), choice, tuple(inputs)))
@@ -333,7 +333,9 @@ class Writer:
         name = self.a(shape, body) if shape != "any" else self.any_name(body)
         shape = self.names[name]
         if name in self.parameters and self.below(8) < 7:
-            name = self.apply(body, self.pick(RECORDED) if shape == "M" else "exp_v") if shape in "MV" else name
+            name = (
+                self.apply(body, self.pick(RECORDED) if shape == "M" else "exp_v") if shape in "MV" else name
+            )
         if shape == "S":
             return name, None
         kind = self.below(12)

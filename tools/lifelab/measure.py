@@ -77,7 +77,9 @@ def _results(operation: Operation) -> tuple[list[Any], list[Any], list[Any], boo
     results = call(operation, arguments)
     letters = {shape: letter for letter, shape in reversed(SHAPES.items())}
     outs = [letters.get(tuple(r.shape), "?") if r.dtype == torch.float32 else "-" for r in results]
-    outs = [f"{letter}{r.numel()}" if letter in "?-" else letter for letter, r in zip(outs, results, strict=True)]
+    outs = [
+        f"{letter}{r.numel()}" if letter in "?-" else letter for letter, r in zip(outs, results, strict=True)
+    ]
     views: list[Any] = []
     same: list[Any] = []
     for result in results:

@@ -6,9 +6,6 @@ from contextlib import AbstractContextManager, suppress
 from math import prod
 from typing import Any
 
-from lifelab.operations import SHAPES
-from lifelab.programs import Backward, Grad
-
 from afterward.model.life import (
     Custom,
     Kind,
@@ -22,6 +19,8 @@ from afterward.model.life import (
     refusal,
     table,
 )
+from lifelab.operations import SHAPES
+from lifelab.programs import Backward, Grad
 
 CUSTOM = {
     "Square": Custom("Square", saves=(-1,)),
@@ -46,7 +45,8 @@ class OnModel:
     def __init__(self) -> None:
         self.world = World()
         self.numbers: dict[int, int] = {}  # of the leaves, by id
-        self.leaves: list[Tensor] = []
+        self.kept: list[Tensor] = []
+        self.leaves: list[Tensor] = []  # those whose gradients are looked at
         self.nodes: dict[Node, int] = {}
 
     def fault(self, error: Exception) -> str:
@@ -55,8 +55,10 @@ class OnModel:
 
     def enter(self, leaf: Tensor) -> Tensor:
         if id(leaf) not in self.numbers:
-            self.numbers[id(leaf)] = len(self.leaves)
-            self.leaves.append(leaf)
+            self.numbers[id(leaf)] = len(self.numbers)
+            self.kept.append(leaf)
+            if leaf.base is None and not leaf.hidden:  # asking a view whether it is a leaf can make its node anew, or fail
+                self.leaves.append(leaf)
         return leaf
 
     def leaf(self, name: str, shape: str, needs: bool) -> Tensor:
@@ -133,7 +135,7 @@ class OnModel:
             None if outcome.fault is None else outcome.fault.name,
             [self.nodes[node] for node in outcome.ran],
             None if outcome.node is None else self.nodes[outcome.node],
-            sorted(self.numbers[id(leaf)] for leaf in outcome.reached),
+            sorted(self.numbers[id(leaf)] for leaf in outcome.reached if leaf.base is None and not leaf.hidden),
         ]
         if isinstance(statement, Backward):
             made = [leaf.grad for leaf in self.leaves if leaf.grad is not None] if statement.create else []
@@ -192,7 +194,7 @@ class OnModel:
     def last_facts(self) -> Any:
         states = []
         for node in self.nodes:
-            fault = refusal(node, -2)
+            fault = refusal(node, self.world.tape)
             states.append(None if fault is None else fault.name)
         return states, [leaf.grad is not None for leaf in self.leaves]
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import warnings
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+from afterward.model.life import table
+from afterward.model.life.faults import Fault
 from lifelab.functions import FUNCTIONS
 from lifelab.measure import flat, values
 from lifelab.operations import OPERATIONS, SHAPES
 from lifelab.programs import Backward, Grad
 from lifelab.running import Outside
 from lifelab.source import seed_of
-from torch.utils.checkpoint import checkpoint
-
-from afterward.model.life import table
-from afterward.model.life.faults import Fault
 
 _FAULTS = sorted(Fault, key=lambda fault: -len(fault.value))  # one message is a part of another
 _HOOKS = {
@@ -32,28 +32,33 @@ _HOOKS = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def function_of(operation: str) -> Any:
     entry = OPERATIONS[operation]
     names = [f"a{i}" for i in range(len(entry.shapes))]
     return eval(f"lambda {', '.join(names)}: {entry.call.format(*names)}", {"torch": torch, "F": F})
 
 
-@lru_cache(maxsize=None)
+@cache
 def _numbers(name: str, shape: str) -> torch.Tensor:
     return values(SHAPES[shape], seed_of(name))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return torch.zeros(shape, dtype=dtype)
 
 
-_LAYOUT = ("unsupported operation:", "view size is not compatible", "setStorage: sizes", "Cannot view a tensor")
+_LAYOUT = (
+    "unsupported operation:",
+    "view size is not compatible",
+    "setStorage: sizes",
+    "Cannot view a tensor",
+)
 
 
 def fault_of(error: Exception) -> str:
-    message = str(error)
+    message = str(error).replace("has been used in an in-place", "is being used in an in-place")
     if any(part in message for part in _LAYOUT):
         raise Outside from error
     for fault in _FAULTS:
@@ -70,7 +75,8 @@ class OnTorch:
     def __init__(self) -> None:
         torch.manual_seed(0)
         self.numbers: dict[int, int] = {}
-        self.leaves: list[torch.Tensor] = []
+        self.kept: list[torch.Tensor] = []
+        self.leaves: list[torch.Tensor] = []  # those whose gradients are looked at
         self.nodes: dict[int, int] = {}
         self.held: list[Any] = []
         self.log: list[int] = []
@@ -80,8 +86,10 @@ class OnTorch:
 
     def enter(self, leaf: torch.Tensor) -> torch.Tensor:
         if id(leaf) not in self.numbers:
-            self.numbers[id(leaf)] = len(self.leaves)
-            self.leaves.append(leaf)
+            self.numbers[id(leaf)] = len(self.numbers)
+            self.kept.append(leaf)
+            if not leaf._is_view():  # asking a view whether it is a leaf can make its node anew, or fail
+                self.leaves.append(leaf)
         return leaf
 
     def leaf(self, name: str, shape: str, needs: bool) -> torch.Tensor:
@@ -90,6 +98,8 @@ class OnTorch:
     def apply(self, operation: str, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
         if table()[operation].layout and not all(tensor.is_contiguous() for tensor in inputs):
             raise Outside
+        if table()[operation].in_place and torch._debug_has_internal_overlap(inputs[0]):
+            raise Outside  # an expanded tensor: some operations refuse, others fail in their backward
         return flat(function_of(operation)(*inputs))
 
     def call(self, function: str, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -218,7 +228,11 @@ class OnTorch:
             self.held.append(node)
             node.register_prehook(lambda _, number=number: self.log.append(number))
         return [
-            (self.nodes[id(node)], node.name().rpartition("::")[2], [self._edge(*e) for e in node.next_functions])
+            (
+                self.nodes[id(node)],
+                node.name().rpartition("::")[2],
+                [self._edge(*e) for e in node.next_functions],
+            )
             for node in found
         ]
 

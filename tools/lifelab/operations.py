@@ -31,7 +31,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 
 _UNARY = """
 neg abs exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal sin cos tan asin acos atan sinh cosh
-tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma floor ceil round trunc frac sign sgn relu
+tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma floor ceil round trunc frac sign relu
 logit sinc deg2rad rad2deg angle i0 nan_to_num positive clone
 """
 _ACTIVATIONS = """
@@ -350,6 +350,7 @@ addmm_                | {0}.addmm_({1}, {2})                       | M M M
 -threshold_backward    | torch.ops.aten.threshold_backward({0}, {1}, 0) | M M
 -select_backward       | torch.ops.aten.select_backward({0}, [3, 3], 0, 0) | V
 -expand_matrix         | {0}.expand(3, 3)                           | S
+-sgn                  | torch.sgn({0})                             | M
 normal_               | {0}.normal_()                              | M | random
 """
 

@@ -68,9 +68,7 @@ def _functions(body: tuple[Statement, ...]) -> Iterator[str]:
 
 
 def _outside_if(body: tuple[Statement, ...]) -> bool:
-    return any(
-        isinstance(s, If) or (isinstance(s, Under) and _outside_if(s.body)) for s in body
-    )
+    return any(isinstance(s, If) or (isinstance(s, Under) and _outside_if(s.body)) for s in body)
 
 
 def _block(body: tuple[Statement, ...], depth: int, guarded: bool, loops: int) -> Iterator[str]:

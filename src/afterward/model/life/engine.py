@@ -18,7 +18,8 @@ from itertools import count
 from afterward.model.life import formulas
 from afterward.model.life.faults import Fault
 from afterward.model.life.gradients import PRIME, accumulate, accumulate_recorded
-from afterward.model.life.parts import FIRST, Kind, Node, Tensor
+from afterward.model.life.histories import grad_fn, needs_grad
+from afterward.model.life.parts import FIRST, Kind, MadeAs, Node, Region, Saved, Tensor
 from afterward.model.life.tape import Tape
 
 
@@ -84,8 +85,8 @@ def wanted_by(roots: Sequence[Root], inputs: Sequence[tuple[Node, int] | None], 
     return wanted
 
 
-def refusal(node: Node, passage: int) -> Fault | None:
-    """What taking out the saved values of this node would raise."""
+def refusal(node: Node, tape: Tape | None = None) -> Fault | None:
+    """What taking out the saved values of this node would raise; with a tape, as part of a pass."""
     if node.kind is Kind.CUSTOM:
         if not node.reads:
             return None
@@ -93,20 +94,49 @@ def refusal(node: Node, passage: int) -> Fault | None:
         if node.released:
             return Fault.SECOND_TIME
         assert node.inner is not None
-        return refusal(node.inner, passage)
+        return refusal(node.inner, tape)
     elif not node.saved:
         return None
     if node.released:
         return Fault.SECOND_TIME
     for saved in node.saved:
         version = saved.version
-        if version is not None and version.count != saved.count:
-            return Fault.MODIFIED
-        region = saved.region
-        if region is not None and region.computed_for != passage:
-            if region.is_overwritten():
-                return Fault.MODIFIED
-            region.computed_for = passage
+        if version is not None:
+            if version.count != saved.count:
+                return _overwritten(saved, tape)
+        elif saved.region is not None:
+            fault = _compute_again(saved.region, tape)
+            if fault is not None:
+                return fault
+    return None
+
+
+def _overwritten(saved: Saved, tape: Tape | None) -> Fault:
+    """The numbers are no longer those that were saved.
+
+    To word its complaint, PyTorch asks a saved argument for its `grad_fn`. If that is a view, asking makes
+    its node anew, and for a view that may not look on while its base is written to it fails differently.
+    """
+    tensor = saved.tensor
+    if tensor is not None and tensor.base is not None and not saved.is_result:
+        if not tensor.is_leaf or needs_grad(tensor.base):
+            if tensor.made is not MadeAs.PLAIN:
+                fault: Fault = tensor.made.value
+                return fault
+            if tape is not None:
+                grad_fn(tape, tensor)
+    return Fault.MODIFIED
+
+
+def _compute_again(region: Region, tape: Tape | None) -> Fault | None:
+    """Once a pass, however many of the stretch's values it takes out; it needs the arguments as they were."""
+    if tape is not None and region.computed_for == tape.passes:
+        return None
+    for saved in region.arguments:
+        if saved.is_overwritten:
+            return _overwritten(saved, tape)
+    if tape is not None:
+        region.computed_for = tape.passes
     return None
 
 
@@ -138,7 +168,6 @@ def sweep(
 ) -> Outcome:
     """Run the pass; with `only_look` leave everything as it is."""
     tape.passes += 1
-    passage = tape.passes
     outcome = Outcome(gradients=[None] * positions)
     ran, freed = outcome.ran, outcome.freed
     waiting = _count(roots)
@@ -169,7 +198,10 @@ def sweep(
             for slot, position in wanted.captures.get(node, ()):
                 if slot in box:
                     held = tensors.get(node, {}).get(slot)
-                    outcome.gradients[position] = held or tape.fresh(hash((7, box[slot])))
+                    if held is None:
+                        held = tape.fresh(hash((7, box[slot])))
+                        held.hidden = True  # its memory may be that of another gradient, or expanded
+                    outcome.gradients[position] = held
             if node not in wanted.needed:
                 continue
         kind = node.kind
@@ -185,7 +217,7 @@ def sweep(
                         accumulate(tape, leaf, box[0])
             continue
         # With no gradient to copy there is nothing to take out of a write through a view.
-        fault = None if kind is Kind.COPY_SLICES and not box else refusal(node, passage)
+        fault = None if kind is Kind.COPY_SLICES and not box else refusal(node, None if only_look else tape)
         if fault is not None:
             outcome.fault, outcome.node = fault, node
             break

@@ -7,7 +7,7 @@ version counter, and makes a new node when someone next asks for it. So does `gr
 
 from __future__ import annotations
 
-from afterward.model.life.faults import Fault, Refused
+from afterward.model.life.faults import Fault, Refused, Unmodelled
 from afterward.model.life.parts import FIRST, Edge, Kind, MadeAs, Node, Tensor
 from afterward.model.life.tape import Tape
 
@@ -21,6 +21,8 @@ def needs_grad(tensor: Tensor) -> bool:
 
 def grad_fn(tape: Tape, tensor: Tensor) -> Node | None:
     """`tensor.grad_fn`. Asking makes a view's node anew if its memory was written to since."""
+    if tensor.hidden and tensor.version is not None and tensor.seen != tensor.version.count:
+        raise Unmodelled("a write to the memory behind a result that is a view of something hidden")
     base = tensor.base
     if base is None:
         return tensor.node
@@ -38,7 +40,7 @@ def grad_fn(tape: Tape, tensor: Tensor) -> Node | None:
 
 def gradient_edge(tape: Tape, tensor: Tensor) -> Edge:
     """Where a gradient for this tensor goes: into its history, or into `.grad` if it is a leaf."""
-    node = tensor.node if tensor.base is None else grad_fn(tape, tensor)
+    node = tensor.node if tensor.base is None and not tensor.hidden else grad_fn(tape, tensor)
     if node is not None:
         return node, tensor.slot
     if tensor.needs:

@@ -171,9 +171,6 @@ class Region:
         self.outside: list[Saved] = []  # what the body reads without being given it: never checked
         self.computed_for = -1
 
-    def is_overwritten(self) -> bool:
-        return any(saved.is_overwritten for saved in self.arguments)
-
     def drift(self) -> int:
         """Not zero when computing again would start from other numbers than the first time."""
         now = [

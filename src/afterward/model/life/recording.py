@@ -86,12 +86,14 @@ def call(tape: Tape, function: Custom, inputs: Sequence[Tensor]) -> tuple[Tensor
         node.symbol, node.reads, node.returns = symbol, function.reads, function.returns
     if function.writes:
         target = inputs[0]
-        if target.base is not None:
+        if target.base is not None or target.hidden:
             raise Unmodelled("a custom function that writes to a view")
-        if node is not None:
-            refuse_to_record_write(target)
         count_write(tape, target, symbol)
-        results: tuple[Tensor, ...] = (target,)
+        if node is not None:
+            refuse_to_record_write(target)  # too late: the function's forward has run
+        # Unrecorded, the function still returns its argument, but without the history.
+        is_cut = node is None and needs_grad(target)
+        results: tuple[Tensor, ...] = (detach(tape, target) if is_cut else target,)
     else:
         results = tuple(tape.fresh(hash((symbol, i))) for i in range(function.results))
     if node is None:
@@ -180,9 +182,7 @@ def _save_results(tape: Tape, pattern: Pattern, nodes: list[Node], results: Sequ
                 node.saved = (*node.saved[:i], saved, *node.saved[i + 1 :])
 
 
-def _results(
-    tape: Tape, operation: Operation, inputs: Sequence[Tensor], symbol: int
-) -> tuple[Tensor, ...]:
+def _results(tape: Tape, operation: Operation, inputs: Sequence[Tensor], symbol: int) -> tuple[Tensor, ...]:
     if not operation.has_views:
         results = []
         for i, same in enumerate(operation.same):

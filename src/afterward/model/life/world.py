@@ -8,7 +8,7 @@ from zlib import crc32
 
 from afterward.model.life import recording
 from afterward.model.life.engine import Outcome, Root, sweep, wanted_by
-from afterward.model.life.faults import Fault, Refused
+from afterward.model.life.faults import Fault, Refused, Unmodelled
 from afterward.model.life.gradients import ONES, PRIME, zero
 from afterward.model.life.histories import count_write, grad_fn, gradient_edge, needs_grad
 from afterward.model.life.parts import Node, Region, Tensor
@@ -44,9 +44,7 @@ class World:
         """Run a custom `autograd.Function`."""
         return recording.call(self.tape, function, inputs)
 
-    def checkpoint(
-        self, body: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
-    ) -> tuple[Tensor, ...]:
+    def checkpoint(self, body: Callable[..., tuple[Tensor, ...]], *inputs: Tensor) -> tuple[Tensor, ...]:
         """`torch.utils.checkpoint` without reentry: the body's nodes save nothing but a way to recompute."""
         if not self.tape.records:
             return body(*inputs)
@@ -68,8 +66,10 @@ class World:
         return recording.data(self.tape, tensor)
 
     def requires_grad_(self, tensor: Tensor, flag: bool = True) -> None:
-        if not flag and not tensor.is_leaf:
+        if not flag and grad_fn(self.tape, tensor) is not None:
             raise Refused(Fault.NOT_LEAF)
+        if tensor.hidden:
+            raise Unmodelled("requires_grad_ on a tensor whose memory belongs to something hidden")
         if flag and tensor.is_inference and self.tape.watches:
             raise Refused(Fault.INFERENCE_NEEDS)
         tensor.needs = flag
@@ -222,7 +222,9 @@ class World:
 class Optimizer:
     """An optimizer, for the graph's purposes: it writes to its leaves in place, unrecorded."""
 
-    def __init__(self, world: World, leaves: Sequence[Tensor], rule: str = "SGD", has_state: bool = False) -> None:
+    def __init__(
+        self, world: World, leaves: Sequence[Tensor], rule: str = "SGD", has_state: bool = False
+    ) -> None:
         self.world = world
         self.leaves = list(leaves)
         self.rule = crc32(rule.encode())
