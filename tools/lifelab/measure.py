@@ -97,32 +97,47 @@ def _results(operation: Operation) -> tuple[list[Any], list[Any], list[Any], boo
 
 
 def depends_on_layout(operation: Operation) -> bool:
-    """Whether other nodes come to be, or none, when the arguments lie transposed in memory."""
+    """Whether other nodes come to be, or none, when the arguments lie differently in memory."""
     pattern = tuple(True for _ in operation.shapes)
+    layouts = ["transposed"]
+    if not operation.in_place:
+        layouts.append("strided")
+        if operation.in_programs:  # the others want numbers that an expanded tensor cannot have
+            layouts.append("expanded")
     try:
-        return measure_pattern(operation, pattern) != measure_pattern(operation, pattern, transposed=True)
+        plain = measure_pattern(operation, pattern)
+        return any(measure_pattern(operation, pattern, layout) != plain for layout in layouts)
     except RuntimeError:
         return True  # `view`, which refuses
 
 
+def _laid_out(tensor: torch.Tensor, layout: str) -> torch.Tensor:
+    """The same numbers, or some, in the middle of a graph and not contiguous."""
+    if layout == "transposed" and tensor.dim() > 1:
+        return tensor.transpose(-1, -2).contiguous().transpose(-1, -2).requires_grad_().clone()
+    if layout == "strided" and tensor.dim():
+        return torch.stack([tensor, tensor], -1).requires_grad_().clone().select(-1, 0)
+    if layout == "expanded" and tensor.dim():
+        return tensor.reshape(-1)[0].requires_grad_().clone().expand(tensor.shape)
+    return tensor.requires_grad_().clone()
+
+
 def _arguments(
-    operation: Operation, pattern: tuple[bool, ...], transposed: bool = False
+    operation: Operation, pattern: tuple[bool, ...], layout: str = ""
 ) -> tuple[list[torch.Tensor], list[Any]]:
     """Arguments in the middle of a graph where the pattern says so, and the nodes they come from."""
     arguments, sources = [], []
     for i, (letter, needs) in enumerate(zip(operation.shapes, pattern, strict=True)):
         tensor = argument(letter, i)
-        if transposed and tensor.dim() > 1:
-            tensor = tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
         if needs:
-            tensor = tensor.requires_grad_().clone()
+            tensor = _laid_out(tensor, layout)
         arguments.append(tensor)
         sources.append(tensor.grad_fn)
     return arguments, sources
 
 
-def measure_pattern(operation: Operation, pattern: tuple[bool, ...], transposed: bool = False) -> Record:
-    arguments, sources = _arguments(operation, pattern, transposed)
+def measure_pattern(operation: Operation, pattern: tuple[bool, ...], layout: str = "") -> Record:
+    arguments, sources = _arguments(operation, pattern, layout)
     results = call(operation, arguments)
     nodes = new_nodes([r.grad_fn for r in results], sources)
     number = {id(node): i for i, node in enumerate(nodes)}

@@ -26,6 +26,7 @@ from lifelab.running import Outside
 from lifelab.source import seed_of
 
 _FAULTS = sorted(Fault, key=lambda fault: -len(fault.value))  # one message is a part of another
+_VIEW_FAULTS = ("MANY_VIEWS", "NO_GRAD_VIEW", "INFERENCE_VIEW")  # of a root, or of a saved view
 _HOOKS = {
     "by_reference": (lambda t: t.detach(), lambda t: t),
     "by_copy": (lambda t: t.detach().clone(), lambda t: t),
@@ -167,7 +168,7 @@ class OnTorch:
         after = self._grads()
         reached = sorted(i for i, grad in after.items() if before.get(i) != grad)
         ran, failed = self.log, None
-        if fault in ("SECOND_TIME", "MODIFIED"):
+        if fault in ("SECOND_TIME", "MODIFIED") or (fault in _VIEW_FAULTS and ran):
             ran, failed = ran[:-1], ran[-1]
         fact = [fault, ran, failed, reached]
         if isinstance(statement, Backward):

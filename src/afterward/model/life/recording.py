@@ -81,8 +81,9 @@ def call(tape: Tape, function: Custom, inputs: Sequence[Tensor]) -> tuple[Tensor
     if tape.region is not None:
         note_outside(tape, inputs)
     if tape.records and any(map(needs_grad, inputs)):
+        edges = [gradient_edge(tape, tensor) for tensor in inputs]  # here, for once, before the number
         node = Node(function.name + "Backward", tape.tick(), Kind.CUSTOM)
-        node.edges = [gradient_edge(tape, tensor) for tensor in inputs]
+        node.edges = edges
         node.symbol, node.reads, node.returns = symbol, function.reads, function.returns
     if function.writes:
         target = inputs[0]

@@ -66,7 +66,7 @@ class World:
         return recording.data(self.tape, tensor)
 
     def requires_grad_(self, tensor: Tensor, flag: bool = True) -> None:
-        if not flag and grad_fn(self.tape, tensor) is not None:
+        if not flag and not tensor.is_leaf:
             raise Refused(Fault.NOT_LEAF)
         if tensor.hidden:
             raise Unmodelled("requires_grad_ on a tensor whose memory belongs to something hidden")
