@@ -11,12 +11,8 @@ from afterward.tasks.rules import page_of
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "explain", help="print the page of a rule", description="Print the page of a rule."
-    )
-    parser.add_argument(
-        "rule", metavar="CODE", help="a code such as AFT103, or a name such as state-carried-over"
-    )
+    parser = subparsers.add_parser("explain", help="print the page of a rule", description="Print the page of a rule.")
+    parser.add_argument("rule", metavar="CODE", help="a code such as AFT103, or a name such as state-carried-over")
     parser.set_defaults(perform=perform)
 
 

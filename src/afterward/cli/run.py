@@ -24,17 +24,11 @@ def add_parser(subparsers: Any) -> None:
         description="Runs the program as `python FILE ARGUMENTS` would, and explains a failing backward pass.",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong"
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="of the report (default: text)"
-    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
     parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
-    parser.add_argument(
-        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program"
-    )
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
     parser.set_defaults(perform=perform)
 
 

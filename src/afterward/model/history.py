@@ -109,6 +109,7 @@ class Write:
     moment: int
     target: str
     leaf: LeafId | None = None
+    sure: bool = True  # seen to share memory with what was saved; else the only write in question
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +207,7 @@ class History:
         return run.swept if run.swept is not None else self.reached(edge.node for edge in run.roots)
 
     def leaves_under(self, nodes: Iterable[NodeId]) -> frozenset[LeafId]:
-        return frozenset(
-            leaf for leaf in (self._by_id[n].leaf for n in nodes if n in self._by_id) if leaf is not None
-        )
+        return frozenset(leaf for leaf in (self._by_id[n].leaf for n in nodes if n in self._by_id) if leaf is not None)
 
     def optimizers_of(self, leaves: Iterable[LeafId]) -> frozenset[str]:
         return frozenset(name for leaf in leaves for name in self.leaf(leaf).optimizers)

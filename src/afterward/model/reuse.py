@@ -109,9 +109,7 @@ def _walked(history: History, late: Pass) -> list[Node]:
 
 def _used_after_free(history: History, late: Pass) -> Reuse | None:
     walked = _walked(history, late)
-    freeing = [
-        p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id
-    ]
+    freeing = [p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id]
     known = [p for p in freeing if p.swept is not None]
     stale = {n.id for n in walked if any(n.id in (p.swept or ()) and n.moment < p.moment for p in known)}
     culprit = next((n for n in walked if n.id in stale and n.freed), None)
@@ -124,9 +122,7 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
         known = unknown
     if culprit is None:
         return None
-    candidates = [
-        p for p in known if culprit.moment < p.moment and (p.swept is None or culprit.id in p.swept)
-    ]
+    candidates = [p for p in known if culprit.moment < p.moment and (p.swept is None or culprit.id in p.swept)]
     early = min(candidates, key=lambda p: p.moment, default=None)
     certain = certain or len(candidates) == 1
     return _reuse(history, late, early, walked, stale, culprit, certain)
@@ -150,10 +146,9 @@ def _overwritten(history: History, late: Pass) -> Reuse | None:
 
 def _write_since(history: History, node: Node, late: Pass, leaves: set[int]) -> Step | Write | None:
     """The first write after the node was made that changed what it had saved."""
-    found: list[Step | Write] = [
-        step for step in history.steps if node.moment < step.moment < late.moment and (step.leaves & leaves)
-    ]
-    found += [write for write in history.writes if node.moment < write.moment < late.moment]
+    found: list[Step | Write] = [s for s in history.steps if node.moment < s.moment < late.moment and s.leaves & leaves]
+    writes = [w for w in history.writes if node.moment < w.moment < late.moment]
+    found += [write for write in writes if write.sure or not found]
     return min(found, key=lambda write: write.moment, default=None)
 
 

@@ -101,9 +101,7 @@ def parting(one: Where, other: Where) -> Parting:
     """How two places lie to each other: where the ways to them part."""
     for mine, theirs in zip(one.levels, other.levels, strict=False):
         if mine.call != theirs.call:
-            return Parting(
-                "calls", None
-            )  # one statement called twice: a closure, a comprehension, a library's loop
+            return Parting("calls", None)  # one statement called twice: a closure, a comprehension, a library's loop
         for here, there in zip(mine.turns, theirs.turns, strict=False):
             if here.entry != there.entry:
                 return Parting("statements", None)

@@ -7,74 +7,7 @@ from dataclasses import replace
 
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
-from afterward.observe.sources import Name, Sources, head, reads, stem, targets
-
-_SPLITTING = ("Split", "Unbind", "Chunk")
-
-
-def carried_values(sources: Sources, node: Node, output: int, consumer: Where | None) -> list[Value]:
-    """Names that were assigned the node's value and are read on the way to its consumer, best first."""
-    if node.where is None:
-        return []
-    found: list[tuple[int, Value]] = []
-    for depth in range(len(node.where.levels) - 1, -1, -1):
-        made = node.where.levels[depth]
-        statement = _statement(sources, made)
-        if statement is None:
-            continue
-        for place, target in enumerate(targets(statement)):
-            reading = _read_again(sources, made, target, consumer)
-            if reading is None:
-                continue
-            level, name = reading
-            preference = 0 if _is_output(node, output, place) else 1
-            value = Value(
-                target.text,
-                _kind(target, made),
-                node.id,
-                output,
-                how="carried",
-                site=sources.site_of(level.site.file, name.node),
-                assigned=made.site,
-                level=depth,
-                read_at=level.moment,
-            )
-            found.append((preference, value))
-    found.sort(key=lambda pair: pair[0])
-    return [value for _, value in found]
-
-
-def _is_output(node: Node, output: int, place: int) -> bool:
-    return place == output if node.op.startswith(_SPLITTING) else True
-
-
-def _kind(target: Name, level: Level) -> str:
-    return "global" if target.is_plain and not level.function else target.kind
-
-
-def _read_again(
-    sources: Sources, made: Level, target: Name, consumer: Where | None
-) -> tuple[Level, Name] | None:
-    """The innermost level of the consumer's way that reads this target while it still means the same thing."""
-    if consumer is None:
-        return None
-    outer = {level.call for level in consumer.levels}
-    for level in reversed(consumer.levels):
-        statement = _statement(sources, level)
-        if statement is None:
-            continue
-        same_file = level.site.file == made.site.file
-        for name in reads(statement):
-            if name.text != target.text:
-                continue
-            if not target.is_plain:
-                return level, name
-            same_call = level.call == made.call
-            closure = made.call in outer and same_file and level.function.startswith(made.function)
-            is_global = same_file and not made.function
-            if same_call or closure or is_global:
-                return level, name
-    return None
+from afterward.observe.sources import Sources, head, reads, stem, targets
 
 
 def assigned_level(sources: Sources, where: Where, names: set[str]) -> int | None:
@@ -147,9 +80,7 @@ def result_feeds(sources: Sources, pass_where: Where, nodes: list[Node]) -> bool
     return False
 
 
-def restorable(
-    sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]
-) -> Value:
+def restorable(sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]) -> Value:
     """Was the carried place first filled with something that is still at hand, and is it the step's only input?
 
     Then each step was meant to begin from that, and putting it back is the cure. `executed` gives the first
@@ -165,9 +96,7 @@ def restorable(
     loop = sources.statement_at(turn.loop.file, turn.loop.line, turn.loop.column)
     if statement is None or loop is None:
         return value
-    made_in_loop = {
-        target.text for inner in ast.walk(loop) if isinstance(inner, ast.stmt) for target in targets(inner)
-    }
+    made_in_loop = {target.text for inner in ast.walk(loop) if isinstance(inner, ast.stmt) for target in targets(inner)}
     if any(name.text in made_in_loop for name in reads(statement)):
         return value  # something new comes in with each step
     for number, moment in executed.items():

@@ -89,17 +89,13 @@ class _Finder(MetaPathFinder):
             spec.loader = _TorchLoader(spec.loader, self.on_torch)
         elif self.statements is None:
             return spec
-        elif type(spec.loader) is importlib.machinery.SourceFileLoader and is_user_file(
-            spec.origin or "<none>"
-        ):
+        elif type(spec.loader) is importlib.machinery.SourceFileLoader and is_user_file(spec.origin or "<none>"):
             loader = _MarkingLoader(spec.loader.name, spec.loader.path)
             loader.statements, loader.on_gap = self.statements, self.on_gap
             spec.loader = loader
         return spec
 
-    def _found_by_others(
-        self, fullname: str, path: Any, target: Any
-    ) -> importlib.machinery.ModuleSpec | None:
+    def _found_by_others(self, fullname: str, path: Any, target: Any) -> importlib.machinery.ModuleSpec | None:
         for finder in list(sys.meta_path):
             if finder is self or not hasattr(finder, "find_spec"):
                 continue

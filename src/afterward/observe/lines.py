@@ -6,6 +6,8 @@ Dearer than compiled marks (docs/watch.md has the measured cost), but just as ex
 from __future__ import annotations
 
 import ast
+import inspect
+import opcode
 import sys
 import threading
 from bisect import bisect_right
@@ -18,7 +20,7 @@ from afterward.observe import compat
 from afterward.observe.recorder import MARK_LIMIT, Recorders
 from afterward.observe.rewrite import head_end
 from afterward.observe.sources import Sources
-from afterward.observe.statements import BITS, ENTER, EXIT, HEAD, MASK, Statement
+from afterward.observe.statements import BITS, ENTER, EXIT, HEAD, MASK, RESUME, SUSPEND, Statement
 from afterward.observe.userfiles import is_user_file
 
 _TOOL = 4  # sys.monitoring has six places for tools; this one is reserved for nobody
@@ -66,8 +68,14 @@ class LineMarker:
     def entered(self, code: CodeType) -> None:
         self._mark(self._way(code, ENTER))
 
+    def resumed(self, code: CodeType) -> None:
+        self._mark(self._way(code, RESUME))
+
     def left(self, code: CodeType) -> None:
         self._mark(self._way(code, EXIT))
+
+    def suspended(self, code: CodeType) -> None:
+        self._mark(self._way(code, SUSPEND))
 
     def line(self, code: CodeType, line: int) -> None:
         number = self.numbers.get((code, line))
@@ -171,11 +179,7 @@ class _Outline:
             elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
                 inner = (*loops, node)
                 todo += [(child, loops) for child in node.orelse]
-            orelse = (
-                set(getattr(node, "orelse", []))
-                if isinstance(node, (ast.For, ast.AsyncFor, ast.While))
-                else set()
-            )
+            orelse = set(getattr(node, "orelse", [])) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else set()
             todo += [(child, inner) for child in ast.iter_child_nodes(node) if child not in orelse]
         self.by_line.sort(key=lambda pair: (pair[0], pair[1].col_offset))
         self.starts = [line for line, _ in self.by_line]
@@ -194,13 +198,24 @@ class _Outline:
         return self.loops[statement]
 
 
+def _yields(frame: FrameType) -> bool:
+    """Is this "return" event a `yield`? Then the frame will go on later."""
+    if not frame.f_code.co_flags & inspect.CO_GENERATOR or frame.f_lasti < 0:
+        return False
+    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["YIELD_VALUE"]
+
+
 @contextmanager
 def _tracing(marker: LineMarker) -> Iterator[None]:
     previous = sys.gettrace()
+    waiting: set[int] = set()  # frames of generators that have yielded
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
             marker.line(frame.f_code, frame.f_lineno)
+        elif event == "return" and _yields(frame):
+            waiting.add(id(frame))
+            marker.suspended(frame.f_code)
         elif event == "return":
             marker.left(frame.f_code)
         return local
@@ -208,7 +223,11 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
     def enter(frame: FrameType, event: str, argument: Any) -> Any:
         if not marker.is_watched(frame.f_code):
             return None
-        marker.entered(frame.f_code)
+        if id(frame) in waiting:
+            waiting.discard(id(frame))
+            marker.resumed(frame.f_code)
+        else:
+            marker.entered(frame.f_code)
         return local
 
     sys.settrace(enter)
@@ -246,9 +265,9 @@ def _monitoring(marker: LineMarker) -> Iterator[None]:
     callbacks: dict[int, Callable[..., Any]] = {
         events.LINE: guarded(marker.line),
         events.PY_START: guarded(lambda code, offset: marker.entered(code)),
-        events.PY_RESUME: guarded(lambda code, offset: marker.entered(code)),
+        events.PY_RESUME: guarded(lambda code, offset: marker.resumed(code)),
         events.PY_RETURN: guarded(lambda code, offset, value: marker.left(code)),
-        events.PY_YIELD: guarded(lambda code, offset, value: marker.left(code)),
+        events.PY_YIELD: guarded(lambda code, offset, value: marker.suspended(code)),
         events.PY_UNWIND: unwound,
     }
     monitoring.use_tool_id(_TOOL, "afterward")

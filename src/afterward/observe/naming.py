@@ -47,7 +47,8 @@ class Names:
     held: list[Held] = field(default_factory=list)
     leaves: dict[int, str] = field(default_factory=dict)  # id of the tensor -> shortest name
     optimizers: dict[int, tuple[str, Any]] = field(default_factory=dict)
-    plain: dict[int, str] = field(default_factory=dict)  # id of a tensor without history -> name
+    storages: dict[int, set[str]] = field(default_factory=dict)  # address of a storage -> names of tensors in it
+    modules: dict[int, str] = field(default_factory=dict)
     complete: bool = True
 
 
@@ -69,7 +70,17 @@ def search(frames: Iterable[types.FrameType], is_user: Any) -> Names:
             if isinstance(name, str) and not (name.startswith("__") and name.endswith("__")):
                 todo.append((value, name, kind, 0))
         _drain(todo, seen, names, torch, keep_alive)
+    for name, tensor in _parametrized(names):
+        _note_tensor(tensor, name, "attribute", 1, names)
     return names
+
+
+def _parametrized(names: Names) -> Iterator[tuple[str, Any]]:
+    """What `parametrize.cached()` keeps: the program reads it as an attribute of the module."""
+    parametrize = sys.modules.get("torch.nn.utils.parametrize")
+    for (module, attribute), tensor in list(getattr(parametrize, "_cache", {}).items()):
+        if tensor is not None:
+            yield f"{names.modules.get(module, 'module')}.{attribute}", tensor
 
 
 def _roots(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[tuple[dict[str, Any], str]]:
@@ -105,6 +116,8 @@ def _drain(
             return
         seen.add(id(value))
         keep_alive.append(value)
+        if isinstance(value, torch.nn.Module):
+            names.modules.setdefault(id(value), path)
         if isinstance(value, torch.optim.Optimizer):
             names.optimizers.setdefault(id(value), (path, value))
             continue
@@ -120,8 +133,17 @@ def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) ->
         known = names.leaves.get(id(tensor))
         if known is None or _length(path) < _length(known):
             names.leaves[id(tensor)] = path
-    else:
-        names.plain.setdefault(id(tensor), path)
+    pointer = storage_pointer(tensor)
+    if pointer is not None:
+        names.storages.setdefault(pointer, set()).add(path)
+
+
+def storage_pointer(tensor: Any) -> int | None:
+    """Where a tensor's numbers lie in memory; None for tensors that have no storage of their own."""
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except (RuntimeError, NotImplementedError, AttributeError):
+        return None
 
 
 def _length(path: str) -> tuple[int, int]:
@@ -137,6 +159,8 @@ def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[A
         for index, item in enumerate(list(value)[:5000]):
             if fields and index < len(fields):
                 yield item, f"{path}.{fields[index]}", "attribute", depth
+            elif isinstance(value, tuple):  # a tuple is one value in several parts, not a memory
+                yield item, f"{path}[{index}]", "attribute" if "." in path else "local", depth
             else:
                 yield item, f"{path}[{index}]", "item", depth
     elif isinstance(value, types.GeneratorType):

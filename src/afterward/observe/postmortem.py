@@ -16,6 +16,7 @@ from afterward.model.history import Edge, Gap, History, Leaf, Node, Pass, Saved,
 from afterward.model.reuse import Reuse, find_reuse
 from afterward.model.site import Level, Turn, Where
 from afterward.observe import compat, flow
+from afterward.observe.crossing import Trail, names_crossing, place_of
 from afterward.observe.cuts import find_cut
 from afterward.observe.naming import Names, search
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
@@ -23,7 +24,7 @@ from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, stem
 from afterward.observe.statements import BITS, MASK
 from afterward.observe.walk import Walk, leading_to, roots_of, walk
-from afterward.observe.writes import find_writes
+from afterward.observe.writes import Spoilt, find_writes
 
 TRAIL = 50_000  # statements followed back, for names and cuts
 
@@ -55,9 +56,7 @@ def examine(
     autopsy.look(outputs, list(inputs), frame)
     history = autopsy.history(error, kind, frame, tuple(gaps))
     if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
-        history = replace(
-            history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart"))
-        )
+        history = replace(history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart")))
     return history
 
 
@@ -84,6 +83,7 @@ class _Autopsy:
         self.names = search(self.frames, self.is_user)
         self.optimizers = _optimizers(self.names)
         self.places = self._replay()
+        self.paths = Trail(self.sources, self.trail)
 
     def _replay(self) -> dict[int, Place]:
         """The place of every node of the failing graph, by its order; events get theirs on the way."""
@@ -96,9 +96,7 @@ class _Autopsy:
         due = [event for event in recorder.events if event.place is None]
         machine = recorder.replay.copy()
         start = recorder.base + len(marks) - TRAIL
-        machine.feed(
-            marks, recorder.base, due=due, answers=answers, wanted=wanted, trail=self.trail, trail_from=start
-        )
+        machine.feed(marks, recorder.base, due=due, answers=answers, wanted=wanted, trail=self.trail, trail_from=start)
         kept = recorder.replay.kept
         starts = [first for first, _, _ in kept]
         for order in wanted:
@@ -116,23 +114,26 @@ class _Autopsy:
         steps = self._steps()
         first = History(nodes, passes, steps, leaves=self._leaves(), gaps=gaps)
         if kind == "no_grad":
-            cut = find_cut(self.sources, late, self.trail, self.where)
+            cut = find_cut(self.paths, late, self.trail, self.where)
             return replace(first, cuts=(cut,) if cut is not None else ())
         if kind == "inplace":
-            overwritten = [
-                (node.order, tensor)
-                for node, raw in zip(nodes, self.found.nodes, strict=True)
-                if node.overwritten
-                for _, state, tensor in compat.saved_states(raw)
-                if state == "overwritten" and tensor is not None
-            ]
-            writes = find_writes(self.sources, overwritten, self.trail, self.frames, self.where)
+            writes = find_writes(self.sources, self._spoilt(nodes), self.trail, self.frames, self.names, self.where)
             first = replace(first, writes=writes)
         reuse = find_reuse(first, late)
         if reuse is None:
             return first
         links = self._links(first, reuse)
         return replace(first, values=tuple(self._values(first, reuse)), links=links)
+
+    def _spoilt(self, nodes: tuple[Node, ...]) -> list[Spoilt]:
+        """The saved tensors that were written over, with the node that had saved each."""
+        return [
+            Spoilt(node, tensor)
+            for node, raw in zip(nodes, self.found.nodes, strict=True)
+            if node.overwritten
+            for _, state, tensor in compat.saved_states(raw)
+            if state == "overwritten" and tensor is not None
+        ]
 
     def where(self, place: Place | None) -> Where | None:
         if place is None:
@@ -146,9 +147,7 @@ class _Autopsy:
         table = self.recorder.statements.table
         entry = table[place.number]
         turns = tuple(
-            Turn(self.sources.site(table[loop]), entered, number)
-            for loop, entered, number in place.turns
-            if number > 0
+            Turn(self.sources.site(table[loop]), entered, number) for loop, entered, number in place.turns if number > 0
         )
         return Level(place.call, entry.function, self.sources.site(entry), place.moment, turns)
 
@@ -208,14 +207,10 @@ class _Autopsy:
         )
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
-        by_order = {
-            order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER
-        }
+        by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
         roots = tuple((compat.order_of(node), output) for node, output in self.roots)
         seen = [event for event in self.recorder.events if isinstance(event, PassSeen)]
-        failing = next(
-            (event for event in reversed(seen) if event.roots == roots), seen[-1] if seen else None
-        )
+        failing = next((event for event in reversed(seen) if event.roots == roots), seen[-1] if seen else None)
         alive = {compat.order_of(held.node): held.node for held in self.names.held}
         passes = []
         late: Pass | None = None
@@ -273,15 +268,9 @@ class _Autopsy:
             if not isinstance(event, StepSeen):
                 continue
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
-            held = (
-                [p for group in optimizer.param_groups for p in group["params"]]
-                if optimizer is not None
-                else []
-            )
+            held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
             leaves = frozenset(self.leaf_ids[id(p)] for p in held if id(p) in self.leaf_ids)
-            steps.append(
-                Step(self.where(event.place), _event_moment(event.counter, event.moment), name, leaves)
-            )
+            steps.append(Step(self.where(event.place), _event_moment(event.counter, event.moment), name, leaves))
         return tuple(steps)
 
     def _values(self, history: History, reuse: Reuse) -> Iterable[Value]:
@@ -294,7 +283,8 @@ class _Autopsy:
             consumer = entry.consumer.where if entry.consumer is not None else reuse.late.where
             held = [h for h in self.names.held if h.node is raw and h.output == entry.output]
             held.sort(key=lambda h: h.depth)
-            carried = flow.carried_values(self.sources, entry.node, entry.output, consumer)
+            at = place_of(consumer, self.paths)
+            carried = names_crossing(self.paths, entry.node, entry.output, at, self._began(reuse))
             for one in held:
                 reading = flow.read_site(self.sources, consumer, one.name)
                 assigned = None
@@ -315,6 +305,15 @@ class _Autopsy:
                 )
             for value in carried:
                 yield flow.restorable(self.sources, value, entry.node, consumer, executed)
+
+    def _began(self, reuse: Reuse) -> int | None:
+        """The moment at which the present turn of the loop between the part and the pass began."""
+        built = reuse.built_parts
+        if built is None or built.loop is None:
+            return None
+        turn = (built.loop.entry, built.loop.number)
+        inside = (place.moment for place in self.trail if any((e, n) == turn for _, e, n in place.turns))
+        return min(inside, default=None)
 
     def _links(self, history: History, reuse: Reuse) -> frozenset[tuple[int, int]]:
         early = reuse.early
@@ -374,6 +373,11 @@ def _optimizers(names: Names) -> dict[int, tuple[str, Any]]:
     for thing in gc.get_objects():
         if issubclass(type(thing), torch.optim.Optimizer) and id(thing) not in found:
             found[id(thing)] = (type(thing).__name__, thing)
+    taken: dict[str, int] = {}
+    for number, (name, optimizer) in found.items():  # two objects may both be `self.opt`, each in its own call
+        taken[name] = taken.get(name, 0) + 1
+        if taken[name] > 1:
+            found[number] = (f"{name} ({taken[name]})", optimizer)
     return found
 
 

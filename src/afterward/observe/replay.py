@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.observe.statements import BITS, ENTER, EXIT, HEAD, LOOP, MASK, NEXT, RESUME, Statements
+from afterward.observe.statements import BITS, ENTER, EXIT, HEAD, LOOP, MASK, NEXT, RESUME, SUSPEND, Statements
 
 KEPT_PLACES = 1 << 16
 
@@ -44,6 +44,10 @@ class _Call:
     place: Place | None = None  # made when somebody asks
     order_at: int = 0
 
+    def copy(self) -> _Call:
+        turns = [list(turn) for turn in self.turns]
+        return _Call(self.caller, self.serial, self.scope, self.number, self.moment, turns, self.place, self.order_at)
+
     def here(self) -> Place:
         if self.place is None:
             turns = tuple((loop, entry, turn) for loop, entry, turn in self.turns)
@@ -58,6 +62,7 @@ class Replay:
         self.table = statements.table
         self.stack: list[_Call] = []
         self.serial = 0
+        self.suspended: dict[int, list[_Call]] = {}  # generators, by scope, the last to be left last
         # Intervals of node orders whose statement is known though their marks are gone: (from, to, place).
         self.kept: list[tuple[int, int, Place]] = []
         self.forgotten = False
@@ -67,19 +72,8 @@ class Replay:
         other = Replay.__new__(Replay)
         other.table, other.serial, other.forgotten = self.table, self.serial, self.forgotten
         other.kept = self.kept
-        other.stack = [
-            _Call(
-                c.caller,
-                c.serial,
-                c.scope,
-                c.number,
-                c.moment,
-                [list(t) for t in c.turns],
-                c.place,
-                c.order_at,
-            )
-            for c in self.stack
-        ]
+        other.stack = [call.copy() for call in self.stack]
+        other.suspended = {scope: [call.copy() for call in calls] for scope, calls in self.suspended.items()}
         return other
 
     def feed(
@@ -137,9 +131,13 @@ class Replay:
         statement = self.table[number]
         flags = statement.flags
         if flags & EXIT:
-            return self._leave(statement.scope, moment)
+            return self._leave(statement.scope)
+        if flags & SUSPEND:
+            return self._leave(statement.scope, suspend=True)
         stack = self.stack
-        if flags & (ENTER | RESUME) or not stack:
+        if flags & RESUME:
+            call = self._resume(statement.scope)
+        elif flags & ENTER or not stack:
             call = self._enter(statement.scope)
         else:
             call = stack[-1]
@@ -177,10 +175,24 @@ class Replay:
                 return self.stack[depth]
         return self._enter(scope)
 
-    def _leave(self, scope: int, moment: int) -> _Call:
+    def _resume(self, scope: int) -> _Call:
+        """A generator goes on where it was left, called by whoever asks for its next value."""
+        waiting = self.suspended.get(scope)
+        if not waiting:
+            return self._enter(scope)
+        call = waiting.pop()
+        call.caller = self.stack[-1].here() if self.stack else None
+        self.stack.append(call)
+        return call
+
+    def _leave(self, scope: int, *, suspend: bool = False) -> _Call:
         """Back in the caller, still in the middle of the statement that called."""
         for depth in range(len(self.stack) - 1, -1, -1):
             if self.stack[depth].scope == scope:
+                if suspend:
+                    waiting = self.suspended.setdefault(scope, [])
+                    waiting.append(self.stack[depth])
+                    del waiting[:-64]
                 if depth > 0:
                     del self.stack[depth:]
                 break

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
-from afterward.observe.statements import ENTER, EXIT, LOOP, NEXT, RESUME, Statement, Statements
+from afterward.observe.statements import ENTER, EXIT, LOOP, NEXT, RESUME, SUSPEND, Statement, Statements
 
 MARK = "__afterward_mark__"
 TURN = "__afterward_turn__"
@@ -170,8 +170,9 @@ class _Yields(ast.NodeTransformer):
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
         self.generic_visit(node)
+        away = self.scope._number(self.statement, SUSPEND)
         back = self.scope._number(self.statement, RESUME)
-        node.value = self.scope._wrapped(RETURN, self.scope.exit_number, node.value)
+        node.value = self.scope._wrapped(RETURN, away, node.value)
         resumed = self.scope._wrapped(RETURN, back, node)
         return ast.fix_missing_locations(ast.copy_location(resumed, node))
 
@@ -180,9 +181,7 @@ def _split_head(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """A docstring and `from __future__` imports must stay first."""
     count = 0
     for statement in body:
-        docstring = (
-            count == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        )
+        docstring = count == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         if not (docstring or future):
             break

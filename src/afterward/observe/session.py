@@ -110,11 +110,7 @@ class Session:
             inputs = args[3] if len(args) > 3 else ()
             swept, size = look([node for node, _ in roots], inputs or ())
             recorder.keep_look(seen, array("Q", sorted(swept)), size)
-            if (
-                not self._threaded
-                and "torch.cuda" in sys.modules
-                and compat.torch_module().cuda.is_initialized()
-            ):
+            if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
                 self._go_threaded()  # the engine runs custom functions in a thread of each device
 
     def _stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -169,6 +165,4 @@ class Session:
         self.gap(f"{what}: {type(error).__name__}: {error}")
         if not self._warned:
             self._warned = True
-            print(
-                f"afterward: {what} ({type(error).__name__}: {error}); the program goes on", file=sys.stderr
-            )
+            print(f"afterward: {what} ({type(error).__name__}: {error}); the program goes on", file=sys.stderr)

@@ -135,9 +135,7 @@ def targets(statement: ast.stmt) -> list[Name]:
         found = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     names = [name for target in found for name in _flat(target)]
     for part in head(statement):
-        names += [
-            Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)
-        ]
+        names += [Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         names += _grown(statement.value)
     return names

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 # What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
 # HEAD is a loop's head seen as a line: it enters the loop, or begins its next turn.
-ENTER, EXIT, LOOP, NEXT, RESUME, HEAD = 1, 2, 4, 8, 16, 32
+ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND = 1, 2, 4, 8, 16, 32, 64
 
 BITS = 20
 MASK = (1 << BITS) - 1

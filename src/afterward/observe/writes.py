@@ -3,59 +3,91 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.history import Write
+from afterward.model.history import Node, Write
 from afterward.model.site import Where
 from afterward.observe import compat
+from afterward.observe.naming import Names, storage_pointer
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, head
+from afterward.observe.sources import Sources, head, reads, stem, targets
+
+
+@dataclass(frozen=True, slots=True)
+class Spoilt:
+    """A tensor that a node had saved and that was written over since."""
+
+    node: Node
+    tensor: Any
 
 
 def find_writes(
     sources: Sources,
-    overwritten: Sequence[tuple[int, Any]],
+    spoilt: Sequence[Spoilt],
     trail: Sequence[Place],
     frames: Sequence[FrameType],
+    names: Names,
     where: Callable[[Place], Where | None],
 ) -> tuple[Write, ...]:
     """Statements that ran, are written as an in-place change, and whose target shares memory with a spoilt value.
 
-    A target is looked up in the frames that are still alive; one that can no longer be looked up is taken
-    only where it is the one in-place change between the value and the failing pass.
+    A target is looked up in the frames that are still alive, and among the names of living tensors in the same
+    memory. One that can no longer be looked up counts where the statement that saved the value names it too, or
+    (`sure` False) where it is the only in-place change since.
     """
-    if not overwritten:
+    if not spoilt:
         return ()
-    oldest = min(order for order, _ in overwritten)
-    storages = {pointer for _, tensor in overwritten if (pointer := _pointer(tensor)) is not None}
-    found: list[Write] = []
+    culprit = max(spoilt, key=lambda one: one.node.order).node
+    storages = {pointer for one in spoilt if (pointer := storage_pointer(one.tensor)) is not None}
+    alive = {stem(name) for pointer in storages for name in names.storages.get(pointer, ())}
+    saved = _names_around(sources, culprit)
+    sure: list[Write] = []
+    loose: dict[int, list[Write]] = {}
     known: dict[int, list[ast.expr]] = {}
-    loose: list[tuple[Place, ast.expr]] = []
     for place in trail:
         if place.number not in known:
             statement = sources.statement(place.number)
             known[place.number] = _written(statement) if statement is not None else []
         for target in known[place.number]:
-            value = _look_up(target, frames)
-            if value is None:
-                loose.append((place, target))
-            elif _pointer(value) in storages:
-                found += _write(place, target, where, oldest)
-    if not found and len({id(target) for _, target in loose}) == 1:
-        for place, target in loose:
-            found += _write(place, target, where, oldest)
-    return tuple(found)
+            write = _write(place, target, where, culprit)
+            if write is None:
+                continue
+            values = list(_look_up(target, frames))
+            text = ast.unparse(target)
+            if any(storage_pointer(value) in storages for value in values):
+                sure.append(write)
+            elif (text in saved and (place.call, text) in saved[text]) or (not values and stem(text) in alive):
+                sure.append(write)
+            elif not values:
+                loose.setdefault(id(target), []).append(replace(write, sure=False))
+    if not sure and len(loose) == 1:
+        return tuple(next(iter(loose.values())))
+    return tuple(sure)
 
 
-def _write(
-    place: Place, target: ast.expr, where: Callable[[Place], Where | None], oldest: int
-) -> list[Write]:
+def _names_around(sources: Sources, node: Node) -> dict[str, set[tuple[int, str]]]:
+    """The plain names in the statements that made a node, with the call each belongs to."""
+    found: dict[str, set[tuple[int, str]]] = {}
+    for level in node.where.levels if node.where is not None else ():
+        statement = sources.statement_at(level.site.file, level.site.line, level.site.column)
+        for name in [*targets(statement), *reads(statement)] if statement is not None else ():
+            if name.is_plain:
+                found.setdefault(name.text, set()).add((level.call, name.text))
+    return found
+
+
+def _write(place: Place, target: ast.expr, where: Callable[[Place], Where | None], culprit: Node) -> Write | None:
+    """The write as part of the history, if it came after the node, or in the very statement that made it."""
+    made = culprit.where.levels if culprit.where is not None else ()
+    itself = any(level.call == place.call and level.moment == place.moment for level in made[-1:])
+    if place.order_at <= culprit.order and not itself:
+        return None
     spot = where(place)
-    if spot is None or place.order_at is None or place.order_at <= oldest:
-        return []
-    return [Write(spot, ((place.order_at) << 40) + place.moment + 1, ast.unparse(target))]
+    after = max(place.order_at, culprit.order + 1)
+    return Write(spot, (after << 40) + place.moment + 1, ast.unparse(target)) if spot is not None else None
 
 
 def _written(statement: ast.stmt) -> list[ast.expr]:
@@ -76,14 +108,11 @@ def _written(statement: ast.stmt) -> list[ast.expr]:
                 ):
                     inner = [function.value, *node.args[:1]]
                     found += [
-                        _base(value)
-                        for value in inner
-                        if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
+                        _base(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
                     ]
                 found += [_base(k.value) for k in node.keywords if k.arg == "out"]
                 if any(
-                    k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value
-                    for k in node.keywords
+                    k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value for k in node.keywords
                 ):
                     found += [_base(a) for a in node.args[:1]]
     return found
@@ -98,39 +127,31 @@ def _base(target: ast.expr) -> ast.expr:
     return target
 
 
-def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Any:
-    """The value of a name or attribute chain in the living frames, without running any code of the program."""
+def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Iterator[Any]:
+    """The tensors behind a name or attribute chain in the living frames, without running the program's code."""
+    torch = compat.torch_module()
     chain: list[str] = []
     while isinstance(target, ast.Attribute):
         chain.append(target.attr)
         target = target.value
     if not isinstance(target, ast.Name):
-        return None
+        return
     for frame in frames:
         for space in (frame.f_locals, frame.f_globals):
             if target.id in space:
                 value = space[target.id]
                 for attribute in reversed(chain):
                     value = _attribute(value, attribute)
-                return value if isinstance(value, compat.torch_module().Tensor) else None
-    return None
+                if isinstance(value, torch.Tensor):
+                    yield value
+                elif isinstance(value, torch.nn.Module):
+                    yield from value.parameters()
+                return
 
 
 def _attribute(value: Any, name: str) -> Any:
     space = getattr(value, "__dict__", None) or {}
-    for part in (
-        space,
-        space.get("_parameters") or {},
-        space.get("_buffers") or {},
-        space.get("_modules") or {},
-    ):
+    for part in (space, space.get("_parameters") or {}, space.get("_buffers") or {}, space.get("_modules") or {}):
         if name in part:
             return part[name]
     return None
-
-
-def _pointer(tensor: Any) -> int | None:
-    try:
-        return int(tensor.untyped_storage().data_ptr())
-    except (RuntimeError, NotImplementedError, AttributeError):
-        return None

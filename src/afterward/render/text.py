@@ -91,9 +91,7 @@ def _excerpt(found: Diagnosis, file: str, gutter: int, width: int) -> Iterator[L
 
 def _marker(label: Label, primary: bool, text: str, cut: int, gutter: int, width: int) -> Iterator[Line]:
     site = label.site
-    end = (
-        site.end_column if site.end_line == site.line and site.end_column is not None else len(text.rstrip())
-    )
+    end = site.end_column if site.end_line == site.line and site.end_column is not None else len(text.rstrip())
     start = min(site.column, cut)
     length = max(min(end, cut) - start, 1)
     style = "primary" if primary else "secondary"

@@ -12,7 +12,8 @@ from afterward.model.history import History, Pass, Value
 from afterward.model.reuse import Reuse, bridge_of, find_reuse
 from afterward.model.site import Turn
 
-_ADDING = ("Add", "Sub", "Sum", "Mean", "Stack", "Cat", "Div", "Mul", "Unsqueeze", "View", "Squeeze")
+_ADDING = ("Add", "Sub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze")
+_SCALING = ("Mul", "Div")
 
 
 class Cause(Enum):
@@ -62,9 +63,7 @@ class Case:
         if early is None:
             return False
         old = leaves_directly_under(self.history, self.reuse.stale)
-        return any(
-            step.leaves & old for step in self.history.steps_between(early.moment, self.reuse.late.moment)
-        )
+        return any(step.leaves & old for step in self.history.steps_between(early.moment, self.reuse.late.moment))
 
 
 def case_of(history: History, late: Pass) -> Case | None:
@@ -100,19 +99,38 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     part, built = reuse.passes_part, reuse.built_parts
     if part is None or built is None:
         return Cause.SWEPT_TWICE if reuse.starts_in_stale else None
-    again_in_loop = part.how in ("turns", "calls")
-    if reuse.starts_in_stale:
-        return Cause.FORWARD_OUTSIDE_LOOP if again_in_loop and built.how == "outside" else Cause.SWEPT_TWICE
-    if _sums_swept_losses(history, reuse) and (again_in_loop or part.how == "after"):
-        return Cause.LOSS_ACCUMULATED
+    if reuse.starts_in_stale or _same_loss(history, reuse):
+        return Cause.SWEPT_TWICE
     if built.how == "turns":
-        return Cause.STATE_CARRIED_OVER if _renewed(history, reuse) else Cause.HISTORY_CACHED
+        return _from_earlier_turn(history, reuse, bridge)
+    if part.how == "after" and _summed_in(history, reuse):
+        return Cause.LOSS_ACCUMULATED
     if built.how == "outside" and not _loss_built_outside(reuse):
-        kept = bridge is not None and bridge.kind in ("attribute", "item")
+        kept = bridge is not None and "." in bridge.name
         return Cause.HISTORY_CACHED if kept and not foreign else Cause.FORWARD_OUTSIDE_LOOP
     if foreign:
         return Cause.OUTPUT_NOT_DETACHED
     return Cause.LOSSES_SHARE_FORWARD
+
+
+def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> Cause:
+    """A value of an earlier turn: a summand of the loss, a state made anew each turn, or something kept."""
+    renewed = _renewed(history, reuse)
+    if renewed and _summed_in(history, reuse):
+        return Cause.LOSS_ACCUMULATED
+    in_memory = bridge is not None and bridge.how == "held" and bridge.kind == "item"
+    if renewed and not in_memory:
+        return Cause.STATE_CARRIED_OVER
+    plain = bridge is not None and bridge.kind in ("local", "global") and "." not in bridge.name
+    return Cause.FORWARD_OUTSIDE_LOOP if plain and not in_memory else Cause.HISTORY_CACHED
+
+
+def _same_loss(history: History, reuse: Reuse) -> bool:
+    """Is it the very loss of the earlier pass, only scaled or reshaped?"""
+    early = reuse.early
+    if early is None or early.call != "backward" or reuse.entry.node.id not in {edge.node for edge in early.roots}:
+        return False
+    return len(reuse.entries) == 1 and all(len(history.node(n).inputs) == 1 for n in reuse.fresh)
 
 
 def _loss_built_outside(reuse: Reuse) -> bool:
@@ -122,11 +140,14 @@ def _loss_built_outside(reuse: Reuse) -> bool:
 
 
 def _renewed(history: History, reuse: Reuse) -> bool:
-    """Is the value made anew in every step? Then the statement that made it has run in this step too."""
+    """Is the value made anew in every step? Then the statement that made it has run in this step too, or it ran
+    after the earlier pass, as the last act of its step."""
     node, late = reuse.entry.node, reuse.late
     built = reuse.built_parts
     if node.where is None or late.where is None or built is None or built.loop is None:
         return False
+    if reuse.early is not None and node.moment > reuse.early.moment:
+        return True
     now = late.where.turn_of(built.loop)
     for fresh in reuse.fresh:
         where = history.node(fresh).where
@@ -135,24 +156,19 @@ def _renewed(history: History, reuse: Reuse) -> bool:
     return False
 
 
-def _sums_swept_losses(history: History, reuse: Reuse) -> bool:
-    """Does the pass start from a sum that holds the very loss which the earlier pass was called on?"""
-    early = reuse.early
-    if early is None or early.call != "backward":
-        return False
-    swept_roots = {edge.node for run in history.passes if run.id != reuse.late.id for edge in run.roots}
-    if not (swept_roots & {entry.node.id for entry in reuse.entries}):
-        return False
+def _summed_in(history: History, reuse: Reuse) -> bool:
+    """Is the old value a summand of the loss? Then only additions and scalings lie between the two."""
+    wanted = {entry.node.id for entry in reuse.entries}
     current = [edge.node for edge in reuse.late.roots]
     seen: set[int] = set()
-    while current:  # from the root down, through additions only
+    while current:  # from the root down
         number = current.pop()
-        if number in seen:
+        if number in seen or not history.knows(number):
             continue
         seen.add(number)
-        if number in swept_roots and number in reuse.stale:
+        if number in wanted:
             return True
         node = history.node(number)
-        if number in reuse.fresh and node.op.startswith(_ADDING):
-            current.extend(edge.node for edge in node.inputs if history.knows(edge.node))
+        if node.op.startswith(_ADDING) or (node.op.startswith(_SCALING) and len(node.inputs) == 1):
+            current.extend(edge.node for edge in node.inputs)
     return False

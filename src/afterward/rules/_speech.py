@@ -17,9 +17,7 @@ def dated(case: Case, run: Pass) -> Site:
     assert run.where is not None
     part = case.reuse.passes_part
     if part is not None and part.how == "calls":
-        same = [
-            p for p in case.history.passes if p.where is not None and p.where.site.same_lines(run.where.site)
-        ]
+        same = [p for p in case.history.passes if p.where is not None and p.where.site.same_lines(run.where.site)]
         number = next((i for i, p in enumerate(same, 1) if p.id == run.id), None)
         return replace(run.where.site, step=number)
     return run.where.site_at(case.loop)
@@ -27,11 +25,15 @@ def dated(case: Case, run: Pass) -> Site:
 
 def built_site(case: Case) -> Site | None:
     """The statement that made the part: where its value was given the bridge's name, else the innermost one."""
-    where = case.reuse.entry.node.where
-    if where is None:
+    entry = case.reuse.entry.node
+    if entry.id not in case.reuse.stale and case.reuse.write is None:
+        # What was handed on is newer than the pass; the part behind it is what the pass had swept.
+        where = case.reuse.culprit.where
+        return where.site_at(case.loop) if where is not None else None
+    if entry.where is None:
         return None
     level = case.bridge.level if case.bridge is not None else -1
-    return where.site_at(case.loop, level)
+    return entry.where.site_at(case.loop, level)
 
 
 def freed_site(case: Case) -> Site | None:
@@ -108,11 +110,7 @@ def diagnosis(
     if freed is not None and not freed.same_lines(reused):
         labels.append(Label(freed, "freed here" + _in_step(freed)))
     reading = found.site if found is not None else None
-    if (
-        reading is not None
-        and not (built is not None and reading.same_lines(built))
-        and not reading.same_lines(reused)
-    ):
+    if reading is not None and not (built is not None and reading.same_lines(built)) and not reading.same_lines(reused):
         labels.append(Label(reading, "comes in again here"))
     if not case.reuse.certain:
         notes = (*notes, "which pass freed it was worked out from the order of the passes, not seen")
@@ -161,12 +159,8 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + "would run, on values computed before the optimizer's step",)
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
     cost = f", keeping {human(size)} until then" if size else ""
-    where = (
-        f" on line {case.reuse.early.where.site.line}" if case.reuse.early and case.reuse.early.where else ""
-    )
-    return (
-        prefix + f"{where.strip()} would be right here: the gradients of both passes add up{cost}".lstrip(),
-    )
+    where = f" on line {case.reuse.early.where.site.line}" if case.reuse.early and case.reuse.early.where else ""
+    return (prefix + f"{where.strip()} would be right here: the gradients of both passes add up{cost}".lstrip(),)
 
 
 def _fails_next(case: Case) -> str | None:

@@ -11,6 +11,9 @@ from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 
 
+_LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
+
+
 @rule("AFT104", Severity.ERROR)
 def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
     """A forward pass computed once, outside the loop whose every turn sweeps it."""
@@ -23,9 +26,7 @@ def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "this value")
     part = case.reuse.passes_part
-    again = (
-        "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
-    )
+    again = "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
     return say.diagnosis(
         case,
         why=f"{name} is computed once, and {again} goes backward through it. "
@@ -35,9 +36,17 @@ def _diagnose(case: Case) -> Diagnosis:
     )
 
 
+def is_target(case: Case) -> bool:
+    """Does the value enter a loss function as what is to be met, not as what is trained?"""
+    consumer, node = case.reuse.entry.consumer, case.reuse.entry.node
+    if consumer is None or not consumer.op.startswith(_LOSSES) or len(consumer.inputs) < 2:
+        return False
+    return consumer.inputs[1].node == node.id
+
+
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
-    if case.foreign:
+    if case.foreign or is_target(case):
         return say.detach_input(case), say.recompute_forward(case)
     part = case.reuse.passes_part
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))

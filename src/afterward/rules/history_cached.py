@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
 from afterward.rules import _speech as say
 from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 
 
 @rule("AFT107", Severity.ERROR)
@@ -29,5 +29,14 @@ def _diagnose(case: Case) -> Diagnosis:
         why=f"{name} was computed {when} and kept with its history. "
         f"{say.freed_by(case).capitalize()} freed that history; this pass reaches it again through what was kept.",
         built_text=f"{name} keeps the graph built here",
-        remedies=(say.detach_kept(case), say.recompute_forward(case)),
+        remedies=remedies(case),
     )
+
+
+def remedies(case: Case) -> tuple[Remedy, ...]:
+    """A memory of many values holds data; one value computed from what is trained here must be computed anew."""
+    trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
+    memory = case.bridge is not None and case.bridge.kind == "item"
+    if trained and not memory and not case.foreign:
+        return say.recompute_forward(case), say.detach_kept(case)
+    return say.detach_kept(case), say.recompute_forward(case)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from afterward.model.diagnosis import Diagnosis, Label, Remedy, Severity
-from afterward.model.history import History, Step
+from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
+from afterward.model.history import History, Step, Write
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules.history_cached import remedies as cached_remedies
 
 
 @rule("AFT201", Severity.ERROR)
@@ -50,6 +51,7 @@ def _diagnose(case: Case) -> Diagnosis:
         notes=_notes(case),
         built=built,
         written=written,
+        bridge=Bridge(reuse.write.target, "local") if isinstance(reuse.write, Write) else general.bridge,
     )
 
 
@@ -57,17 +59,13 @@ def _remedies(case: Case, who: str) -> tuple[Remedy, ...]:
     if case.cause is Cause.STATE_CARRIED_OVER:
         return (say.detach_state(case),)
     if case.cause is Cause.HISTORY_CACHED:
-        return say.detach_kept(case), say.recompute_forward(case)
+        return cached_remedies(case)
     if case.cause is Cause.FORWARD_OUTSIDE_LOOP:
         if case.foreign:
             return say.detach_input(case), say.recompute_forward(case)
         return (say.recompute_forward(case),)
     if case.cause is Cause.LOSS_ACCUMULATED:
-        return (
-            say.remove_duplicate(
-                case, "call backward on the new loss alone, and add its `.item()` to the sum"
-            ),
-        )
+        return (say.remove_duplicate(case, "call backward on the new loss alone, and add its `.item()` to the sum"),)
     return say.reorder_step(case, who), say.recompute_forward(case)
 
 
@@ -75,7 +73,5 @@ def _notes(case: Case) -> tuple[str, ...]:
     early = case.reuse.early
     if early is not None and early.retains_graph and early.where is not None:
         line = early.where.site.line
-        return (
-            f"`retain_graph=True` on line {line} kept the graph, but not the parameters it was computed with",
-        )
+        return (f"`retain_graph=True` on line {line} kept the graph, but not the parameters it was computed with",)
     return ()

@@ -22,15 +22,15 @@ def swept_twice(history: History) -> Iterator[Diagnosis]:
 
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "this loss")
+    part, built = case.reuse.passes_part, case.reuse.built_parts
+    drop = say.remove_duplicate(case, "drop this second backward: the first one has already added these gradients")
+    remedies = (drop, say.recompute_forward(case))
+    if part is not None and built is not None and part.how in ("turns", "calls") and built.how == "outside":
+        remedies = (say.recompute_forward(case), drop)  # each turn means to sweep: it lacks a forward of its own
     return say.diagnosis(
         case,
         why=f"{name} was swept before, by {say.freed_by(case)}, and that freed its graph. "
         "Nothing was computed anew in between, so this pass finds nothing left to walk.",
         built_text="built once here",
-        remedies=(
-            say.remove_duplicate(
-                case, "drop this second backward: the first one has already added these gradients"
-            ),
-            say.recompute_forward(case),
-        ),
+        remedies=remedies,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Pass, Write
 from afterward.rules import _speech as say
 from afterward.rules import rule
@@ -39,16 +39,14 @@ def _diagnose(case: Case) -> Diagnosis:
     if written is not None:
         labels.append(Label(written, f"writes over {target}" + say._in_step(written)))
     remedy = Remedy(
-        "write_out_of_place",
+        "out_of_place",
         Effect.SAME_GRADIENTS,
         f"make a new tensor instead of writing into {target} (drop the trailing `_`, write `x = x + y`), "
         "or clone it before the write; costs one copy",
         written,
         write.target if isinstance(write, Write) else "",
     )
-    general = say.diagnosis(
-        case, why="", built_text="", remedies=(remedy, say.reorder_step(case, "the write"))
-    )
+    general = say.diagnosis(case, why="", built_text="", remedies=(remedy, say.reorder_step(case, "the write")))
     return replace(
         general,
         message="backward needs a value that was overwritten in place",
@@ -59,6 +57,7 @@ def _diagnose(case: Case) -> Diagnosis:
         notes=(),
         built=built,
         written=written,
+        bridge=Bridge(write.target, "local") if isinstance(write, Write) else general.bridge,
     )
 
 

@@ -87,9 +87,7 @@ class Outcome:
     exit: int
 
 
-def run(
-    target: str, arguments: Sequence[str], *, as_module: bool = False, note: Note | None = None
-) -> Outcome:
+def run(target: str, arguments: Sequence[str], *, as_module: bool = False, note: Note | None = None) -> Outcome:
     """Run a program as Python would, watch it, and say what became of its graphs."""
     from afterward.observe.importing import imports_marked
     from afterward.observe.program import run_program, without_our_frames

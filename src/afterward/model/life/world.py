@@ -174,6 +174,8 @@ class World:
             targets = None if inputs is None else [self._target(tensor) for tensor in inputs]
         except Refused as refused:
             return Outcome(fault=refused.fault)
+        if inputs is not None and not capture and not all(tensor.is_leaf for tensor in inputs):
+            raise Unmodelled("backward(inputs=) with a tensor that is not a leaf, whose .grad it would retain")
         wanted = None if targets is None else wanted_by(starts, targets, capture)
         with self.grad_mode(create, self.tape.watches):
             return sweep(
