@@ -20,7 +20,7 @@ from hypothesis.strategies import integers
 from lifelab.compare import Tally, combined, compare, compare_pair, retained, twice
 from lifelab.generate import programs
 from lifelab.on_torch import quiet
-from lifelab.programs import Program
+from lifelab.programs import Apply, Program
 from lifelab.running import statements
 from lifelab.source import to_source
 
@@ -39,7 +39,14 @@ class Found(Exception):
 def check(program: Program, kind: int, tally: Tally) -> None:
     """One program, and one program like it whose gradients may be the same."""
     first = compare(program, tally)
-    tally.operations |= {s.operation for s in statements(program) if hasattr(s, "operation")}
+    for statement in statements(program):
+        if isinstance(statement, Apply):
+            tally.operations.add(statement.operation)
+        else:
+            name = getattr(statement, "mode", type(statement).__name__)
+            if getattr(statement, "create", False):
+                name += " with create_graph"
+            tally.features[name] = tally.features.get(name, 0) + 1
     if kind < 3:
         variant = (retained, combined, twice)[kind](program)
         compare_pair(program, variant, first, tally)
@@ -140,6 +147,7 @@ def main() -> int:
     print(f"{tally.statements} statements, {tally.nodes} nodes, {len(tally.operations)} different operations")
     print("passes: " + ", ".join(f"{k} {v}" for k, v in sorted(tally.passes.items())))
     print("refused while building: " + ", ".join(f"{k} {v}" for k, v in sorted(tally.refusals.items())))
+    print("written: " + ", ".join(f"{k} {v}" for k, v in sorted(tally.features.items())))
     print(f"pairs called equal and equal: {tally.pairs_equal}; doubled and doubled: {tally.pairs_doubled}")
     print(f"statements the model does not model, left out on both sides: {tally.left_out}")
     return 0

@@ -28,6 +28,7 @@ class Tally:
     pairs_equal: int = 0
     pairs_doubled: int = 0
     operations: set[str] = field(default_factory=set)
+    features: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: Tally) -> None:
         self.programs += other.programs
@@ -37,7 +38,11 @@ class Tally:
         self.pairs_equal += other.pairs_equal
         self.pairs_doubled += other.pairs_doubled
         self.operations |= other.operations
-        for mine, theirs in ((self.passes, other.passes), (self.refusals, other.refusals)):
+        for mine, theirs in (
+            (self.passes, other.passes),
+            (self.refusals, other.refusals),
+            (self.features, other.features),
+        ):
             for key, count in theirs.items():
                 mine[key] = mine.get(key, 0) + count
 

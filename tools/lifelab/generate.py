@@ -315,7 +315,7 @@ class Writer:
             body.append(Checkpoint(self.out(shapes[last]), given, read, tuple(inner), last))
 
     def between(self, body: list[Statement]) -> None:
-        if not self.optimizers:
+        if not self.optimizers or (len(self.optimizers) < 3 and self.below(6) == 5):
             leaves = [p for p in self.parameters if self.below(3)] or self.parameters[:1]
             name = self.name("opt")
             self.optimizers.append(name)
@@ -354,8 +354,6 @@ class Writer:
 
     def passing(self, body: list[Statement]) -> None:
         starts = [self.root(body) for _ in range(1 if self.below(4) else 2)]
-        if len({name for name, _ in starts}) < len(starts):
-            starts = starts[:1]
         roots, gradients = tuple(s[0] for s in starts), tuple(s[1] for s in starts)
         retain = not self.below(3)
         create = self.is_recorded and bool(self.below(2))

@@ -133,6 +133,12 @@ KEPT: dict[str, Program] = {
         RequiresGrad("b", True),
         RequiresGrad("b", False),
     ),
+    "a view of a view made under no_grad is refused in words of its own": (
+        ROW,
+        W,
+        Under("no_grad", (_op("t", "transpose", "w"),)),
+        SetItem("t", "row"),
+    ),
     "linear builds other nodes for a vector that is not contiguous": (
         W,
         _op("d", "diagonal", "w"),
