@@ -52,9 +52,7 @@ def check(program: Program, kind: int, tally: Tally) -> None:
         compare_pair(program, variant, first, tally)
 
 
-def agree(
-    count: int, start: int, tally: Tally, shrink: bool = True, progress: bool = False, jobs: int = 1
-) -> None:
+def agree(count: int, start: int, tally: Tally, shrink: bool = True, progress: bool = False, jobs: int = 1) -> None:
     """Raise Found if one of so many random programs tells model and torch apart."""
     began = time.monotonic()
     work = [(min(CHUNK, count - at), start * 1_000_003 + at, shrink) for at in range(0, count, CHUNK)]

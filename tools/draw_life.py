@@ -88,8 +88,8 @@ def draw(title: str, roots: dict[str, Tensor], world: World, outcome: Outcome | 
                 swing = 0 if ty - y < 2 * HEIGHT + GAP_Y else (1.25 if x >= tx else -1.25) * WIDTH
                 parts.append(
                     f'<path d="M{x + WIDTH / 2:.0f} {y + HEIGHT:.0f} '
-                    f'C{x + WIDTH / 2 + swing:.0f} {y + HEIGHT + 18 + abs(swing) / 3:.0f} '
-                    f'{tx + WIDTH / 2 + swing:.0f} {ty - 18:.0f} '
+                    f"C{x + WIDTH / 2 + swing:.0f} {y + HEIGHT + 18 + abs(swing) / 3:.0f} "
+                    f"{tx + WIDTH / 2 + swing:.0f} {ty - 18:.0f} "
                     f'{tx + WIDTH / 2:.0f} {ty - 2:.0f}" fill="none" stroke="#6b7280" marker-end="url(#tip)"/>'
                 )
     for node, (x, y) in place.items():

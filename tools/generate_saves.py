@@ -40,10 +40,8 @@ def main() -> int:
                 print(f"{name} {key}: what it saves does not predict its second pass", file=sys.stderr)
                 return 2
         table["operations"][name] = entry
-    rows = [
-        f"{json.dumps(n)}: {json.dumps(e, separators=(',', ':'))}" for n, e in table["operations"].items()
-    ]
-    text = '{"torch": "%s", "operations": {\n%s\n}}\n' % (table["torch"], ",\n".join(rows))
+    rows = [f"{json.dumps(n)}: {json.dumps(e, separators=(',', ':'))}" for n, e in table["operations"].items()]
+    text = f'{{"torch": "{table["torch"]}", "operations": {{\n' + ",\n".join(rows) + "\n}}\n"
     if options.check:
         return compare(json.loads(TARGET.read_text()), json.loads(text))
     TARGET.write_text(text)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,15 +161,21 @@ def main() -> int:
     parser.add_argument("part", nargs="?", default="")
     parser.add_argument("--count", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    survivors = 0
     chosen = [mutant for mutant in MUTANTS if options.part in mutant.name]
-    for mutant in chosen:
+
+    def judge(mutant: Mutant) -> tuple[Mutant, bool, str, float]:
         began = time.monotonic()
         caught, how = is_caught(mutant, options.count, options.seed)
-        survivors += not caught
-        verdict = "caught" if caught else "SURVIVED"
-        print(f"{verdict:9} {time.monotonic() - began:5.0f} s  {mutant.name:55} {how}", flush=True)
+        return mutant, caught, how, time.monotonic() - began
+
+    survivors = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for mutant, caught, how, seconds in pool.map(judge, chosen):
+            survivors += not caught
+            verdict = "caught" if caught else "SURVIVED"
+            print(f"{verdict:9} {seconds:5.0f} s  {mutant.name:55} {how}", flush=True)
     print(f"{len(chosen)} mutants, {len(chosen) - survivors} caught, {survivors} survived")
     return 1 if survivors else 0
 

@@ -177,9 +177,7 @@ def compare_pair(program: Program, variant: Program, first: tuple[Runner, Runner
         return
     for i, (a, b) in enumerate(zip(real.machine.gradients(), other.machine.gradients(), strict=True)):  # type: ignore[attr-defined]
         if (a is None) != (b is None) or (a is not None and not close(a * factor, b)):
-            raise Disagreement(
-                f"leaf {i}: gradients called {'equal' if factor == 1 else 'doubled'}: {a}, {b}"
-            )
+            raise Disagreement(f"leaf {i}: gradients called {'equal' if factor == 1 else 'doubled'}: {a}, {b}")
     if factor == 1:
         tally.pairs_equal += 1
     else:

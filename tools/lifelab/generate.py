@@ -36,10 +36,38 @@ from lifelab.programs import (
     ZeroGrad,
 )
 
-COMMON = ["add", "mul", "sub", "mul", "exp", "tanh", "sigmoid", "relu", "mm", "linear", "linear", "softmax", "div", "sum", "mean", "add_scalar", "mul_scalar", "sum_dim", "select", "unbind", "view", "t", "split", "cat", "stack", "layer_norm", "cross_entropy", "mse_loss", "bce_with_logits", "dropout", "clone", "index", "where", "max_dim", "add_v", "mul_v", "exp_v", "tanh_v", "sum_v", "add_s", "mul_s", "exp_s", "lstm_cell", "gru_cell", "rnn_tanh_cell", "conv2d", "attention", "embedding", "narrow", "slice", "diagonal", "transpose"]
-WRITES = ["add_", "mul_", "sub_", "div_", "add_scalar_", "mul_scalar_", "copy_", "copy_v_", "add_v_", "mul_v_", "zero_", "zero_v_", "exp_", "exp_v_", "tanh_", "sigmoid_", "relu_", "pow_", "sqrt_", "addcmul_", "masked_fill_", "index_add_", "index_put_", "clamp_", "relu_image_", "fill_"]
-VIEWS = ["select", "view", "t", "unbind", "split", "narrow", "slice", "diagonal", "transpose", "unsqueeze", "squeeze_row", "expand", "chunk", "reshape", "permute", "select_number", "unsqueeze_row", "view_line", "as_strided"]
-RECORDED = ["add", "mul", "mul", "sub", "neg", "exp", "sin", "cos", "tanh", "sigmoid", "relu", "clone", "mul_scalar"]
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+COMMON = words(
+    """
+    add mul sub mul exp tanh sigmoid relu mm linear linear softmax div sum mean add_scalar
+    mul_scalar sum_dim select unbind view t split cat stack layer_norm cross_entropy mse_loss
+    bce_with_logits dropout clone index where max_dim add_v mul_v exp_v tanh_v sum_v add_s mul_s
+    exp_s lstm_cell gru_cell rnn_tanh_cell conv2d attention embedding narrow slice diagonal
+    transpose
+    """
+)
+WRITES = words(
+    """
+    add_ mul_ sub_ div_ add_scalar_ mul_scalar_ copy_ copy_v_ add_v_ mul_v_ zero_ zero_v_ exp_
+    exp_v_ tanh_ sigmoid_ relu_ pow_ sqrt_ addcmul_ masked_fill_ index_add_ index_put_ clamp_
+    relu_image_ fill_
+    """
+)
+VIEWS = words(
+    """
+    select view t unbind split narrow slice diagonal transpose unsqueeze squeeze_row expand chunk
+    reshape permute select_number unsqueeze_row view_line as_strided
+    """
+)
+RECORDED = words(
+    """
+    add mul mul sub neg exp sin cos tanh sigmoid relu clone mul_scalar
+    """
+)
 SUMS = {"M": "sum", "V": "sum_v", "B": "sum_b", "I": "sum_image", "L": "sum_line", "H": "sum_row",
         "A": "sum_attention", "O": "sum_volume"}  # fmt: skip
 
@@ -126,7 +154,7 @@ class Writer:
         elif kind == 26 and not self.has_checkpoints:
             target = self.any_name(body)
             if target not in self.written_off:
-                body.append(RequiresGrad(target, not self.below(3) == 2))
+                body.append(RequiresGrad(target, self.below(3) != 2))
                 self.hot.add(target)
         elif kind == 27 and not self.is_recorded:
             self.custom(body)
@@ -333,9 +361,7 @@ class Writer:
         name = self.a(shape, body) if shape != "any" else self.any_name(body)
         shape = self.names[name]
         if name in self.parameters and self.below(8) < 7:
-            name = (
-                self.apply(body, self.pick(RECORDED) if shape == "M" else "exp_v") if shape in "MV" else name
-            )
+            name = self.apply(body, self.pick(RECORDED) if shape == "M" else "exp_v") if shape in "MV" else name
         if shape == "S":
             return name, None
         kind = self.below(12)

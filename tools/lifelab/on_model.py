@@ -57,7 +57,8 @@ class OnModel:
         if id(leaf) not in self.numbers:
             self.numbers[id(leaf)] = len(self.numbers)
             self.kept.append(leaf)
-            if leaf.base is None and not leaf.hidden:  # asking a view whether it is a leaf can make its node anew, or fail
+            # Asking a view whether it is a leaf can make its node anew, or fail.
+            if leaf.base is None and not leaf.hidden:
                 self.leaves.append(leaf)
         return leaf
 

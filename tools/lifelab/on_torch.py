@@ -89,7 +89,8 @@ class OnTorch:
         if id(leaf) not in self.numbers:
             self.numbers[id(leaf)] = len(self.numbers)
             self.kept.append(leaf)
-            if not leaf._is_view():  # asking a view whether it is a leaf can make its node anew, or fail
+            # Asking a view whether it is a leaf can make its node anew, or fail.
+            if not leaf._is_view():
                 self.leaves.append(leaf)
         return leaf
 

@@ -45,6 +45,8 @@ _REDUCTIONS = "sum mean prod std var logsumexp(0) amax amin norm nansum nanmean 
 cumprod(0) logcumsumexp(0) trace diff argmax(0) all"
 _LOSSES = "mse_loss l1_loss smooth_l1_loss huber_loss poisson_nll_loss kl_div"
 
+ONE_LAYER = "True, 1, 0.0, False, False, False"  # biases, layers, dropout, training, both ways, batch first
+
 _LINES = """
 add_scalar            | {0} + 1.0                                  | M
 radd_scalar           | 1.0 + {0}                                  | M
@@ -261,9 +263,9 @@ unfold_image          | F.unfold({0}, 2)                           | I
 rnn_tanh_cell         | torch.rnn_tanh_cell({0}, {1}, {2}, {3}, {4}, {5}) | H H M M V V
 gru_cell              | torch.gru_cell({0}, {1}, {2}, {3}, {4}, {5}) | H H G G N N
 lstm_cell             | torch.lstm_cell({0}, ({1}, {2}), {3}, {4}, {5}, {6}) | H H H F F D D
--lstm                 | torch.lstm({0}, ({1}, {2}), ({3}, {4}, {5}, {6}), True, 1, 0.0, False, False, False) | Q Q Q F F D D
--gru                  | torch.gru({0}, {1}, ({2}, {3}, {4}, {5}), True, 1, 0.0, False, False, False) | Q Q G G N N
--rnn_tanh             | torch.rnn_tanh({0}, {1}, ({2}, {3}, {4}, {5}), True, 1, 0.0, False, False, False) | Q Q M M V V
+-lstm                 | torch.lstm({0}, ({1}, {2}), ({3}, {4}, {5}, {6}), ONE_LAYER) | Q Q Q F F D D
+-gru                  | torch.gru({0}, {1}, ({2}, {3}, {4}, {5}), ONE_LAYER) | Q Q G G N N
+-rnn_tanh             | torch.rnn_tanh({0}, {1}, ({2}, {3}, {4}, {5}), ONE_LAYER) | Q Q M M V V
 attention             | F.scaled_dot_product_attention({0}, {1}, {2}) | A A A
 attention_masked      | F.scaled_dot_product_attention({0}, {1}, {2}, attn_mask={3}) | A A A M
 attention_causal      | F.scaled_dot_product_attention({0}, {1}, {2}, is_causal=True) | A A A
@@ -373,7 +375,7 @@ class Operation:
 
 
 def _lines() -> list[str]:
-    lines = [line for line in _LINES.splitlines() if line.strip()]
+    lines = [line.replace("ONE_LAYER", ONE_LAYER) for line in _LINES.splitlines() if line.strip()]
     lines += [f"{name} | torch.{name}({{0}}) | M" for name in _UNARY.split()]
     lines += [f"{name} | F.{name}({{0}}) | M" for name in _ACTIVATIONS.split()]
     lines += [f"{name} | torch.{name}({{0}}, {{1}}) | M M" for name in _BINARY.split()]
@@ -387,9 +389,7 @@ def _lines() -> list[str]:
 
 def _operation(line: str) -> Operation:
     name, call, shapes, *flags = (part.strip() for part in line.split("|"))
-    return Operation(
-        name.lstrip("-"), call, tuple(shapes.split()), not name.startswith("-"), "random" in flags
-    )
+    return Operation(name.lstrip("-"), call, tuple(shapes.split()), not name.startswith("-"), "random" in flags)
 
 
 OPERATIONS: dict[str, Operation] = {operation.name: operation for operation in map(_operation, _lines())}

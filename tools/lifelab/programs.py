@@ -6,7 +6,7 @@ A statement names tensors; a name may be bound again, which is how a loop carrie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeAlias
 
 Names = tuple[str, ...]
 
@@ -132,8 +132,8 @@ class If:
     body: tuple[Statement, ...]
 
 
-Statement = Union[
-    Leaf, Apply, Call, Derive, RequiresGrad, SetItem, Under, Checkpoint, Backward, Grad, MakeOptimizer, Step,
-    ZeroGrad, For, If,
-]  # fmt: skip
-Program = tuple[Statement, ...]
+Statement: TypeAlias = (
+    Leaf | Apply | Call | Derive | RequiresGrad | SetItem | Under | Checkpoint | Backward | Grad | MakeOptimizer
+    | Step | ZeroGrad | For | If
+)  # fmt: skip
+Program: TypeAlias = tuple[Statement, ...]

@@ -10,17 +10,17 @@ import pytest
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-import agree  # noqa: E402
 from hypothesis import HealthCheck, given, seed, settings  # noqa: E402
 from kept import KEPT, USUAL  # noqa: E402
+
+import agree  # noqa: E402
+from afterward.model.life import table  # noqa: E402
 from lifelab.compare import Disagreement, Tally, combined, compare, compare_pair, retained, twice  # noqa: E402
 from lifelab.generate import programs  # noqa: E402
 from lifelab.on_torch import OnTorch, quiet  # noqa: E402
 from lifelab.programs import Apply, Backward, Leaf, Program  # noqa: E402
 from lifelab.running import Outside, Runner, statements  # noqa: E402
 from lifelab.source import to_source  # noqa: E402
-
-from afterward.model.life import table  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),

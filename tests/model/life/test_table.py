@@ -9,12 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from afterward.model.life import table  # noqa: E402
 from lifelab.measure import measure  # noqa: E402
 from lifelab.operations import OPERATIONS  # noqa: E402
 
-from afterward.model.life import table  # noqa: E402
-
-COMMON = "add mul mm linear tanh relu softmax layer_norm conv2d lstm_cell attention embedding unbind mul_ view".split()
+COMMON = {
+    "add", "mul", "mm", "linear", "tanh", "relu", "softmax", "layer_norm", "conv2d", "lstm_cell",
+    "attention", "embedding", "unbind", "mul_", "view",
+}  # fmt: skip
 SAMPLE = sorted({*COMMON, *sorted(OPERATIONS)[::9]})
 
 

@@ -118,13 +118,15 @@ def _overwritten(saved: Saved, tape: Tape | None) -> Fault:
     its node anew, and for a view that may not look on while its base is written to it fails differently.
     """
     tensor = saved.tensor
-    if tensor is not None and tensor.base is not None and not saved.is_result:
-        if not tensor.is_leaf or needs_grad(tensor.base):
-            if tensor.made is not MadeAs.PLAIN:
-                fault: Fault = tensor.made.value
-                return fault
-            if tape is not None:
-                grad_fn(tape, tensor)
+    if tensor is None or tensor.base is None or saved.is_result:
+        return Fault.MODIFIED
+    if tensor.is_leaf and not needs_grad(tensor.base):
+        return Fault.MODIFIED
+    if tensor.made is not MadeAs.PLAIN:
+        fault: Fault = tensor.made.value
+        return fault
+    if tape is not None:
+        grad_fn(tape, tensor)
     return Fault.MODIFIED
 
 

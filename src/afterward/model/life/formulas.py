@@ -43,9 +43,7 @@ class Step:
         return result
 
 
-def differentiate(
-    tape: Tape, node: Node, gradients: dict[int, Tensor], visits: Sequence[bool]
-) -> list[Tensor | None]:
+def differentiate(tape: Tape, node: Node, gradients: dict[int, Tensor], visits: Sequence[bool]) -> list[Tensor | None]:
     """The gradient for each edge that is asked for, recorded like any other computation."""
     formula = FORMULAS.get(node.name)
     if formula is None or node.kind is not Kind.OPERATION or set(gradients) != {0}:

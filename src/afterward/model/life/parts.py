@@ -11,11 +11,11 @@ about. Equal symbols mean equal numbers, which is how the model can say that two
 from __future__ import annotations
 
 from enum import Enum
-from typing import Optional
+from typing import TypeAlias
 
 from afterward.model.life.faults import Fault
 
-Edge = Optional[tuple["Node", int]]  # the node a gradient goes to, and the slot it arrives in
+Edge: TypeAlias = "tuple[Node, int] | None"  # the node a gradient goes to, and the slot it arrives in
 
 FIRST = -(1 << 64)  # the order of a leaf's node: ahead of every operation
 

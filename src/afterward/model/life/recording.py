@@ -104,8 +104,7 @@ def call(tape: Tape, function: Custom, inputs: Sequence[Tensor]) -> tuple[Tensor
     for slot, result in enumerate(results):
         result.node, result.slot = node, slot
     node.saved = tuple(
-        _save(tape, inputs[-1 - owner] if owner < 0 else results[owner], owner >= 0)
-        for owner in function.saves
+        _save(tape, inputs[-1 - owner] if owner < 0 else results[owner], owner >= 0) for owner in function.saves
     )
     return results
 

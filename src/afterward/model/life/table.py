@@ -101,9 +101,7 @@ def _operation(name: str, entry: dict[str, Any]) -> Operation:
             code = crc32(row[0].encode() if single else f"{row[0]} {i} {key}".encode())
             nodes.append(_plan(row, code, SIGNS.get(name) if single else None))
         # A result that is an argument, handed through, keeps the history it has.
-        ends = tuple(
-            None if end is None or isinstance(end[0], str) else (end[0], end[1]) for end in reading["outs"]
-        )
+        ends = tuple(None if end is None or isinstance(end[0], str) else (end[0], end[1]) for end in reading["outs"])
         patterns[tuple(digit == "1" for digit in key)] = Pattern(tuple(nodes), ends)
     outs = tuple(entry["outs"])
     views = tuple(entry.get("views", (None,) * len(outs)))

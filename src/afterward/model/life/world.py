@@ -188,9 +188,7 @@ class World:
                 positions=len(targets) if targets is not None and capture else 0,
             )
 
-    def _starts(
-        self, roots: Sequence[Tensor], gradients: Sequence[Tensor | None], create: bool
-    ) -> list[Root]:
+    def _starts(self, roots: Sequence[Tensor], gradients: Sequence[Tensor | None], create: bool) -> list[Root]:
         for root, gradient in zip(roots, gradients, strict=True):
             if gradient is None and needs_grad(root) and root.elements not in (None, 1):
                 raise Refused(Fault.NOT_SCALAR)
@@ -224,9 +222,7 @@ class World:
 class Optimizer:
     """An optimizer, for the graph's purposes: it writes to its leaves in place, unrecorded."""
 
-    def __init__(
-        self, world: World, leaves: Sequence[Tensor], rule: str = "SGD", has_state: bool = False
-    ) -> None:
+    def __init__(self, world: World, leaves: Sequence[Tensor], rule: str = "SGD", has_state: bool = False) -> None:
         self.world = world
         self.leaves = list(leaves)
         self.rule = crc32(rule.encode())
