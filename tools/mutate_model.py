@@ -120,7 +120,7 @@ MUTANTS = [
            "        for tensor in inputs:\n            gradient_edge(tape, tensor)\n"
            "        tape.clock += 1\n        node = Node(plan.name, tape.clock)\n"),
     Mutant("a second gradient replaces the first", "gradients.py",
-           "    leaf.arrivals.append(gradient)\n    symbol", "    leaf.arrivals[:] = [gradient]\n    symbol"),
+           "    leaf.arrivals.append(arrival)\n    symbol", "    leaf.arrivals[:] = [arrival]\n    symbol"),
     Mutant("retaining changes the gradient", "engine.py",
            "symbol = derivative(node)", "symbol = derivative(node) + retained"),
     Mutant("a recorded gradient is written to, not replaced", "gradients.py",

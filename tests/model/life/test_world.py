@@ -16,7 +16,9 @@ from afterward.model.life import (
     cuts_between,
     fingerprint,
     is_lost,
+    nodes_between,
     paths,
+    reached_from,
     times_arrived,
 )
 
@@ -184,3 +186,17 @@ def test_a_custom_function_that_returns_none(world: World, w: Tensor) -> None:
     world.backward([one(world, "sum", y)])
     assert not is_lost(w)
     assert is_lost(v)
+
+
+def test_who_put_a_gradient_there(world: World, w: Tensor) -> None:
+    v = world.tensor("v", requires_grad=True)
+    y = one(world, "exp", w)
+    a, b = one(world, "sum", y), one(world, "sum", v)
+    world.backward([a, b])
+    world.backward([b])
+    assert a.node is not None
+    assert b.node is not None
+    assert reached_from(w) == [(1, a.node)]
+    assert reached_from(v) == [(1, b.node), (2, b.node)]
+    assert nodes_between(a, w) == [a.node, y.node]
+    assert nodes_between(a, v) == []

@@ -13,7 +13,7 @@ them. `Outcome` says what a pass did. Where PyTorch would raise while the graph 
 raised with the `Fault`; where this model does not know, `Unmodelled`.
 
 The questions about gradients: `fingerprint` (equal ones mean equal gradients), `times_arrived`,
-`is_lost`, `paths`, `cuts_between`.
+`is_lost`, `reached_from`, `paths`, `nodes_between`, `cuts_between`.
 
 Read on in this order: `parts` (tensors and nodes), `histories` (views and writes), `recording` (the forward
 pass), `engine` (the backward pass), `gradients`, `formulas` (passes that are recorded themselves).
@@ -24,14 +24,23 @@ from __future__ import annotations
 
 from afterward.model.life.engine import Outcome, refusal
 from afterward.model.life.faults import Fault, Refused, Unmodelled
-from afterward.model.life.gradients import cuts_between, fingerprint, is_lost, paths, times_arrived
-from afterward.model.life.parts import Kind, MadeAs, Node, Saved, Tensor
+from afterward.model.life.gradients import (
+    cuts_between,
+    fingerprint,
+    is_lost,
+    nodes_between,
+    paths,
+    reached_from,
+    times_arrived,
+)
+from afterward.model.life.parts import Arrival, Kind, MadeAs, Node, Saved, Tensor
 from afterward.model.life.recording import Custom
 from afterward.model.life.table import table
 from afterward.model.life.tape import Packing
 from afterward.model.life.world import Optimizer, World
 
 __all__ = [
+    "Arrival",
     "Custom",
     "Fault",
     "Kind",
@@ -48,7 +57,9 @@ __all__ = [
     "cuts_between",
     "fingerprint",
     "is_lost",
+    "nodes_between",
     "paths",
+    "reached_from",
     "refusal",
     "table",
     "times_arrived",

@@ -19,7 +19,7 @@ from afterward.model.life import formulas
 from afterward.model.life.faults import Fault
 from afterward.model.life.gradients import PRIME, accumulate, accumulate_recorded
 from afterward.model.life.histories import grad_fn, needs_grad
-from afterward.model.life.parts import FIRST, Kind, MadeAs, Node, Region, Saved, Tensor
+from afterward.model.life.parts import FIRST, Arrival, Kind, MadeAs, Node, Region, Saved, Tensor
 from afterward.model.life.tape import Tape
 
 
@@ -177,6 +177,7 @@ def sweep(
     tensors: dict[Node, dict[int, Tensor]] = {}
     ready: list[tuple[int, Node]] = []
     turn = count(2 * FIRST)
+    starts = tuple([root.node for root in roots])
 
     def send(node: Node, slot: int, gradient: int | None, tensor: Tensor | None) -> None:
         box = inbox.get(node)
@@ -213,10 +214,11 @@ def sweep(
             if 0 in box and leaf.needs:
                 outcome.reached[leaf] = box[0]
                 if not only_look:
+                    arrival = Arrival(tape.passes, box[0], starts)
                     if create:
-                        accumulate_recorded(tape, leaf, box[0], tensors[node][0])
+                        accumulate_recorded(tape, leaf, arrival, tensors[node][0])
                     else:
-                        accumulate(tape, leaf, box[0])
+                        accumulate(tape, leaf, arrival)
             continue
         # With no gradient to copy there is nothing to take out of a write through a view.
         fault = None if kind is Kind.COPY_SLICES and not box else refusal(node, None if only_look else tape)

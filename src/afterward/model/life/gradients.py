@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import Counter
 
 from afterward.model.life.histories import count_write, needs_grad
-from afterward.model.life.parts import Kind, Node, Tensor
+from afterward.model.life.parts import Arrival, Kind, Node, Tensor
+from afterward.model.life.recording import apply, write
 from afterward.model.life.table import table
 from afterward.model.life.tape import Tape
 
@@ -20,9 +21,9 @@ PRIME = (1 << 61) - 1
 ONES = 1  # the fingerprint of the gradient that `backward()` starts from
 
 
-def accumulate(tape: Tape, leaf: Tensor, gradient: int) -> None:
+def accumulate(tape: Tape, leaf: Tensor, arrival: Arrival) -> None:
     """Add to `.grad`: made at the first arrival, written to in place by later ones."""
-    leaf.arrivals.append(gradient)
+    leaf.arrivals.append(arrival)
     symbol = hash((7, fingerprint(leaf)))
     if leaf.grad is None:
         leaf.grad = tape.fresh(symbol)
@@ -30,11 +31,9 @@ def accumulate(tape: Tape, leaf: Tensor, gradient: int) -> None:
         count_write(tape, leaf.grad, symbol)
 
 
-def accumulate_recorded(tape: Tape, leaf: Tensor, gradient: int, tensor: Tensor) -> None:
+def accumulate_recorded(tape: Tape, leaf: Tensor, arrival: Arrival, tensor: Tensor) -> None:
     """The same in a pass with `create_graph`: `.grad` has a history, and is replaced, not written to."""
-    from afterward.model.life.recording import apply, write
-
-    leaf.arrivals.append(gradient)
+    leaf.arrivals.append(arrival)
     if leaf.grad is None:
         leaf.grad = tape.fresh(0)
         write(tape, table()["copy_"], leaf.grad, (tensor,))
@@ -58,12 +57,12 @@ def fingerprint(leaf: Tensor) -> int | None:
     """Of all that is in `.grad` now; None if there is none."""
     if leaf.grad is None and not leaf.arrivals:
         return None
-    return sum(leaf.arrivals) % PRIME
+    return sum([arrival.gradient for arrival in leaf.arrivals]) % PRIME
 
 
 def times_arrived(leaf: Tensor) -> int:
     """How often the most frequent single gradient is in `.grad`: 2 means it was doubled."""
-    return max(Counter(leaf.arrivals).values(), default=0)
+    return max(Counter(arrival.gradient for arrival in leaf.arrivals).values(), default=0)
 
 
 def is_lost(leaf: Tensor) -> bool:
@@ -71,27 +70,46 @@ def is_lost(leaf: Tensor) -> bool:
     return leaf.needs and leaf.grad is None
 
 
+def reached_from(leaf: Tensor) -> list[tuple[int, Node]]:
+    """Who put gradients there since it was zeroed: the number of the pass, and the root it started at."""
+    return [
+        (arrival.passage, root)
+        for arrival in leaf.arrivals
+        for root in arrival.roots
+        if leaf.accumulator in ways_to(leaf, root)
+    ]
+
+
+def nodes_between(root: Tensor, leaf: Tensor) -> list[Node]:
+    """The nodes a gradient passes through from root to leaf, the youngest first."""
+    if root.node is None:
+        return []
+    found = [node for node, count in ways_to(leaf, root.node).items() if count and node.kind is not Kind.ACCUMULATE]
+    return sorted(found, key=lambda node: -node.number)
+
+
 def paths(root: Tensor, leaf: Tensor) -> int:
     """Along how many ways a gradient gets from root to leaf; 0 if they are not connected."""
-    counts: dict[Node, int] = {}
-
-    def ways(start: Node) -> int:
-        stack: list[tuple[Node, bool]] = [(start, False)]
-        while stack:
-            node, is_done = stack.pop()
-            if is_done:
-                counts[node] = sum(counts[edge[0]] for edge in node.edges if edge is not None)
-            elif node.kind is Kind.ACCUMULATE:
-                counts[node] = 1 if node.leaf is leaf else 0
-            elif node not in counts:
-                counts[node] = 0
-                stack.append((node, True))
-                stack += [(edge[0], False) for edge in node.edges if edge is not None]
-        return counts[start]
-
     if root.node is None:
         return 1 if root is leaf else 0
-    return ways(root.node)
+    return ways_to(leaf, root.node)[root.node]
+
+
+def ways_to(leaf: Tensor, start: Node) -> dict[Node, int]:
+    """For every node behind this one: along how many ways it leads to the leaf."""
+    counts: dict[Node, int] = {}
+    stack: list[tuple[Node, bool]] = [(start, False)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            counts[node] = sum(counts[edge[0]] for edge in node.edges if edge is not None)
+        elif node.kind is Kind.ACCUMULATE:
+            counts[node] = 1 if node.leaf is leaf else 0
+        elif node not in counts:
+            counts[node] = 0
+            stack.append((node, True))
+            stack += [(edge[0], False) for edge in node.edges if edge is not None]
+    return counts
 
 
 def cuts_between(root: Tensor, leaf: Tensor) -> list[Tensor]:

@@ -10,6 +10,7 @@ about. Equal symbols mean equal numbers, which is how the model can say that two
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
@@ -69,7 +70,7 @@ class Tensor:
         self.hidden = False  # a view of an intermediate result that no one can name
         self.elements: int | None = None  # how many numbers, where that is known
         self.grad: Tensor | None = None
-        self.arrivals: list[int] = []  # the gradients summed in `grad`, as fingerprints
+        self.arrivals: list[Arrival] = []  # the gradients summed in `grad`
         self.accumulator: Node | None = None
         self.cut: tuple[Tensor, ...] = ()  # the histories that were not carried on to here
 
@@ -89,6 +90,15 @@ class Tensor:
     def symbol(self) -> int:
         """Stands for the numbers in this tensor now."""
         return hash((self.storage.symbol, self.path)) if self.path else self.storage.symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One gradient that a pass added to a leaf: its fingerprint, and where the pass had started."""
+
+    passage: int
+    gradient: int
+    roots: tuple[Node, ...]
 
 
 class Kind(Enum):
