@@ -88,6 +88,7 @@ class Pass:
     message: str = ""
     caught: bool = False
     bytes: int = 0  # of saved values it found
+    optimizers: frozenset[str] | None = None  # whose parameters it reached, where anyone looked
     receiver: str = ""  # what it was called on, as the program writes it
 
 
@@ -139,6 +140,8 @@ class Value:
     level: int = -1  # the level of the node's own way at which it was assigned
     restorable: str | None = None  # what the place held before the loop, where that is still at hand
     read_at: int | None = None  # the moment of that reading
+    is_target: bool = False  # read as what a loss is to meet, not as what is trained
+    renewed: bool = False  # the statement that made it has run again in the present step
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
 from afterward.observe.replay import Place
-from afterward.observe.sources import Name, Sources, reads, stem, targets
+from afterward.observe.sources import Name, Sources, is_target, reads, stem, targets
 
 BUDGET = 400  # reads followed
 
@@ -26,7 +26,6 @@ class _Reading:
 
     name: Name
     at: Place
-    distance: int
 
 
 class Trail:
@@ -38,6 +37,7 @@ class Trail:
         self.children: dict[tuple[int, int], list[int]] = {}
         self.plain: dict[tuple[int, str], list[Place]] = {}  # (call, name)
         self.kept: dict[str, list[Place]] = {}  # last part of an attribute or item
+        self._shared_names: dict[ast.stmt, set[str]] = {}
         for place in places:
             mine = self.by_call.setdefault(place.call, [])
             if mine and mine[-1].moment == place.moment:
@@ -51,8 +51,20 @@ class Trail:
         for target in self.targets(place):
             if target.is_plain:
                 self.plain.setdefault((place.call, target.text), []).append(place)
-            if not target.is_plain or self._grows(place):
+            if not target.is_plain or self._grows(place) or target.text in self._shared(place):
                 self.kept.setdefault(stem(target.text), []).append(place)
+
+    def _shared(self, place: Place) -> set[str]:
+        """Names that the function around a place shares with others: declared `nonlocal` or `global`."""
+        entry = self.sources.statements.table[place.number]
+        statement = self.sources.statement(place.number)
+        for outer in self.sources.around(entry.file, statement) if statement is not None else ():
+            if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if outer not in self._shared_names:
+                    declared = (n for n in ast.walk(outer) if isinstance(n, (ast.Nonlocal, ast.Global)))
+                    self._shared_names[outer] = {name for declaration in declared for name in declaration.names}
+                return self._shared_names[outer]
+        return set()
 
     def _grows(self, place: Place) -> bool:
         return isinstance(self.sources.statement(place.number), ast.Expr)
@@ -111,44 +123,88 @@ def _last_before(places: list[Place], moment: int) -> Place | None:
 def names_crossing(
     trail: Trail, node: Node, output: int, consumer: Place | None, step_began: int | None
 ) -> list[Value]:
-    """Names that carried the node's value to its consumer, best first: nearest, and surely given that value."""
+    """Names that carried the node's value to its consumer, best first.
+
+    Best is the name that the making statement itself assigned; then one that was given the value later and before
+    the present step began. Both must be read in the present step, where there is one.
+    """
     if node.where is None or consumer is None:
         return []
-    made = {(level.call, level.moment): depth for depth, level in enumerate(node.where.levels)}
-    born = node.where.moment
-    sure: list[Value] = []
-    likely: list[Value] = []
-    seen: set[tuple[int, int, str]] = set()
-    todo: deque[_Reading] = deque()
-    for distance, place in enumerate(reversed(consumer.chain())):
-        todo.extend(_Reading(name, place, distance) for name in trail.reads(place))
-    for _ in range(BUDGET):
-        if not todo:
-            break
-        reading = todo.popleft()
-        key = (reading.at.call, reading.at.moment, reading.name.text)
-        if key in seen:
-            continue
-        seen.add(key)
-        giver = trail.assigned_before(reading.name, reading.at)
-        if giver is None or giver.moment < min(level.moment for level in node.where.levels):
-            if reading.name.is_plain and reading.at.caller is not None:
-                if reading.name.text in trail.parameters(reading.at):
-                    todo.extend(
-                        _Reading(n, reading.at.caller, reading.distance) for n in trail.reads(reading.at.caller)
-                    )
-            continue
-        depth = made.get((giver.call, giver.moment))
+    search = _Search(trail, node, output, step_began)
+    for place in reversed(consumer.chain()):
+        search.read_by(place)
+    search.run()
+    return search.sure + search.likely or _memoised(trail, node, consumer, output)
+
+
+class _Search:
+    def __init__(self, trail: Trail, node: Node, output: int, step_began: int | None) -> None:
+        assert node.where is not None
+        self.trail = trail
+        self.node = node
+        self.output = output
+        self.step_began = step_began
+        self.made = {(level.call, level.moment): depth for depth, level in enumerate(node.where.levels)}
+        self.born = node.where.moment
+        self.earliest = min(level.moment for level in node.where.levels)
+        self.sure: list[Value] = []
+        self.likely: list[Value] = []
+        self.seen: set[tuple[int, int, str]] = set()
+        self.todo: deque[_Reading] = deque()
+
+    def read_by(self, place: Place) -> None:
+        self.todo.extend(_Reading(name, place) for name in self.trail.reads(place))
+
+    def run(self) -> None:
+        for _ in range(BUDGET):
+            if not self.todo:
+                return
+            reading = self.todo.popleft()
+            key = (reading.at.call, reading.at.moment, reading.name.text)
+            if key not in self.seen:
+                self.seen.add(key)
+                self._follow(reading)
+
+    def _follow(self, reading: _Reading) -> None:
+        giver = self.trail.assigned_before(reading.name, reading.at)
+        if giver is None or giver.moment < self.earliest:
+            self._follow_argument(reading)
+            return
+        depth = self.made.get((giver.call, giver.moment))
         if depth is not None:
-            target = _target(trail, giver, reading.name, node, output)
+            target = _target(self.trail, giver, reading.name, self.node, self.output)
             if target is not None:
-                sure.append(_value(trail, reading, target, node, output, depth))
-            continue
-        if step_began is not None and giver.moment < step_began and giver.moment > born:
-            likely.append(_value(trail, reading, reading.name, node, output, -1))
-        for place in (giver, *trail.returns(giver)):
-            todo.extend(_Reading(name, place, reading.distance + 1) for name in trail.reads(place))
-    return sure + likely or _memoised(trail, node, consumer, output)
+                self.sure.append(_value(self.trail, reading, target, self.node, self.output, depth))
+        elif self.step_began is not None and self.born < giver.moment < self.step_began:
+            if self._comes_from_making(giver):
+                self.likely.append(_value(self.trail, reading, reading.name, self.node, self.output, -1))
+        else:
+            for place in (giver, *self.trail.returns(giver)):
+                self.read_by(place)
+
+    def _follow_argument(self, reading: _Reading) -> None:
+        caller = reading.at.caller
+        if reading.name.is_plain and caller is not None and reading.name.text in self.trail.parameters(reading.at):
+            self.read_by(caller)
+
+    def _comes_from_making(self, giver: Place) -> bool:
+        """Going further back from what an earlier statement assigned, does one come to the making statement?"""
+        todo, seen = [giver], set()
+        for _ in range(60):
+            if not todo:
+                return False
+            place = todo.pop()
+            if (place.call, place.moment) in self.made:
+                return True
+            for source in (place, *self.trail.returns(place)):
+                for name in self.trail.reads(source):
+                    before = self.trail.assigned_before(name, source)
+                    if before is None and source.caller is not None and name.text in self.trail.parameters(source):
+                        before = source.caller
+                    if before is not None and before.moment >= self.earliest and before.moment not in seen:
+                        seen.add(before.moment)
+                        todo.append(before)
+        return False
 
 
 def _target(trail: Trail, giver: Place, name: Name, node: Node, output: int) -> Name | None:
@@ -175,6 +231,7 @@ def _value(trail: Trail, reading: _Reading, name: Name, node: Node, output: int,
         assigned=node.where.levels[depth].site if depth >= 0 else None,
         level=depth,
         read_at=reading.at.moment,
+        is_target=is_target(trail.sources.statement(reading.at.number), reading.name.node),
     )
 
 
@@ -185,7 +242,7 @@ def _memoised(trail: Trail, node: Node, consumer: Place, output: int) -> list[Va
     for place in reversed(consumer.chain()):
         for name in trail.reads(place):
             if stem(name.text) in functions and not _ran(trail, place, stem(name.text)):
-                return [_value(trail, _Reading(name, place, 0), name, node, output, -1)]
+                return [_value(trail, _Reading(name, place), name, node, output, -1)]
     return []
 
 

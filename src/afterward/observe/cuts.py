@@ -105,11 +105,22 @@ class _Search:
             for node in ast.walk(part):
                 how = _cutting(node)
                 if how is not None and isinstance(node, (ast.Attribute, ast.Call, ast.Compare)):
-                    cut = Cut(spot, how, name or _inner_name(node), self.sources.site_of(spot.site.file, node))
+                    cut = Cut(
+                        spot, how, name or self._cut_name(place, node), self.sources.site_of(spot.site.file, node)
+                    )
                     self.found.append((self._had_history(place, node), cut))
         mode = self._grad_mode(place, statement, spot, name)
         if mode is not None:
             self.found.append((self.built.get((place.call, place.moment), 0) == 0 and _calls(statement), mode))
+
+    def _cut_name(self, place: Place, node: ast.expr) -> str:
+        """What was cut: the first name in it that was computed with history, else as it is written."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name):
+                made = self._assigned(Name(inner.id, inner), place)
+                if made is not None and self.built.get((made.call, made.moment), 0) > 0:
+                    return inner.id
+        return _inner_name(node)
 
     def _note_switches(self) -> None:
         """Nothing on the way cut the value: something was switched off beforehand, and is off still."""
@@ -125,7 +136,9 @@ class _Search:
                         continue
                     spot = self.where(place)
                     if spot is not None and isinstance(node, (ast.Call, ast.Assign)):
-                        name = "" if isinstance(node, ast.Assign) else _inner_name(node)
+                        name = (
+                            _inner_name(node) if isinstance(node, ast.Call) and how == ".requires_grad_(False)" else ""
+                        )
                         self.found.insert(0, (True, Cut(spot, how, name, self.sources.site_of(spot.site.file, node))))
                         return
 

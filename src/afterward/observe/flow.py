@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
-from afterward.observe.sources import Sources, head, reads, stem, targets
+from afterward.observe.sources import Sources, head, is_target, reads, stem, targets
 
 
 def assigned_level(sources: Sources, where: Where, names: set[str]) -> int | None:
@@ -35,7 +35,8 @@ def read_site(sources: Sources, consumer: Where | None, held: str) -> Value | No
         for name in reads(statement):
             if name.text == held or stem(name.text) == wanted:
                 site = sources.site_of(level.site.file, name.node)
-                return Value(name.text, name.kind, -1, site=site, read_at=level.moment)
+                target = is_target(statement, name.node)
+                return Value(name.text, name.kind, -1, site=site, read_at=level.moment, is_target=target)
     return None
 
 

@@ -122,7 +122,8 @@ def _drain(
             names.optimizers.setdefault(id(value), (path, value))
             continue
         if depth < DEPTH:
-            todo.extend(_children(value, path, depth + 1, torch))
+            for child, name, how, deeper in _children(value, path, depth + 1, torch):
+                todo.append((child, name, "item" if kind == "item" else how, deeper))
 
 
 def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) -> None:

@@ -117,7 +117,7 @@ class _Autopsy:
             cut = find_cut(self.paths, late, self.trail, self.where)
             return replace(first, cuts=(cut,) if cut is not None else ())
         if kind == "inplace":
-            writes = find_writes(self.sources, self._spoilt(nodes), self.trail, self.frames, self.names, self.where)
+            writes = find_writes(self.paths, self._spoilt(nodes), self.trail, self.frames, self.names, self.where)
             first = replace(first, writes=writes)
         reuse = find_reuse(first, late)
         if reuse is None:
@@ -231,6 +231,7 @@ class _Autopsy:
                 event.creates_graph,
                 None if swept is None else _common(swept, by_order),
                 bytes=event.bytes,
+                optimizers=self._owners(event.leaves),
             )
             if event is failing:
                 run = late = self._failing(run, error, kind, frame)
@@ -238,6 +239,16 @@ class _Autopsy:
         if late is None:
             raise LookupError("the failing pass was not recorded")
         return late, tuple(passes)
+
+    def _owners(self, leaves: frozenset[int] | None) -> frozenset[str] | None:
+        """The optimizers of the leaves that a pass reached, by the leaves' identities."""
+        if leaves is None:
+            return None
+        return frozenset(
+            name
+            for name, optimizer in self.optimizers.values()
+            if any(id(p) in leaves for group in optimizer.param_groups for p in group["params"])
+        )
 
     def _failing(self, run: Pass, error: BaseException, kind: str, frame: FrameType) -> Pass:
         positions = leading_to(self.found, self.inputs) if self.inputs else range(len(self.found.nodes))
@@ -284,7 +295,9 @@ class _Autopsy:
             held = [h for h in self.names.held if h.node is raw and h.output == entry.output]
             held.sort(key=lambda h: h.depth)
             at = place_of(consumer, self.paths)
-            carried = names_crossing(self.paths, entry.node, entry.output, at, self._began(reuse))
+            began = self._began(reuse)
+            carried = names_crossing(self.paths, entry.node, entry.output, at, began)
+            again = began is not None and self._runs_since(entry.node, began)
             for one in held:
                 reading = flow.read_site(self.sources, consumer, one.name)
                 assigned = None
@@ -302,9 +315,17 @@ class _Autopsy:
                     else None,
                     level=assigned if assigned is not None else -1,
                     read_at=reading.read_at if reading is not None else None,
+                    is_target=reading is not None and reading.is_target,
+                    renewed=again,
                 )
             for value in carried:
+                value = replace(value, renewed=again)
                 yield flow.restorable(self.sources, value, entry.node, consumer, executed)
+
+    def _runs_since(self, node: Node, moment: int) -> bool:
+        """Has the statement that made a node run again since?"""
+        place = self.places.get(node.order)
+        return place is not None and any(p.number == place.number and p.moment >= moment for p in self.trail)
 
     def _began(self, reuse: Reuse) -> int | None:
         """The moment at which the present turn of the loop between the part and the pass began."""

@@ -35,6 +35,7 @@ class PassSeen:
     call: str
     swept: array[int] | None = None  # orders of the nodes that it walked, where we looked
     bytes: int = 0
+    leaves: frozenset[int] | None = None  # identities of the leaves that it reached
     place: Place | None = None
 
 

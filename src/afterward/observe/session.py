@@ -108,7 +108,7 @@ class Session:
         recorder.passes += 1
         if count <= FIRST_LOOKS or count & (count - 1) == 0:
             inputs = args[3] if len(args) > 3 else ()
-            swept, size = look([node for node, _ in roots], inputs or ())
+            swept, size, seen.leaves = look([node for node, _ in roots], inputs or ())
             recorder.keep_look(seen, array("Q", sorted(swept)), size)
             if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
                 self._go_threaded()  # the engine runs custom functions in a thread of each device

@@ -187,3 +187,22 @@ def reads(statement: ast.stmt) -> list[Name]:
 def stem(text: str) -> str:
     """`self.store[key]` is kept in `store`."""
     return text.split("[")[0].split(".")[-1]
+
+
+_LOSSES = {"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
+
+
+def is_target(statement: ast.stmt | None, name: ast.expr) -> bool:
+    """Is the name read as what a loss function compares with: its second argument, or `target=`?"""
+    for part in head(statement) if statement is not None else ():
+        for call in ast.walk(part):
+            if not isinstance(call, ast.Call):
+                continue
+            function = call.func
+            called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if called not in _LOSSES and not called.endswith("_loss"):
+                continue
+            wanted = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "target")]
+            if any(inner is name for argument in wanted for inner in ast.walk(argument)):
+                return True
+    return False

@@ -84,13 +84,14 @@ def _nodes_of(inputs: Iterable[Any]) -> Iterator[Any]:
             yield node
 
 
-def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int]:
-    """The orders of the nodes that a pass is about to execute, and the bytes that they have saved."""
+def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, frozenset[int]]:
+    """What a pass is about to execute: the orders of its nodes, the bytes they have saved, and its leaves."""
     found = walk(roots)
     wanted = list(inputs)
     executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
     orders = array("Q")
     own: set[int] = set()
+    leaves: set[int] = set()
     storages: dict[int, int] = {}
     for position in executed:
         node = found.nodes[position]
@@ -98,6 +99,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int]:
         if order == compat.LEAF_ORDER:
             variable = getattr(node, "variable", None)
             if variable is not None:
+                leaves.add(id(variable))
                 own.add(_storage_key(variable)[0])
             continue
         orders.append(order)
@@ -105,7 +107,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int]:
             if tensor is not None:
                 key, size = _storage_key(tensor)
                 storages[key] = size
-    return orders, sum(size for key, size in storages.items() if key not in own)
+    return orders, sum(size for key, size in storages.items() if key not in own), frozenset(leaves)
 
 
 def _storage_key(tensor: Any) -> tuple[int, int]:

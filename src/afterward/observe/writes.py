@@ -11,9 +11,10 @@ from typing import Any
 from afterward.model.history import Node, Write
 from afterward.model.site import Where
 from afterward.observe import compat
+from afterward.observe.crossing import Trail
 from afterward.observe.naming import Names, storage_pointer
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, head, reads, stem, targets
+from afterward.observe.sources import Name, Sources, head, reads, stem, targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Spoilt:
 
 
 def find_writes(
-    sources: Sources,
+    paths: Trail,
     spoilt: Sequence[Spoilt],
     trail: Sequence[Place],
     frames: Sequence[FrameType],
@@ -40,9 +41,11 @@ def find_writes(
     """
     if not spoilt:
         return ()
+    sources = paths.sources
     culprit = max(spoilt, key=lambda one: one.node.order).node
     storages = {pointer for one in spoilt if (pointer := storage_pointer(one.tensor)) is not None}
-    alive = {stem(name) for pointer in storages for name in names.storages.get(pointer, ())}
+    living = {name for pointer in storages for name in names.storages.get(pointer, ())}
+    alive = {stem(name) for name in living} | {part for name in living for part in _parts_of(name)[:-1]}
     saved = _names_around(sources, culprit)
     sure: list[Write] = []
     loose: dict[int, list[Write]] = {}
@@ -59,13 +62,28 @@ def find_writes(
             text = ast.unparse(target)
             if any(storage_pointer(value) in storages for value in values):
                 sure.append(write)
-            elif (text in saved and (place.call, text) in saved[text]) or (not values and stem(text) in alive):
+            elif (text in saved and (place.call, text) in saved[text]) or (
+                not values and _alias(paths, place, target, alive)
+            ):
                 sure.append(write)
             elif not values:
                 loose.setdefault(id(target), []).append(replace(write, sure=False))
     if not sure and len(loose) == 1:
         return tuple(next(iter(loose.values())))
     return tuple(sure)
+
+
+def _parts_of(name: str) -> list[str]:
+    return [part for part in name.replace("]", "").replace("[", ".").split(".") if part.isidentifier()]
+
+
+def _alias(paths: Trail, place: Place, target: ast.expr, alive: set[str]) -> bool:
+    """Does a name, or what it was assigned from, mean something that lives in the spoilt memory?"""
+    name = Name(ast.unparse(target), target)
+    if not name.is_plain:
+        return stem(name.text) in alive
+    giver = paths.assigned_before(name, place)
+    return giver is not None and any(not n.is_plain and stem(n.text) in alive for n in paths.reads(giver))
 
 
 def _names_around(sources: Sources, node: Node) -> dict[str, set[tuple[int, str]]]:
@@ -101,6 +119,8 @@ def _written(statement: ast.stmt) -> list[ast.expr]:
         for node in ast.walk(part):
             if isinstance(node, ast.Call):
                 function = node.func
+                if isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
+                    found.append(function.value)
                 if (
                     isinstance(function, ast.Attribute)
                     and function.attr.endswith("_")

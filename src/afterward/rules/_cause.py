@@ -103,7 +103,10 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
         return Cause.SWEPT_TWICE
     if built.how == "turns":
         return _from_earlier_turn(history, reuse, bridge)
-    if part.how == "after" and _summed_in(history, reuse):
+    if _shared_trunk(history, reuse):
+        return Cause.LOSSES_SHARE_FORWARD
+    early = reuse.early
+    if part.how == "after" and early is not None and early.call == "backward" and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
     if built.how == "outside" and not _loss_built_outside(reuse):
         kept = bridge is not None and "." in bridge.name
@@ -115,14 +118,31 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
 
 def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> Cause:
     """A value of an earlier turn: a summand of the loss, a state made anew each turn, or something kept."""
-    renewed = _renewed(history, reuse)
+    renewed = _renewed(history, reuse, bridge)
     if renewed and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
-    in_memory = bridge is not None and bridge.how == "held" and bridge.kind == "item"
+    in_memory = (bridge is not None and bridge.how == "held" and bridge.kind == "item") or _skipped_a_turn(reuse)
     if renewed and not in_memory:
         return Cause.STATE_CARRIED_OVER
     plain = bridge is not None and bridge.kind in ("local", "global") and "." not in bridge.name
     return Cause.FORWARD_OUTSIDE_LOOP if plain and not in_memory else Cause.HISTORY_CACHED
+
+
+def _skipped_a_turn(reuse: Reuse) -> bool:
+    """A state comes from the turn before; what is older was kept somewhere."""
+    built, where = reuse.built_parts, reuse.entry.node.where
+    if built is None or built.loop is None or where is None:
+        return False
+    made = where.turn_of(built.loop)
+    return made is not None and made < built.loop.number - 1
+
+
+def _shared_trunk(history: History, reuse: Reuse) -> bool:
+    """Do the two passes each train something of their own, besides the part they share?"""
+    early, late = reuse.early, history.optimizers_of(history.leaves_under(history.walk_of(reuse.late)))
+    if early is None or early.optimizers is None:
+        return False
+    return bool(early.optimizers - late) and bool(late - early.optimizers)
 
 
 def _same_loss(history: History, reuse: Reuse) -> bool:
@@ -139,11 +159,13 @@ def _loss_built_outside(reuse: Reuse) -> bool:
     return read is not None and read.how == "outside"
 
 
-def _renewed(history: History, reuse: Reuse) -> bool:
+def _renewed(history: History, reuse: Reuse, bridge: Value | None) -> bool:
     """Is the value made anew in every step? Then the statement that made it has run in this step too, or it ran
     after the earlier pass, as the last act of its step."""
     node, late = reuse.entry.node, reuse.late
     built = reuse.built_parts
+    if bridge is not None and bridge.renewed:
+        return True
     if node.where is None or late.where is None or built is None or built.loop is None:
         return False
     if reuse.early is not None and node.moment > reuse.early.moment:

@@ -38,6 +38,8 @@ def _diagnose(case: Case) -> Diagnosis:
 
 def is_target(case: Case) -> bool:
     """Does the value enter a loss function as what is to be met, not as what is trained?"""
+    if case.bridge is not None and case.bridge.is_target:
+        return True
     consumer, node = case.reuse.entry.consumer, case.reuse.entry.node
     if consumer is None or not consumer.op.startswith(_LOSSES) or len(consumer.inputs) < 2:
         return False
