@@ -93,7 +93,7 @@ class _Autopsy:
         marks.append((counter() if counter else 0) << BITS | (marks[-1] & MASK if marks else 0))
         wanted = sorted({order for order in self.orders if order != compat.LEAF_ORDER})
         answers: dict[int, Place] = {}
-        due = [event for event in recorder.events if event.place is None]
+        due = [event for event in recorder.settle() if event.place is None]
         machine = recorder.replay.copy()
         start = recorder.base + len(marks) - TRAIL
         machine.feed(marks, recorder.base, due=due, answers=answers, wanted=wanted, trail=self.trail, trail_from=start)
@@ -208,8 +208,8 @@ class _Autopsy:
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
         by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
-        roots = tuple((compat.order_of(node), output) for node, output in self.roots)
-        seen = [event for event in self.recorder.events if isinstance(event, PassSeen)]
+        roots = tuple(compat.order_of(node) for node, _ in self.roots)
+        seen = [event for event in self.recorder.settle() if isinstance(event, PassSeen)]
         failing = next((event for event in reversed(seen) if event.roots == roots), seen[-1] if seen else None)
         alive = {compat.order_of(held.node): held.node for held in self.names.held}
         passes = []
@@ -217,7 +217,7 @@ class _Autopsy:
         for number, event in enumerate(seen):
             swept = event.swept
             if swept is None and event is not failing:
-                starts = [alive[order] for order, _ in event.roots if order in alive]
+                starts = [alive[order] for order in event.roots if order in alive]
                 if starts and len(starts) == len(event.roots):
                     swept = sorted(compat.order_of(node) for node in walk(starts).nodes)  # type: ignore[assignment]
             where = self.where(event.place)
@@ -225,7 +225,7 @@ class _Autopsy:
                 number,
                 where,
                 _event_moment(event.counter, event.moment),
-                tuple(Edge(by_order[order], output) for order, output in event.roots if order in by_order),
+                tuple(Edge(by_order[order]) for order in event.roots if order in by_order),
                 event.call,
                 event.retains_graph,
                 event.creates_graph,
@@ -275,7 +275,7 @@ class _Autopsy:
 
     def _steps(self) -> tuple[Step, ...]:
         steps = []
-        for event in self.recorder.events:
+        for event in self.recorder.settle():
             if not isinstance(event, StepSeen):
                 continue
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))

@@ -29,7 +29,7 @@ class PassSeen:
 
     moment: int
     counter: int  # the node counter as it began: older nodes have smaller numbers
-    roots: tuple[tuple[int, int], ...]  # (order of the node, output number)
+    roots: tuple[int, ...]  # orders of the nodes that it starts from
     retains_graph: bool
     creates_graph: bool
     call: str
@@ -49,6 +49,13 @@ class StepSeen:
     place: Place | None = None
 
 
+def _pass_seen(
+    moment: int, counter: int, roots: int | tuple[int, ...], retains: bool, creates: bool, arguments: dict[str, Any]
+) -> PassSeen:
+    call = "backward" if arguments.get("accumulate_grad", True) else "grad"
+    return PassSeen(moment, counter, (roots,) if isinstance(roots, int) else roots, bool(retains), bool(creates), call)
+
+
 @dataclass
 class Recorder:
     """One thread's record."""
@@ -56,10 +63,9 @@ class Recorder:
     statements: Statements
     marks: array[int] = field(default_factory=lambda: array("Q"))
     base: int = 0  # moments folded away: the moment of marks[0]
-    events: list[PassSeen | StepSeen] = field(default_factory=list)
-    forgotten_events: int = 0
+    events: list[Any] = field(default_factory=list)  # read through `settle`
+    forgotten_passes: int = 0
     looked_nodes: int = 0
-    passes: int = 0
 
     def __post_init__(self) -> None:
         self.replay = Replay(self.statements)
@@ -68,17 +74,34 @@ class Recorder:
     def moment(self) -> int:
         return self.base + len(self.marks)
 
-    def add_event(self, event: PassSeen | StepSeen) -> None:
-        self.events.append(event)
+    def settle(self) -> list[PassSeen | StepSeen]:
+        """Events as objects. A hook appends a plain tuple, the cheapest thing there is; it becomes one here."""
+        events = self.events
+        position = len(events)
+        while position and type(events[position - 1]) is tuple:
+            position -= 1
+        for number in range(position, len(events)):
+            raw: Any = events[number]
+            events[number] = StepSeen(*raw) if len(raw) == 3 else _pass_seen(*raw)
+        return events  # type: ignore[return-value]
+
+    @property
+    def passes(self) -> int:
+        """How many passes were seen, those long forgotten too."""
+        return self.forgotten_passes + sum(isinstance(event, PassSeen) for event in self.settle())
+
+    def forget_events(self) -> None:
+        """Keep the first and the last events of an endless run."""
         if len(self.events) > FIRST_EVENTS + 2 * LAST_EVENTS:
+            gone = self.settle()[FIRST_EVENTS:-LAST_EVENTS]
+            self.forgotten_passes += sum(isinstance(event, PassSeen) for event in gone)
             del self.events[FIRST_EVENTS:-LAST_EVENTS]
-            self.forgotten_events += LAST_EVENTS
 
     def keep_look(self, seen: PassSeen, swept: array[int], size: int) -> None:
         """Keep what a look at a pass has shown, and forget the oldest looks beyond the limit."""
         seen.swept, seen.bytes = swept, size
         self.looked_nodes += len(swept)
-        for event in self.events:
+        for event in self.settle():
             if self.looked_nodes <= LOOK_LIMIT:
                 break
             if isinstance(event, PassSeen) and event.swept is not None and event is not seen:
@@ -89,7 +112,8 @@ class Recorder:
         """Replay the older half of the marks, keep what may still be asked for, and drop them."""
         half = len(self.marks) // 2
         older = self.marks[: half + 1]  # one more: a mark's nodes end where the next mark begins
-        due = [event for event in self.events if event.place is None and event.moment <= self.base + half]
+        self.forget_events()
+        due = [event for event in self.settle() if event.place is None and event.moment <= self.base + half]
         self.replay.feed(older, self.base, due=due)
         del self.marks[:half]
         self.base += half

@@ -13,7 +13,7 @@ from afterward.model.history import Gap, History
 from afterward.observe import compat
 from afterward.observe.engine import passes_announced
 from afterward.observe.postmortem import examine
-from afterward.observe.recorder import PassSeen, Recorders, StepSeen
+from afterward.observe.recorder import PassSeen, Recorder, Recorders
 from afterward.observe.statements import MASK
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import look, roots_of
@@ -21,6 +21,10 @@ from afterward.observe.walk import look, roots_of
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
 
 OnBroken = Callable[[BaseException, History], None]
+
+
+def _no_counter() -> int:
+    return 0
 
 
 class Session:
@@ -33,6 +37,8 @@ class Session:
         self.on_broken = on_broken
         self.strict = False  # under test a failure of ours raises
         self._looks: dict[int, int] = {}
+        self._tensor: Any = None
+        self._counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
         self._threaded = False
         self._last_error: int | None = None
@@ -57,20 +63,23 @@ class Session:
 
     def torch_imported(self) -> None:
         self.recorders.publish(threaded=self._threaded)
-        if compat.sequence_counter() is None:
+        self._tensor = compat.torch_module().Tensor
+        self._counter = compat.sequence_counter() or _no_counter
+        if self._counter is _no_counter:
             self.gap("this version of torch does not tell its node counter: no line can be named")
-        hooked = self._hooks.enter_context(passes_announced(self._pass_begins, self._pass_failed))
+        begins, stepped = self._quick_hooks()
+        hooked = self._hooks.enter_context(passes_announced(begins, self._pass_failed))
         if not hooked:
             self.gap("this version of torch runs its backward passes elsewhere: none can be seen")
-        self._watch_steps()
+        self._watch_steps(stepped)
 
-    def _watch_steps(self) -> None:
+    def _watch_steps(self, stepped: Any) -> None:
         try:
             from torch.optim.optimizer import register_optimizer_step_post_hook
         except ImportError:
             self.gap("this version of torch has no hook on optimizer steps")
             return
-        handle = register_optimizer_step_post_hook(self._stepped)
+        handle = register_optimizer_step_post_hook(stepped)
         self._hooks.callback(handle.remove)
 
     def stop(self) -> None:
@@ -83,40 +92,64 @@ class Session:
 
     # What the hooks report. Each of these runs inside the program: none may raise.
 
+    def _quick_hooks(self) -> tuple[Any, Any]:
+        """The two hooks that run in every step. They note a few numbers, with as few operations as can be."""
+        recorder = self.recorders.main
+        marks, events, looks = recorder.marks, recorder.events, self._looks
+        counter, tensor = self._counter, self._tensor
+
+        def begins(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            try:
+                if self._threaded or len(outputs) != 1 or type(outputs[0]) is not tensor:
+                    self._pass_begins(outputs, args, kwargs)
+                    return
+                node = outputs[0].grad_fn
+                if node is None:
+                    self._pass_begins(outputs, args, kwargs)
+                    return
+                events.append((recorder.base + len(marks), counter(), node._sequence_nr(), args[1], args[2], kwargs))
+                site = marks[-1] & MASK if marks else -1
+                looks[site] = count = looks.get(site, 0) + 1
+                if count <= FIRST_LOOKS or count & (count - 1) == 0:
+                    self._look(recorder, roots_of(outputs), args)
+                    recorder.forget_events()
+            except Exception as error:
+                self._failed_open("a backward pass could not be recorded", error)
+
+        def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if self._threaded:
+                self._stepped(optimizer)
+            else:
+                events.append((recorder.base + len(marks), counter(), id(optimizer)))
+
+        return begins, stepped
+
     def _pass_begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        try:
-            self._record_pass(outputs, args, kwargs)
-        except Exception as error:
-            self._failed_open("a backward pass could not be recorded", error)
-
-    def _record_pass(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The general case: several roots, several threads, subclasses of tensors."""
         recorder = self.recorders.current()
+        marks = recorder.marks
         roots = roots_of(outputs)
-        counter = compat.sequence_counter()
-        seen = PassSeen(
-            moment=recorder.moment,
-            counter=counter() if counter else 0,
-            roots=tuple((compat.order_of(node), output) for node, output in roots),
-            retains_graph=bool(args[1]),
-            creates_graph=bool(args[2]),
-            call="backward" if kwargs.get("accumulate_grad", True) else "grad",
-        )
-        recorder.add_event(seen)
-        site = recorder.marks[-1] & MASK if recorder.marks else -1
-        count = self._looks.get(site, 0) + 1
-        self._looks[site] = count
-        recorder.passes += 1
+        orders = tuple(compat.order_of(node) for node, _ in roots)
+        recorder.events.append((recorder.base + len(marks), self._counter(), orders, args[1], args[2], kwargs))
+        site = marks[-1] & MASK if marks else -1
+        self._looks[site] = count = self._looks.get(site, 0) + 1
         if count <= FIRST_LOOKS or count & (count - 1) == 0:
-            inputs = args[3] if len(args) > 3 else ()
-            swept, size, seen.leaves = look([node for node, _ in roots], inputs or ())
-            recorder.keep_look(seen, array("Q", sorted(swept)), size)
-            if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
-                self._go_threaded()  # the engine runs custom functions in a thread of each device
+            self._look(recorder, roots, args)
+            recorder.forget_events()
 
-    def _stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def _look(self, recorder: Recorder, roots: list[tuple[Any, int]], args: tuple[Any, ...]) -> None:
+        """Walk the graph of a pass that is about to run: what it will sweep, and how much is saved there."""
+        seen = recorder.settle()[-1]
+        assert isinstance(seen, PassSeen)
+        inputs = (args[3] if len(args) > 3 else ()) or ()
+        swept, size, seen.leaves = look([node for node, _ in roots], inputs)
+        recorder.keep_look(seen, array("Q", sorted(swept)), size)
+        if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
+            self._go_threaded()  # the engine runs custom functions in a thread of each device
+
+    def _stepped(self, optimizer: Any) -> None:
         recorder = self.recorders.current()
-        counter = compat.sequence_counter()
-        recorder.add_event(StepSeen(recorder.moment, counter() if counter else 0, id(optimizer)))
+        recorder.events.append((recorder.moment, self._counter(), id(optimizer)))
 
     def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         error = sys.exc_info()[1]

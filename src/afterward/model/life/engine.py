@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from afterward.model.life import formulas
-from afterward.model.life.faults import Fault
+from afterward.model.life.faults import Fault, Refused
 from afterward.model.life.gradients import PRIME, accumulate, accumulate_recorded
 from afterward.model.life.histories import grad_fn, needs_grad
 from afterward.model.life.parts import FIRST, Arrival, Kind, MadeAs, Node, Region, Saved, Tensor
@@ -142,6 +142,21 @@ def _compute_again(region: Region, tape: Tape | None) -> Fault | None:
     return None
 
 
+def _moved(leaf: Tensor, tape: Tape | None) -> Fault | None:
+    """A leaf that was written to since, and so has a history now, takes no more gradients as a leaf."""
+    base = leaf.base
+    if base is None:
+        return None if leaf.node is None else Fault.LEAF_MOVED
+    if tape is None:
+        assert leaf.version is not None
+        is_stale = leaf.seen != leaf.version.count and needs_grad(base)
+        return Fault.LEAF_MOVED if leaf.node is not None or is_stale else None
+    try:
+        return None if grad_fn(tape, leaf) is None else Fault.LEAF_MOVED
+    except Refused as refused:
+        return refused.fault
+
+
 def derivative(node: Node) -> int:
     """The symbol of a node's local derivative, with the numbers it would take out now."""
     symbol = node.symbol
@@ -211,6 +226,9 @@ def sweep(
         if kind is Kind.ACCUMULATE:
             leaf = node.leaf
             assert leaf is not None
+            if 0 in box and (fault := _moved(leaf, None if only_look else tape)) is not None:
+                outcome.fault, outcome.node = fault, node
+                break
             if 0 in box and leaf.needs:
                 outcome.reached[leaf] = box[0]
                 if not only_look:

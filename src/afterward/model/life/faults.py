@@ -15,6 +15,7 @@ class Fault(Enum):
     NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
     INPUT_NO_GRAD = "One of the differentiated Tensors does not require grad"
     UNUSED = "appears to not have been used in the graph"
+    LEAF_MOVED = "leaf variable has been moved into the graph interior"
     # Refusals while the graph is built.
     LEAF_WRITTEN = "a leaf Variable that requires grad is being used in an in-place operation"
     LEAF_VIEW_WRITTEN = "a view of a leaf Variable that requires grad is being used in an in-place operation"

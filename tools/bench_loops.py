@@ -1,0 +1,87 @@
+"""Small training loops, bound by operations: the worst case for a watcher. Used by bench_watch.py."""
+
+import torch
+from torch import nn
+
+
+def tiny_mlp(steps, device="cpu"):
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    x, y = torch.randn(16, 8, device=device), torch.randn(16, 1, device=device)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        output = model(x)
+        loss = (output - y).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def rnn_cell(steps, device="cpu"):
+    cell, head = nn.RNNCell(4, 8).to(device), nn.Linear(8, 1).to(device)
+    optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.01)
+    inputs = torch.randn(10, 4, 4, device=device)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        hidden = torch.zeros(4, 8, device=device)
+        for x in inputs:
+            hidden = cell(x, hidden)
+        loss = head(hidden).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+
+
+class HandMadeGRU(nn.Module):
+    """One operation or two per statement: as dense with statements as real code gets."""
+
+    def __init__(self):
+        super().__init__()
+        self.wz, self.wr, self.wn = (nn.Parameter(torch.randn(12, 8) * 0.1) for _ in range(3))
+
+    def forward(self, x, h):
+        both = torch.cat([x, h], 1)
+        z = torch.sigmoid(both @ self.wz)
+        r = torch.sigmoid(both @ self.wr)
+        gated = r * h
+        again = torch.cat([x, gated], 1)
+        n = torch.tanh(again @ self.wn)
+        return (1 - z) * n + z * h
+
+
+def gru_by_hand(steps, device="cpu"):
+    cell = HandMadeGRU().to(device)
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.01)
+    inputs = torch.randn(8, 4, 4, device=device)
+    for _ in range(max(steps // 2, 5)):
+        optimizer.zero_grad()
+        h = torch.zeros(4, 8, device=device)
+        for x in inputs:
+            h = cell(x, h)
+        loss = h.pow(2).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def gnn(steps, device="cpu"):
+    first, second = nn.Linear(6, 12).to(device), nn.Linear(12, 3).to(device)
+    optimizer = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.01)
+    adjacency = (torch.rand(30, 30, device=device) < 0.2).float()
+    features, labels = torch.randn(30, 6, device=device), torch.randint(0, 3, (30,), device=device)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        hidden = torch.relu(first(adjacency @ features))
+        logits = second(adjacency @ hidden)
+        loss = nn.functional.cross_entropy(logits, labels)
+        loss.backward()
+        optimizer.step()
+
+
+def scalar_ops(steps, device="cpu"):
+    weight = torch.ones((), requires_grad=True, device=device)
+    for _ in range(steps):
+        a = weight * 2
+        b = a + 1
+        c = b * a
+        d = c - b
+        e = d * d
+        e.backward()
+        weight.grad = None

@@ -1,0 +1,156 @@
+"""What watching costs: one training loop, watched in several ways, side by side in one process.
+
+    python tools/bench_watch.py [--rounds 15] [--steps 150] [--processes 3] [--device cpu]
+
+Every mode runs the same loop in turn, round after round; a figure is the median over rounds of the ratio to plain
+PyTorch in the same round. "plain again" is the control: what differs from 1.00 there is noise. The loops are small and
+bound by operations, the worst case for a watcher: the less torch has to do, the more a mark weighs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+LOOPS = Path(__file__).parent / "bench_loops.py"
+NAMES = ("tiny_mlp", "rnn_cell", "gru_by_hand", "gnn", "scalar_ops")
+MODES = ("plain again", "afterward run", "afterward.watch()", "sys.settrace", "detect_anomaly")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(_measure(options)))
+        return 0
+    results = []
+    for number in range(options.processes):
+        print(f"process {number + 1} of {options.processes} ...", file=sys.stderr, flush=True)
+        command = [sys.executable, __file__, "--one", f"--rounds={options.rounds}", f"--steps={options.steps}"]
+        done = subprocess.run([*command, f"--device={options.device}"], capture_output=True, text=True, check=True)
+        results.append(json.loads(done.stdout.splitlines()[-1]))
+    _table(results)
+    return 0
+
+
+def _table(results: list[dict[str, dict[str, float]]]) -> None:
+    print(f"{'ratio to plain PyTorch':24}" + "".join(f"{name:>22}" for name in NAMES))
+    for mode in MODES:
+        cells = []
+        for name in NAMES:
+            values = [result[name][mode] for result in results]
+            cells.append(f"{statistics.median(values):.3f} [{min(values):.2f}-{max(values):.2f}]")
+        print(f"{mode:24}" + "".join(f"{cell:>22}" for cell in cells))
+
+
+def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    import torch
+
+    torch.set_num_threads(1)
+    plain = _load_plain()
+    marked, session = _load_marked()
+    found: dict[str, dict[str, float]] = {}
+    for name in NAMES:
+        modes: dict[str, tuple[Callable[..., None], Callable[[], object]]] = {
+            "plain": (plain[name], nullcontext),
+            "plain again": (plain[name], nullcontext),
+            "afterward run": (marked[name], lambda: _watching(session)),
+            "afterward.watch()": (plain[name], _watch_inside),
+            "sys.settrace": (plain[name], _settrace),
+            "detect_anomaly": (plain[name], lambda: torch.autograd.detect_anomaly(check_nan=True)),
+        }
+        times: dict[str, list[float]] = {mode: [] for mode in modes}
+        for mode, (loop, context) in modes.items():  # warm up
+            with context():  # type: ignore[attr-defined]
+                loop(10, options.device)
+        for _ in range(options.rounds):
+            for mode, (loop, context) in modes.items():
+                steps = options.steps if mode != "detect_anomaly" else max(options.steps // 5, 5)
+                with context():  # type: ignore[attr-defined]
+                    start = time.perf_counter()
+                    loop(steps, options.device)
+                    times[mode].append((time.perf_counter() - start) / steps)
+        found[name] = {
+            mode: statistics.median(t / p for t, p in zip(times[mode], times["plain"], strict=True))
+            for mode in modes
+            if mode != "plain"
+        }
+    return found
+
+
+def _load_plain() -> dict[str, Callable[..., None]]:
+    space: dict[str, Callable[..., None]] = {}
+    exec(compile(LOOPS.read_text(), str(LOOPS), "exec"), space)
+    return space
+
+
+def _load_marked():
+    """The loops as `afterward run` would run them: compiled with marks. The session is switched on per round."""
+    from afterward.observe.rewrite import mark_module
+    from afterward.observe.session import Session
+
+    session = Session()
+    text = LOOPS.read_text()
+    tree = mark_module(ast.parse(text), str(LOOPS), session.recorders.statements)
+    session.recorders.statements.sources[str(LOOPS)] = text
+    space: dict[str, Callable[..., None]] = {}
+    session.recorders.publish(threaded=False)
+    exec(compile(tree, str(LOOPS), "exec"), space)
+    return space, session
+
+
+@contextmanager
+def _watching(session) -> Iterator[None]:
+    session.start()
+    try:
+        yield
+    finally:
+        session.stop()
+
+
+@contextmanager
+def _watch_inside() -> Iterator[None]:
+    import afterward
+
+    with afterward.watch():
+        yield
+
+
+@contextmanager
+def _settrace() -> Iterator[None]:
+    """The cheapest useful tracer: a line event of the program's own file notes the node counter."""
+    import torch
+
+    counter = torch._C._autograd._get_sequence_nr
+    lines: list[tuple[int, int]] = []
+
+    def local(frame, event, argument):
+        if event == "line":
+            lines.append((frame.f_lineno, counter()))
+        return local
+
+    def enter(frame, event, argument):
+        return local if frame.f_code.co_filename == str(LOOPS) else None
+
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
