@@ -135,7 +135,7 @@ class OnModel:
         fact = [
             None if outcome.fault is None else outcome.fault.name,
             [self.nodes[node] for node in outcome.ran],
-            None if outcome.node is None else self.nodes[outcome.node],
+            None if outcome.node is None else self.nodes.get(outcome.node),  # none: it is a leaf's
             sorted(self.numbers[id(leaf)] for leaf in outcome.reached if leaf.base is None and not leaf.hidden),
         ]
         if isinstance(statement, Backward):

@@ -111,7 +111,7 @@ class OnTorch:
         if how == "alias":
             return tensor
         if how == "grad":
-            derived = tensor.grad if tensor.is_leaf else None
+            derived = tensor.grad
         else:
             derived = tensor.detach() if how == "detach" else tensor.data
         return derived
@@ -193,7 +193,7 @@ class OnTorch:
         """Which leaves have a gradient, and of which age: an arrival replaces it or moves its version."""
         found = {}
         for leaf in self.leaves:
-            if leaf.is_leaf and leaf.grad is not None:
+            if leaf.grad is not None:
                 self.held.append(leaf.grad)  # or its id could be used again
                 found[self.numbers[id(leaf)]] = (id(leaf.grad), leaf.grad._version)
         return found
@@ -251,7 +251,7 @@ class OnTorch:
             for node in self.held:
                 if id(node) in self.nodes:
                     states.append(self._state(node))
-        return states, [leaf.is_leaf and leaf.grad is not None for leaf in self.leaves]
+        return states, [leaf.grad is not None for leaf in self.leaves]
 
     def _state(self, node: Any) -> str | None:
         zeros = [_zeros(tuple(m.shape), m.dtype) for m in node._input_metadata]
@@ -262,7 +262,7 @@ class OnTorch:
         return None
 
     def gradients(self) -> list[torch.Tensor | None]:
-        return [leaf.grad if leaf.is_leaf else None for leaf in self.leaves]
+        return [leaf.grad for leaf in self.leaves]
 
 
 def quiet() -> None:

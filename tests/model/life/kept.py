@@ -139,6 +139,15 @@ KEPT: dict[str, Program] = {
         Under("no_grad", (_op("t", "transpose", "w"),)),
         SetItem("t", "row"),
     ),
+    "a leaf that has become the result of a write takes no more gradients": (
+        ROW,
+        W,
+        _op("loss", "sum", "w"),
+        _back("loss"),
+        RequiresGrad("w", False),
+        SetItem("w", "row"),
+        _back("loss"),
+    ),
     "linear builds other nodes for a vector that is not contiguous": (
         W,
         _op("d", "diagonal", "w"),

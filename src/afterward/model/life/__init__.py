@@ -16,13 +16,13 @@ The questions about gradients: `fingerprint` (equal ones mean equal gradients), 
 `is_lost`, `reached_from`, `paths`, `nodes_between`, `cuts_between`.
 
 Read on in this order: `parts` (tensors and nodes), `histories` (views and writes), `recording` (the forward
-pass), `engine` (the backward pass), `gradients`, `formulas` (passes that are recorded themselves).
-It agrees with PyTorch because it is run against it: `tools/agree.py`.
+pass), `engine` (the backward pass), `unpacking` (where that fails), `gradients`, `formulas` (passes that are
+recorded themselves). It agrees with PyTorch because it is run against it: `tools/agree.py`.
 """
 
 from __future__ import annotations
 
-from afterward.model.life.engine import Outcome, refusal
+from afterward.model.life.engine import Outcome
 from afterward.model.life.faults import Fault, Refused, Unmodelled
 from afterward.model.life.gradients import (
     cuts_between,
@@ -37,6 +37,7 @@ from afterward.model.life.parts import Arrival, Kind, MadeAs, Node, Saved, Tenso
 from afterward.model.life.recording import Custom
 from afterward.model.life.table import table
 from afterward.model.life.tape import Packing
+from afterward.model.life.unpacking import refusal
 from afterward.model.life.world import Optimizer, World
 
 __all__ = [
