@@ -74,7 +74,7 @@ class OnTorch:
     refusals = (RuntimeError, NotImplementedError)
 
     def __init__(self) -> None:
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed also sees to every other device, slowly
         self.numbers: dict[int, int] = {}
         self.kept: list[torch.Tensor] = []
         self.leaves: list[torch.Tensor] = []  # those whose gradients are looked at

@@ -15,10 +15,11 @@ from kept import KEPT, USUAL  # noqa: E402
 
 import agree  # noqa: E402
 from afterward.model.life import table  # noqa: E402
-from lifelab.compare import Disagreement, Tally, combined, compare, compare_pair, retained, twice  # noqa: E402
+from afterward.model.life.formulas import FORMULAS  # noqa: E402
+from lifelab.compare import Disagreement, Tally, combined, compare, compare_pair, on_model, retained, twice  # noqa: E402
 from lifelab.generate import programs  # noqa: E402
 from lifelab.on_torch import OnTorch, quiet  # noqa: E402
-from lifelab.programs import Apply, Backward, Leaf, Program  # noqa: E402
+from lifelab.programs import Apply, Backward, Grad, Leaf, Program  # noqa: E402
 from lifelab.running import Outside, Runner, statements  # noqa: E402
 from lifelab.source import to_source  # noqa: E402
 
@@ -48,6 +49,41 @@ def test_random_programs_agree() -> None:
     assert tally.pairs_equal > 5
     assert tally.pairs_doubled > 5
     assert len(tally.operations) > 150
+
+
+FORMULA_OPERATIONS = ["add", "sub", "neg", "mul", "exp", "sin", "cos", "clone", "tanh", "sigmoid", "relu"]
+
+
+@pytest.mark.parametrize("operation", FORMULA_OPERATIONS)
+def test_every_formula_agrees(operation: str) -> None:
+    """A pass that is recorded, and a pass over what it built, node for node."""
+    quiet()
+    inputs = ("y", "w")[: len(table()[operation].shapes)]
+    program = (
+        Leaf("w", "M", True),
+        Apply(("y",), "mul", ("w", "w")),
+        Apply(("z",), operation, inputs),
+        Apply(("loss",), "sum", ("z",)),
+        Grad(("g",), ("loss",), (None,), ("w",), create=True),
+        Apply(("h",), "mul", ("g", "w")),
+        Apply(("penalty",), "sum", ("h",)),
+        Backward(("penalty",), (None,), retain=True),
+        Backward(("penalty",), (None,), create=operation in ("add", "sub", "neg", "mul", "exp", "sin", "cos")),
+        Backward(("penalty",), (None,)),
+        Backward(("loss",), (None,)),
+    )
+    _, left_out = on_model(program)
+    assert not left_out
+    compare(program)
+
+
+def test_there_is_no_formula_that_is_not_tried() -> None:
+    tried = {plan.name for name in [*FORMULA_OPERATIONS, "sum"] for plan in table()[name].patterns[_all(name)].nodes}
+    assert set(FORMULAS) == tried
+
+
+def _all(name: str) -> tuple[bool, ...]:
+    return tuple(True for _ in table()[name].shapes)
 
 
 def test_a_difference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

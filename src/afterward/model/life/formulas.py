@@ -1,8 +1,8 @@
 """Passes that are recorded (`create_graph=True`): the backward of a node, as operations on tensors.
 
 The formulas are PyTorch's own, as far as they build nodes. They run through the same recording as the
-forward pass does, so the graph they build can be swept, freed and differentiated again, to any order.
-A node without a formula here stops the model (`Unmodelled`): it does not guess.
+forward pass does, so the graph they build can be swept, freed and differentiated again, as long as there are
+formulas. A node without one stops the model (`Unmodelled`): it does not guess.
 """
 
 from __future__ import annotations
@@ -101,7 +101,4 @@ FORMULAS: dict[str, Formula] = {
     "SigmoidBackward0": _one(lambda s: s.do("sigmoid_backward", s.gradient, s.saved(0))),
     "ReluBackward0": _one(lambda s: s.do("threshold_backward", s.gradient, s.saved(0))),
     "SumBackward0": _one(lambda s: s.do("expand_matrix", s.gradient)),
-    "ExpandBackward0": _one(lambda s: s.do("sum", s.gradient)),
-    "TBackward0": _one(lambda s: s.do("t", s.gradient)),
-    "ViewBackward0": _one(lambda s: s.do("view", s.gradient)),
 }
