@@ -48,14 +48,12 @@ def to_source(program: Program, guarded: bool = False) -> str:
     """The program's text. Guarded, each statement that fails is passed over, as in an agreement run."""
     used = [FUNCTIONS[name] for name in dict.fromkeys(_functions(program))]
     parts = [HEAD, *("\n\n" + inspect.getsource(function) for function in used), "\n" if used else ""]
-    if guarded:
-        program = (*program,)
     lines = list(_block(program, 0, guarded, 0))
-    return "".join(parts) + ("i = 0\n" if _outside_if(program) else "") + "\n".join(lines) + "\n"
+    return "".join(parts) + "\n".join(lines) + "\n"
 
 
 def seed_of(name: str) -> int:
-    """The numbers of a leaf follow from its name, up to a trailing prime (`w'` equals `w`)."""
+    """The numbers of a leaf follow from its name."""
     return sum(ord(c) * 31**k for k, c in enumerate(name)) % 100_003
 
 
@@ -65,10 +63,6 @@ def _functions(body: tuple[Statement, ...]) -> Iterator[str]:
             yield statement.function
         elif isinstance(statement, Under | For | If):
             yield from _functions(statement.body)
-
-
-def _outside_if(body: tuple[Statement, ...]) -> bool:
-    return any(isinstance(s, If) or (isinstance(s, Under) and _outside_if(s.body)) for s in body)
 
 
 def _block(body: tuple[Statement, ...], depth: int, guarded: bool, loops: int) -> Iterator[str]:
@@ -96,7 +90,7 @@ def _block(body: tuple[Statement, ...], depth: int, guarded: bool, loops: int) -
 
 
 def _counter(loops: int) -> str:
-    return "i" if loops <= 1 else f"i{loops}"
+    return ("0", "i")[loops] if loops < 2 else f"i{loops}"  # outside of loops it is always turn 0
 
 
 def _plain(statement: Statement) -> list[str]:

@@ -19,7 +19,7 @@ from afterward.model.life.formulas import FORMULAS  # noqa: E402
 from lifelab.compare import Disagreement, Tally, combined, compare, compare_pair, on_model, retained, twice  # noqa: E402
 from lifelab.generate import programs  # noqa: E402
 from lifelab.on_torch import OnTorch, quiet  # noqa: E402
-from lifelab.programs import Apply, Backward, Grad, Leaf, Program  # noqa: E402
+from lifelab.programs import Apply, Backward, For, Grad, If, Leaf, Program  # noqa: E402
 from lifelab.running import Outside, Runner, statements  # noqa: E402
 from lifelab.source import to_source  # noqa: E402
 
@@ -110,6 +110,15 @@ def test_pairs_are_told_equal_and_doubled() -> None:
         tally = Tally()
         compare_pair(program, change(program), compare(program), tally)
         assert getattr(tally, counter) == 1
+
+
+def test_a_branch_printed_after_a_loop_asks_about_turn_zero() -> None:
+    loop = For(2, (Leaf("w", "M", True), If(1, (Leaf("v", "M", True),))))
+    text = to_source((loop, If(0, (Leaf("u", "M", True),)), If(1, (Leaf("x", "M", True),))))
+    scope: dict[str, object] = {}
+    exec(compile(text, "<program>", "exec"), scope)
+    assert {"w", "v", "u"} <= set(scope)
+    assert "x" not in scope
 
 
 @seed(7)
