@@ -73,7 +73,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
             "detect_anomaly": (plain[name], lambda: torch.autograd.detect_anomaly(check_nan=True)),
         }
         times: dict[str, list[float]] = {mode: [] for mode in modes}
-        for mode, (loop, context) in modes.items():  # warm up
+        for loop, context in modes.values():  # warm up
             with context():  # type: ignore[attr-defined]
                 loop(10, options.device)
         for _ in range(options.rounds):

@@ -24,9 +24,7 @@ def _blocks() -> list[object]:
 
 @pytest.mark.parametrize(("code", "block"), _blocks())
 def test_a_page_tells_the_truth(code: str, block: str, tmp_path: Path, torch_as_it_was: None) -> None:
-    expected = [
-        (number, mark[1]) for number, line in enumerate(block.splitlines(), 1) if (mark := _MARK.search(line))
-    ]
+    expected = [(number, mark[1]) for number, line in enumerate(block.splitlines(), 1) if (mark := _MARK.search(line))]
     seen = watch_source(block, tmp_path)
     found = [(f.primary.site.line, f.code) for f in seen.findings if f.severity.value != "info"]
     assert found == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from afterward.model.history import Cut, Pass
 from afterward.model.site import Where
@@ -41,7 +42,7 @@ class _Search:
         # How many nodes each execution of a statement has built, calls included.
         self.built: dict[tuple[int, int], int] = {}
         for call, places in paths.by_call.items():
-            for place, after in zip(places, places[1:], strict=False):
+            for place, after in pairwise(places):
                 self.built[call, place.moment] = after.order_at - place.order_at
 
     def from_pass(self, late: Pass) -> Cut | None:
@@ -144,9 +145,9 @@ class _Search:
 
     def _had_history(self, place: Place, cut: ast.expr) -> bool:
         """Was there a history to cut? Only if a statement that the cut value came from has built nodes."""
-        if any(isinstance(node, ast.Call) and node is not cut for node in ast.walk(cut)):
-            if self.built.get((place.call, place.moment), 0) > 0:
-                return True
+        calls = any(isinstance(node, ast.Call) and node is not cut for node in ast.walk(cut))
+        if calls and self.built.get((place.call, place.moment), 0) > 0:
+            return True
         for node in ast.walk(cut):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 made = self._assigned(Name(ast.unparse(node), node), place)
@@ -177,10 +178,10 @@ def _switch(node: ast.AST) -> str | None:
             return ".requires_grad_(False)"
         if node.func.attr == "set_grad_enabled":
             return "torch.set_grad_enabled(False)"
-    if isinstance(node, ast.Assign) and _is_false(node.value):
-        if any(isinstance(target, ast.Attribute) and target.attr == "requires_grad" for target in node.targets):
-            return ".requires_grad = False"
-    return None
+    if not isinstance(node, ast.Assign) or not _is_false(node.value):
+        return None
+    frozen = any(isinstance(target, ast.Attribute) and target.attr == "requires_grad" for target in node.targets)
+    return ".requires_grad = False" if frozen else None
 
 
 def _inner_name(node: ast.expr) -> str:

@@ -112,6 +112,4 @@ def restorable(sources: Sources, value: Value, node: Node, consumer: Where | Non
 
 
 def _statement(sources: Sources, level: Level) -> ast.stmt | None:
-    entry = level.site
-    found = sources.statement_at(entry.file, entry.line, level.site.column)
-    return found
+    return sources.statement_at(level.site.file, level.site.line, level.site.column)

@@ -34,10 +34,16 @@ _VIEWS = (
 )  # fmt: skip
 # Which input of a node a saved tensor is, for the operations that save weights.
 _SAVED_INPUT = {
-    "mat1": {"Addmm": 1, "Addmv": 1}, "mat2": {"Addmm": 2, "Mm": 1, "Bmm": 1}, "self": {"Mm": 0, "Mul": 0, "Bmm": 0, "Mv": 0},
-    "other": {"Mul": 1, "Div": 1, "Atan2": 1}, "weight": {"Convolution": 1, "NativeLayerNorm": 1, "NativeBatchNorm": 1, "Prelu": 1},
-    "vec": {"Mv": 1, "Addmv": 2}, "batch2": {"Baddbmm": 2}, "weight0": {"MkldnnRnn": 1}, "weight1": {"MkldnnRnn": 2},
-}  # fmt: skip
+    "mat1": {"Addmm": 1, "Addmv": 1},
+    "mat2": {"Addmm": 2, "Mm": 1, "Bmm": 1},
+    "self": {"Mm": 0, "Mul": 0, "Bmm": 0, "Mv": 0},
+    "other": {"Mul": 1, "Div": 1, "Atan2": 1},
+    "weight": {"Convolution": 1, "NativeLayerNorm": 1, "NativeBatchNorm": 1, "Prelu": 1},
+    "vec": {"Mv": 1, "Addmv": 2},
+    "batch2": {"Baddbmm": 2},
+    "weight0": {"MkldnnRnn": 1},
+    "weight1": {"MkldnnRnn": 2},
+}
 
 
 def examine(

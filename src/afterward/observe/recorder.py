@@ -20,6 +20,7 @@ from afterward.observe.statements import BITS, Statements
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
 FIRST_EVENTS, LAST_EVENTS = 1024, 16384
+EVENT_LIMIT = FIRST_EVENTS + 2 * LAST_EVENTS
 LOOK_LIMIT = 1 << 21  # node numbers kept from looks at passes: 16 MiB
 
 
@@ -92,7 +93,7 @@ class Recorder:
 
     def forget_events(self) -> None:
         """Keep the first and the last events of an endless run."""
-        if len(self.events) > FIRST_EVENTS + 2 * LAST_EVENTS:
+        if len(self.events) > EVENT_LIMIT:
             gone = self.settle()[FIRST_EVENTS:-LAST_EVENTS]
             self.forgotten_passes += sum(isinstance(event, PassSeen) for event in gone)
             del self.events[FIRST_EVENTS:-LAST_EVENTS]

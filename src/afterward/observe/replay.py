@@ -135,9 +135,9 @@ class Replay:
         if flags & SUSPEND:
             return self._leave(statement.scope, suspend=True)
         stack = self.stack
-        if flags & RESUME:
-            call = self._resume(statement.scope)
-        elif flags & ENTER or not stack:
+        if flags & RESUME and self.suspended.get(statement.scope):
+            return self._resume(statement.scope)
+        if flags & (ENTER | RESUME) or not stack:
             call = self._enter(statement.scope)
         else:
             call = stack[-1]
@@ -177,11 +177,9 @@ class Replay:
 
     def _resume(self, scope: int) -> _Call:
         """A generator goes on where it was left, called by whoever asks for its next value."""
-        waiting = self.suspended.get(scope)
-        if not waiting:
-            return self._enter(scope)
-        call = waiting.pop()
+        call = self.suspended[scope].pop()
         call.caller = self.stack[-1].here() if self.stack else None
+        call.place = None
         self.stack.append(call)
         return call
 

@@ -13,7 +13,7 @@ from afterward.model.history import Gap, History
 from afterward.observe import compat
 from afterward.observe.engine import passes_announced
 from afterward.observe.postmortem import examine
-from afterward.observe.recorder import PassSeen, Recorder, Recorders
+from afterward.observe.recorder import EVENT_LIMIT, PassSeen, Recorder, Recorders
 from afterward.observe.statements import MASK
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import look, roots_of
@@ -112,6 +112,7 @@ class Session:
                 looks[site] = count = looks.get(site, 0) + 1
                 if count <= FIRST_LOOKS or count & (count - 1) == 0:
                     self._look(recorder, roots_of(outputs), args)
+                elif len(events) > EVENT_LIMIT:
                     recorder.forget_events()
             except Exception as error:
                 self._failed_open("a backward pass could not be recorded", error)
@@ -135,7 +136,7 @@ class Session:
         self._looks[site] = count = self._looks.get(site, 0) + 1
         if count <= FIRST_LOOKS or count & (count - 1) == 0:
             self._look(recorder, roots, args)
-            recorder.forget_events()
+        recorder.forget_events()
 
     def _look(self, recorder: Recorder, roots: list[tuple[Any, int]], args: tuple[Any, ...]) -> None:
         """Walk the graph of a pass that is about to run: what it will sweep, and how much is saved there."""

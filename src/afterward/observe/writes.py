@@ -60,10 +60,10 @@ def find_writes(
                 continue
             values = list(_look_up(target, frames))
             text = ast.unparse(target)
-            if any(storage_pointer(value) in storages for value in values):
-                sure.append(write)
-            elif (text in saved and (place.call, text) in saved[text]) or (
-                not values and _alias(paths, place, target, alive)
+            if (
+                any(storage_pointer(value) in storages for value in values)
+                or (text in saved and (place.call, text) in saved[text])
+                or (not values and _alias(paths, place, target, alive))
             ):
                 sure.append(write)
             elif not values:
@@ -86,14 +86,14 @@ def _alias(paths: Trail, place: Place, target: ast.expr, alive: set[str]) -> boo
     return giver is not None and any(not n.is_plain and stem(n.text) in alive for n in paths.reads(giver))
 
 
-def _names_around(sources: Sources, node: Node) -> dict[str, set[tuple[int, str]]]:
-    """The plain names in the statements that made a node, with the call each belongs to."""
-    found: dict[str, set[tuple[int, str]]] = {}
+def _names_around(sources: Sources, node: Node) -> set[tuple[int, str]]:
+    """The plain names in the statements that made a node, each with the call it belongs to."""
+    found: set[tuple[int, str]] = set()
     for level in node.where.levels if node.where is not None else ():
         statement = sources.statement_at(level.site.file, level.site.line, level.site.column)
         for name in [*targets(statement), *reads(statement)] if statement is not None else ():
             if name.is_plain:
-                found.setdefault(name.text, set()).add((level.call, name.text))
+                found.add((level.call, name.text))
     return found
 
 

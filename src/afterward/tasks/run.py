@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from afterward.errors import ProgramNotFound
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.history import Gap, History
 
@@ -104,6 +105,8 @@ def run(target: str, arguments: Sequence[str], *, as_module: bool = False, note:
         session.start()
         try:
             run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
+        except ProgramNotFound:
+            raise
         except BaseException as raised:
             raised.__traceback__ = without_our_frames(raised.__traceback__)
             error = raised

@@ -1,0 +1,62 @@
+"""`afterward.watch()` inside a program that `afterward run` did not start."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+
+import afterward
+
+
+def _carried() -> None:
+    cell, hidden = torch.nn.RNNCell(2, 3), torch.zeros(1, 3)
+    for x in torch.randn(3, 1, 2):
+        hidden = cell(x, hidden)
+        hidden.sum().backward()
+
+
+def test_the_diagnosis_is_a_note_on_the_same_exception(torch_as_it_was: None) -> None:
+    with (
+        pytest.raises(RuntimeError, match="backward through the graph a second time") as caught,
+        afterward.watch() as run,
+    ):
+        _carried()
+    (finding,) = run.report().findings
+    assert (finding.code, finding.bridge.name, finding.reused.step) == ("AFT103", "hidden", 2)
+    assert not finding.caught
+    first = _carried.__code__.co_firstlineno
+    assert (finding.built.line, finding.reused.line) == (first + 3, first + 4)
+    if sys.version_info >= (3, 11):
+        assert "error[AFT103]" in caught.value.__notes__[0]
+
+
+def test_nothing_is_noted_about_correct_code(torch_as_it_was: None) -> None:
+    with afterward.watch() as run:
+        weight = torch.ones(2, requires_grad=True)
+        for _ in range(3):
+            (weight * weight).sum().backward()
+    assert run.report().findings == ()
+    assert run.report().gaps == ()
+
+
+def test_a_generator_keeps_its_steps(torch_as_it_was: None) -> None:
+    def training():
+        weight = torch.ones(2, requires_grad=True)
+        state = torch.zeros(2)
+        for step in range(4):
+            state = torch.tanh(weight + state)
+            state.sum().backward()
+            yield step
+
+    with pytest.raises(RuntimeError), afterward.watch() as run:
+        list(training())
+    (finding,) = run.report().findings
+    assert (finding.name, finding.bridge.name) == ("state-carried-over", "state")
+    assert (finding.freed.step, finding.reused.step) == (1, 2)
+
+
+def test_a_watch_can_not_be_entered_twice(torch_as_it_was: None) -> None:
+    with afterward.watch() as run, pytest.raises(RuntimeError, match="already on"):
+        run.__enter__()

@@ -1,0 +1,76 @@
+"""One shared finding through the text and JSON renderers, compared with golden files (`make bless` rewrites them)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Report, Severity
+from afterward.model.site import Site
+from afterward.render.json_report import as_data
+from afterward.render.text import as_text
+
+GOLDEN = Path(__file__).parent / "golden"
+
+SOURCE = """\
+import torch
+cell, hidden = torch.nn.RNNCell(4, 8), torch.zeros(1, 8)
+for x in torch.randn(3, 1, 4):
+    hidden = cell(x, hidden)
+    hidden.sum().backward()
+"""
+
+
+@pytest.fixture
+def finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
+    (tmp_path / "train.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    file = str(tmp_path / "train.py")
+    built = Site(file, 4, 4, 21, 27, 1)
+    reused = Site(file, 5, 5, 4, 27, 2)
+    return Diagnosis(
+        message="backward through a graph that was already freed",
+        primary=Label(reused, "needs values that step 1's backward freed"),
+        secondary=(Label(built, "still holds the graph of step 1"),),
+        why="`hidden` comes out of each step and goes into the next with its history. "
+        "So this step's loss hangs on the graph of step 1, which step 1's backward has freed.",
+        notes=("`retain_graph=True` would send gradients through every earlier step again, and keep all their graphs",),
+        remedies=(
+            Remedy(
+                "detach_state",
+                Effect.CUTS_GRADIENTS,
+                "detach `hidden` as the step begins; gradients then stop at the step boundary",
+            ),
+        ),
+        built=built,
+        freed=Site(file, 5, 5, 4, 27, 1),
+        reused=reused,
+        bridge=Bridge("hidden", "global"),
+        nodes=12,
+        bytes=3145728,
+        code="AFT103",
+        name="state-carried-over",
+        severity=Severity.ERROR,
+    )
+
+
+def _compare(name: str, text: str, request: pytest.FixtureRequest) -> None:
+    golden = GOLDEN / name
+    if request.config.getoption("--bless"):
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+@pytest.mark.parametrize("width", [70, 80, 110])
+def test_text(width: int, finding: Diagnosis, request: pytest.FixtureRequest) -> None:
+    text = as_text(finding, width)
+    assert all(len(line) <= width for line in text.splitlines())
+    _compare(f"finding-{width}.txt", text, request)
+
+
+def test_json(finding: Diagnosis, request: pytest.FixtureRequest) -> None:
+    data = as_data(Report(("train.py",), (finding,), (), 1, "second_backward", "2.13.0"))
+    data["tool"] = {}  # versions change
+    _compare("finding.json", json.dumps(data, indent=1) + "\n", request)

@@ -1,0 +1,79 @@
+"""A million steps under watch: what the recorder holds stays below its bound.
+
+    python tools/soak_memory.py [--steps 1000000]
+
+The bound follows from the limits in observe/recorder.py and observe/replay.py. Exit status 1 if it is passed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import time
+
+LOOP = """
+def train(steps, report):
+    weight = torch.ones((), requires_grad=True)
+    state = torch.zeros(())
+    for step in range(steps):
+        state = torch.tanh(weight * state.detach() + 1)
+        loss = state * weight
+        loss.backward()
+        weight.grad = None
+        if step % 50000 == 49999:
+            report(step + 1)
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=1_000_000)
+    options = parser.parse_args()
+
+    import torch
+
+    from afterward.observe import recorder as limits
+    from afterward.observe.replay import KEPT_PLACES
+    from afterward.observe.rewrite import mark_module
+    from afterward.observe.session import Session
+
+    torch.set_num_threads(1)
+    session = Session()
+    session.start()
+    space = {"torch": torch}
+    exec(compile(mark_module(ast.parse(LOOP), "loop.py", session.recorders.statements), "loop.py", "exec"), space)
+    held = session.recorders.main
+    bound = 2 * limits.MARK_LIMIT * 8 + limits.EVENT_LIMIT * 700 + limits.LOOK_LIMIT * 8 + KEPT_PLACES * 400
+    worst, began = 0, time.perf_counter()
+
+    def report(steps: int) -> None:
+        nonlocal worst
+        marks = held.marks.buffer_info()[1] * held.marks.itemsize
+        events = sum(map(_size, held.events))
+        places = sum(sys.getsizeof(place) + 120 for _, _, place in held.replay.kept)
+        total = marks + events + places
+        worst = max(worst, total)
+        rate = steps / (time.perf_counter() - began)
+        print(
+            f"{steps:>9,} steps {rate:>7,.0f}/s  marks {marks / 2**20:5.1f} MiB  events {events / 2**20:5.1f} MiB  "
+            f"places {places / 2**20:5.2f} MiB  all {total / 2**20:5.1f} of {bound / 2**20:.0f} MiB",
+            flush=True,
+        )
+
+    try:
+        space["train"](options.steps, report)
+    finally:
+        session.stop()
+    print(f"the most that was held: {worst / 2**20:.1f} MiB; bound {bound / 2**20:.0f} MiB")
+    return 0 if worst <= bound and not session.gaps else 1
+
+
+def _size(event: object) -> int:
+    if isinstance(event, tuple):
+        return sys.getsizeof(event) + 250
+    return sys.getsizeof(event) + 250 + (len(event.swept) * 8 if getattr(event, "swept", None) is not None else 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
