@@ -71,5 +71,6 @@ def _announcing_code(function: Any) -> CodeType | None:
     exec(compile(tree, function.__code__.co_filename, "exec", dont_inherit=True), function.__globals__, space)
     code: CodeType = space[function.__name__].__code__
     if hasattr(function.__code__, "co_qualname"):
-        code = code.replace(co_qualname=function.__code__.co_qualname)
+        name: dict[str, Any] = {"co_qualname": function.__code__.co_qualname}  # Python 3.11 and later
+        code = code.replace(**name)
     return code

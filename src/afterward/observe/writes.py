@@ -62,7 +62,7 @@ def find_writes(
             text = ast.unparse(target)
             if (
                 any(storage_pointer(value) in storages for value in values)
-                or (text in saved and (place.call, text) in saved[text])
+                or (place.call, text) in saved
                 or (not values and _alias(paths, place, target, alive))
             ):
                 sure.append(write)

@@ -1,0 +1,405 @@
+"""Executes statements: loops turn by turn, branches one way or the other, exceptions as the program raises them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from afterward.interpret.calls import Calls
+from afterward.interpret.core import Frame
+from afterward.interpret.graph import Tensor
+from afterward.interpret.values import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Lib,
+    Native,
+    Raised,
+    Scope,
+    Unknown,
+    Unsupported,
+    Value,
+)
+
+BREAK, CONTINUE = object(), object()
+
+_KNOWN_TURNS = (60, 14, 5)  # by how deep the loop lies in others
+_UNKNOWN_TURNS = (4, 3, 3)
+
+
+class Return:
+    """A function is left with a value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class Statements(Calls):
+    """The machine: one method per kind of statement."""
+
+    def run_block(self, body: list[ast.stmt]) -> Any:
+        """Execute statements until one leaves the block; returns how."""
+        for statement in body:
+            self.at(statement)
+            run = _RUN.get(type(statement))
+            if run is None:
+                continue
+            try:
+                left = run(self, statement)
+            except Unsupported as reason:
+                self.gap(str(reason) or "not interpreted", statement)
+                self._forget(statement)
+                continue
+            if left is not None:
+                return left
+        return None
+
+    def _forget(self, statement: ast.stmt) -> None:
+        """What a statement that was not interpreted would have assigned is unknown."""
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.frame.scope.assign(node.id, self.unknown())
+
+    # Simple statements
+
+    def _expr(self, statement: ast.Expr) -> None:
+        self.evaluate(statement.value)
+
+    def _assign(self, statement: ast.Assign) -> None:
+        value = self.evaluate(statement.value)
+        for target in statement.targets:
+            self.store(target, value)
+
+    def _ann_assign(self, statement: ast.AnnAssign) -> None:
+        if statement.value is not None:
+            self.store(statement.target, self.evaluate(statement.value))
+
+    def _aug_assign(self, statement: ast.AugAssign) -> None:
+        target = statement.target
+        before = self.evaluate(_as_load(target))
+        operand = self.evaluate(statement.value)
+        if isinstance(before, list) and isinstance(statement.op, ast.Add) and isinstance(operand, (list, tuple)):
+            before.extend(operand)
+            return
+        after = self.binary(statement.op, before, operand, statement, in_place=True)
+        if isinstance(target, ast.Subscript) and isinstance(before, Tensor) and after is before:
+            owner = self.evaluate(target.value)
+            if isinstance(owner, Tensor):
+                return  # the view was written to, and its base with it
+        self.store(target, after)
+
+    def _return(self, statement: ast.Return) -> Return:
+        return Return(self.evaluate(statement.value) if statement.value is not None else None)
+
+    def _delete(self, statement: ast.Delete) -> None:
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                scope = self.frame.scope.find(target.id)
+                if scope is not None:
+                    scope.names.pop(target.id, None)
+            elif isinstance(target, ast.Attribute):
+                owner = self.evaluate(target.value)
+                if isinstance(owner, Instance):
+                    owner.attributes.pop(target.attr, None)
+            elif isinstance(target, ast.Subscript):
+                owner, key = self.evaluate(target.value), self.evaluate(target.slice)
+                try:
+                    del owner[key]
+                except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+                    pass
+
+    def _raise(self, statement: ast.Raise) -> None:
+        value = self.evaluate(statement.exc) if statement.exc is not None else self.handled
+        if isinstance(value, (Class, Lib)):
+            value = self.call(value, [], {}, statement)
+        raise Raised(value, getattr(self, "handled_fault", None) if statement.exc is None else None)
+
+    def _assert(self, statement: ast.Assert) -> None:
+        value = self.evaluate(statement.test)
+        if isinstance(value, Unknown):
+            self.decided[id(value)] = True
+            self.kept_alive.append(value)
+
+    def _global(self, statement: ast.Global | ast.Nonlocal) -> None:
+        scope = self.frame.scope
+        for name in statement.names:
+            outer: Scope | None = scope.outer
+            if isinstance(statement, ast.Nonlocal):
+                found = outer.find(name) if outer is not None else None
+            else:
+                found = scope.module.scope if scope.module is not None else None
+            if found is not None and found is not scope:
+                scope.shared[name] = found
+
+    def _break(self, statement: ast.Break) -> object:
+        return BREAK
+
+    def _continue(self, statement: ast.Continue) -> object:
+        return CONTINUE
+
+    # Branches and loops
+
+    def _if(self, statement: ast.If) -> Any:
+        value = self.evaluate(statement.test)
+        known = self.truth(value)
+        if known is None:
+            prefer = None
+            if _leaves(statement.body):
+                prefer = False
+            elif _leaves(statement.orelse):
+                prefer = True
+            known = self.decide(value, statement.test, prefer)
+            self.assume(statement.test, value, known)
+        return self.run_block(statement.body if known else statement.orelse)
+
+    def _limit(self, known: bool) -> int:
+        depth = sum(len(frame.turns) for frame in self.frames)
+        if self.budget.used > self.budget.statements * 0.6:
+            return 3
+        return (_KNOWN_TURNS if known else _UNKNOWN_TURNS)[min(depth, 2)]
+
+    def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
+        items = self.iterate(self.evaluate(statement.iter), statement.iter)
+        limit = self._limit(items.known)
+        frame = self.frame
+        site, entry = self.enter_loop(statement)
+        source = items.source
+        number = 0
+        while number < limit:
+            try:
+                item = next(source)
+            except StopIteration:
+                break
+            number += 1
+            frame.turns.append(self.turn(site, entry, number))
+            try:
+                self.at(statement)
+                self.store(statement.target, item)
+                left = self.run_block(statement.body)
+            finally:
+                frame.turns.pop()
+            if left is BREAK:
+                return None
+            if isinstance(left, Return):
+                return left
+        self.at(statement)
+        return self.run_block(statement.orelse)
+
+    def _while(self, statement: ast.While) -> Any:
+        frame = self.frame
+        site, entry = self.enter_loop(statement)
+        number = 0
+        guesses = 0
+        while True:
+            value = self.evaluate(statement.test)
+            known = self.truth(value)
+            if known is None:
+                guesses += 1
+                known = guesses <= self._limit(False)
+            if not known:
+                break
+            if number >= self._limit(guesses == 0):
+                return None
+            number += 1
+            frame.turns.append(self.turn(site, entry, number))
+            try:
+                left = self.run_block(statement.body)
+            finally:
+                frame.turns.pop()
+            if left is BREAK:
+                return None
+            if isinstance(left, Return):
+                return left
+            self.at(statement)
+        return self.run_block(statement.orelse)
+
+    def _match(self, statement: Any) -> Any:
+        subject = self.evaluate(statement.subject)
+        for case in statement.cases:
+            fits = self._fits(case.pattern, subject)
+            if fits is None:
+                fits = self.decide(self.unknown(), case.pattern)
+            if fits and (case.guard is None or self.truth(self.evaluate(case.guard)) is not False):
+                return self.run_block(case.body)
+        return None
+
+    def _fits(self, pattern: Any, subject: Value) -> bool | None:
+        if isinstance(pattern, ast.MatchValue):
+            wanted = self.evaluate(pattern.value)
+            if isinstance(subject, (Unknown, Tensor)) or isinstance(wanted, Unknown):
+                return None
+            return bool(wanted == subject)
+        if isinstance(pattern, ast.MatchSingleton):
+            return None if isinstance(subject, Unknown) else subject is pattern.value
+        if isinstance(pattern, ast.MatchAs):
+            if pattern.pattern is not None and self._fits(pattern.pattern, subject) is False:
+                return False
+            if pattern.name:
+                self.frame.scope.assign(pattern.name, subject)
+            return True if pattern.pattern is None else self._fits(pattern.pattern, subject)
+        if isinstance(pattern, ast.MatchOr):
+            answers = [self._fits(one, subject) for one in pattern.patterns]
+            return True if True in answers else None if None in answers else False
+        if isinstance(pattern, ast.MatchSequence) and isinstance(subject, (tuple, list)):
+            if len(subject) != len(pattern.patterns):
+                return False
+            answers = [self._fits(one, part) for one, part in zip(pattern.patterns, subject, strict=True)]
+            return False if False in answers else None if None in answers else True
+        for node in ast.walk(pattern):
+            if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+                self.frame.scope.assign(node.name, self.unknown())
+        return None
+
+    # Context managers and exceptions
+
+    def _with(self, statement: ast.With | ast.AsyncWith) -> Any:
+        leaving: list[Callable[[Raised | None], bool]] = []
+        try:
+            for item in statement.items:
+                manager = self.evaluate(item.context_expr)
+                value, leave = self.enter_context(manager, item.context_expr)
+                leaving.append(leave)
+                if item.optional_vars is not None:
+                    self.store(item.optional_vars, value)
+            left = self.run_block(statement.body)
+        except Raised as error:
+            swallowed = False
+            while leaving:
+                swallowed = leaving.pop()(error) or swallowed
+            if not swallowed:
+                raise
+            self._caught(error)
+            return None
+        except BaseException:
+            while leaving:
+                leaving.pop()(None)
+            raise
+        while leaving:
+            leaving.pop()(None)
+        return left
+
+    def _caught(self, error: Raised) -> None:
+        if error.fault is not None:
+            self.broken[error.fault].caught = True
+
+    def _try(self, statement: ast.Try) -> Any:
+        left: Any = None
+        try:
+            try:
+                left = self.run_block(statement.body)
+                if left is None:
+                    left = self.run_block(statement.orelse)
+            except Raised as error:
+                handler = self._handler(statement.handlers, error)
+                if handler is None:
+                    raise
+                self._caught(error)
+                before = self.handled
+                self.handled = error.value
+                if handler.name:
+                    self.frame.scope.assign(handler.name, error.value)
+                left = self.run_block(handler.body)
+                self.handled = before
+        finally:
+            if statement.finalbody:
+                last = self.run_block(statement.finalbody)
+                left = last if last is not None else left
+        return left
+
+    def _handler(self, handlers: Iterable[ast.ExceptHandler], error: Raised) -> ast.ExceptHandler | None:
+        for handler in handlers:
+            if handler.type is None:
+                return handler
+            wanted = self.evaluate(handler.type)
+            for one in wanted if isinstance(wanted, tuple) else (wanted,):
+                if self.catches(one, error.value):
+                    return handler
+        return None
+
+    # Definitions
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        made: Value = self.make_function(node, node.name)
+        for decorator in reversed(node.decorator_list):
+            made = self.decorate(self.evaluate(decorator), made, decorator)
+        self.frame.scope.assign(node.name, made)
+
+    def _class(self, node: ast.ClassDef) -> None:
+        bases = []
+        for base in node.bases:
+            if isinstance(base, ast.Starred):
+                bases.append(self.unknown())
+                continue
+            value = self.evaluate(base)
+            bases.append(value if isinstance(value, (Class, Lib)) else self.unknown())
+        for keyword in node.keywords:
+            self.evaluate(keyword.value)
+        made = Class(node.name, bases, node)
+        scope = Scope(self.frame.scope, self.frame.scope.module)
+        outer = self.frame
+        inner = Frame(outer.call, outer.function, outer.file, scope, hidden=True)
+        inner.statement, inner.moment, inner.turns = outer.statement, outer.moment, outer.turns
+        self.frames.append(inner)
+        self.class_names.append(node.name)
+        try:
+            self.run_block(node.body)
+        finally:
+            self.frames.pop()
+            self.class_names.pop()
+        made.attributes = scope.names
+        for value in scope.names.values():
+            function = value.function if isinstance(value, Bound) else value
+            if isinstance(function, Native):
+                function = function.attributes.get("__wrapped__", function)
+            if isinstance(function, Function) and function.cls is None:
+                function.cls = made
+        self.declare_fields(made, node)
+        value = made
+        for decorator in reversed(node.decorator_list):
+            value = self.decorate(self.evaluate(decorator), value, decorator)
+        self.frame.scope.assign(node.name, value)
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Does a branch do nothing much but leave?"""
+    return bool(body) and len(body) <= 3 and isinstance(body[-1], (ast.Raise, ast.Break, ast.Continue, ast.Return))
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    return target  # evaluation does not look at the context
+
+
+_RUN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Expr: Statements._expr,
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._ann_assign,
+    ast.AugAssign: Statements._aug_assign,
+    ast.Return: Statements._return,
+    ast.Delete: Statements._delete,
+    ast.Raise: Statements._raise,
+    ast.Assert: Statements._assert,
+    ast.Global: Statements._global,
+    ast.Nonlocal: Statements._global,
+    ast.Break: Statements._break,
+    ast.Continue: Statements._continue,
+    ast.If: Statements._if,
+    ast.For: Statements._for,
+    ast.AsyncFor: Statements._for,
+    ast.While: Statements._while,
+    ast.With: Statements._with,
+    ast.AsyncWith: Statements._with,
+    ast.Try: Statements._try,
+    ast.FunctionDef: Statements._function,
+    ast.AsyncFunctionDef: Statements._function,
+    ast.ClassDef: Statements._class,
+}
+if hasattr(ast, "Match"):
+    _RUN[ast.Match] = Statements._match
+if hasattr(ast, "TryStar"):
+    _RUN[ast.TryStar] = Statements._try
+_RUN[ast.Import] = lambda machine, statement: machine.do_import(statement)
+_RUN[ast.ImportFrom] = lambda machine, statement: machine.do_import_from(statement)
