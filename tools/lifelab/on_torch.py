@@ -71,7 +71,7 @@ def fault_of(error: Exception) -> str:
 
 
 class OnTorch:
-    refusals = (RuntimeError, NotImplementedError)
+    refusals = (RuntimeError, NotImplementedError, ValueError)
 
     def __init__(self) -> None:
         torch.default_generator.manual_seed(0)  # torch.manual_seed also sees to every other device, slowly

@@ -81,7 +81,7 @@ def _block(body: tuple[Statement, ...], depth: int, guarded: bool, loops: int) -
         elif guarded:
             yield f"{pad}try:"
             yield from (f"{pad}    {line}" for line in _plain(statement))
-            yield f"{pad}except (RuntimeError, NameError, NotImplementedError):"
+            yield f"{pad}except (RuntimeError, NameError, NotImplementedError, ValueError):"
             yield f"{pad}    pass"
         else:
             yield from (pad + line for line in _plain(statement))

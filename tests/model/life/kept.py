@@ -148,6 +148,14 @@ KEPT: dict[str, Program] = {
         SetItem("w", "row"),
         _back("loss"),
     ),
+    "an optimizer refuses what is no leaf any more": (
+        ROW,
+        W,
+        RequiresGrad("w", False),
+        SetItem("w", "row"),
+        MakeOptimizer("opt", "SGD", ("w",)),
+        Step("opt"),
+    ),
     "linear builds other nodes for a vector that is not contiguous": (
         W,
         _op("d", "diagonal", "w"),

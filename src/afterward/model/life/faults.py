@@ -25,6 +25,7 @@ class Fault(Enum):
     INFERENCE_SAVED = "Inference tensors cannot be saved for backward"
     INFERENCE_WRITTEN = "Inplace update to inference tensor outside InferenceMode"
     INFERENCE_NEEDS = "Setting requires_grad=True on inference tensor outside InferenceMode"
+    NOT_OPTIMIZED = "can't optimize a non-leaf Tensor"
     NOT_LEAF = "you can only change requires_grad flags of leaf variables"
 
 

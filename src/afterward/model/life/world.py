@@ -223,6 +223,8 @@ class Optimizer:
     """An optimizer, for the graph's purposes: it writes to its leaves in place, unrecorded."""
 
     def __init__(self, world: World, leaves: Sequence[Tensor], rule: str = "SGD", has_state: bool = False) -> None:
+        if any(grad_fn(world.tape, leaf) is not None for leaf in leaves):
+            raise Refused(Fault.NOT_OPTIMIZED)
         self.world = world
         self.leaves = list(leaves)
         self.rule = crc32(rule.encode())
