@@ -150,10 +150,27 @@ def measure_pattern(operation: Operation, pattern: tuple[bool, ...], layout: str
 
     # Read before any version moves: a view's node is made anew when its version is behind.
     ends = [None if r.grad_fn is None else edge(r.grad_fn, r.output_nr) for r in results]
+    numbers = _numbers(operation, pattern)
     rows = []
     for node, saved in zip(nodes, _owners(operation, nodes, arguments, results), strict=True):
+        saved = [[name, "number" if (len(rows), name) in numbers else who] for name, who in saved]
         rows.append([short(node), [edge(t, s) for t, s in node.next_functions], saved])
     return {"nodes": rows, "outs": ends}
+
+
+def _numbers(operation: Operation, pattern: tuple[bool, ...]) -> set[tuple[int, str]]:
+    """The saved values that are plain numbers: saved-tensor hooks never get to see those."""
+    seen: list[int] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: seen.append(1) or t):
+        arguments, sources = _arguments(operation, pattern)
+        results = call(operation, arguments)
+    found = set()
+    for i, node in enumerate(new_nodes([r.grad_fn for r in results], sources)):
+        for name in saved_names(node):
+            before = len(seen)
+            if isinstance(getattr(node, "_saved_" + name), torch.Tensor) and len(seen) == before:
+                found.add((i, name))
+    return found
 
 
 def new_nodes(ends: list[Any], known: list[Any]) -> list[Any]:

@@ -156,6 +156,14 @@ KEPT: dict[str, Program] = {
         MakeOptimizer("opt", "SGD", ("w",)),
         Step("opt"),
     ),
+    "a plain number is in the node's own keeping, even where a checkpoint keeps the rest": (
+        W,
+        _op("y", "add", "w", "w"),
+        Checkpoint("z", ("y",), (), (_op("q", "mul_scalar", "p0"),), "q"),
+        _op("y", "add_scalar_", "y"),
+        _op("loss", "sum", "z"),
+        _back("loss"),
+    ),
     "linear builds other nodes for a vector that is not contiguous": (
         W,
         _op("d", "diagonal", "w"),

@@ -19,7 +19,7 @@ from afterward.model.life.histories import (
     refuse_to_record_write,
 )
 from afterward.model.life.parts import Edge, Kind, MadeAs, Node, Saved, Tensor
-from afterward.model.life.table import OWN, Operation, Pattern
+from afterward.model.life.table import NUMBER, OWN, Operation, Pattern
 from afterward.model.life.tape import Tape
 
 
@@ -147,9 +147,7 @@ def _record(
         node.symbol = hash((symbol, plan.code))
         node.scales = plan.scales
         if plan.saves:
-            node.saved = tuple(
-                [_save(tape, inputs[-1 - owner]) if owner < 0 else tape.save(None) for owner in plan.saves]
-            )
+            node.saved = tuple([_save_for(tape, inputs, owner) for owner in plan.saves])
         for tensor in inputs:
             if tensor.cut:
                 node.cuts += tensor.cut
@@ -165,6 +163,13 @@ def _is_recorded(tape: Tape, inputs: Sequence[Tensor]) -> bool:
         if tensor.needs or tensor.node is not None or needs_grad(tensor):
             return any(other.version is not None for other in inputs)
     return False
+
+
+def _save_for(tape: Tape, inputs: Sequence[Tensor], owner: int) -> Saved:
+    """A value saved before the results exist: an argument, or something of the operation's own."""
+    if owner < 0:
+        return _save(tape, inputs[-1 - owner])
+    return Saved(None) if owner == NUMBER else tape.save(None)
 
 
 def _save(tape: Tape, tensor: Tensor, is_result: bool = False) -> Saved:

@@ -34,6 +34,7 @@ SIGNS: dict[str, tuple[int, ...]] = {
 }
 
 OWN = 1 << 20  # a value that belongs to the operation alone: no one can write to it
+NUMBER = OWN + 1  # a plain number, like the 2 in `x * 2`: always in the node's own keeping
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class NodePlan:
     name: str
     code: int
     edges: tuple[int | tuple[int, int] | None, ...]
-    saves: tuple[int, ...]  # -1, -2 ... an argument; 0, 1 ... a result; OWN
+    saves: tuple[int, ...]  # -1, -2 ... an argument; 0, 1 ... a result; OWN; NUMBER
     scales: tuple[int, ...] | None
 
 
@@ -86,6 +87,8 @@ def _plan(row: list[Any], code: int, scales: tuple[int, ...] | None) -> NodePlan
     def owner(label: str) -> int:
         if label == "own":
             return OWN
+        if label == "number":
+            return NUMBER
         return -1 - int(label[1:]) if label[0] == "i" else int(label[1:])
 
     return NodePlan(name, code, tuple(map(edge, edges)), tuple(owner(who) for _, who in saves), scales)
