@@ -164,6 +164,13 @@ KEPT: dict[str, Program] = {
         _op("loss", "sum", "z"),
         _back("loss"),
     ),
+    "the data of an inference tensor is one too": (
+        W,
+        X,
+        Under("inference_mode", (_op("i", "add", "x", "x"),)),
+        Derive("d", "data", "i"),
+        _op("y", "mul", "w", "d"),
+    ),
     "linear builds other nodes for a vector that is not contiguous": (
         W,
         _op("d", "diagonal", "w"),

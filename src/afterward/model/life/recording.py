@@ -244,5 +244,6 @@ def detach(tape: Tape, tensor: Tensor) -> Tensor:
 def data(tape: Tape, tensor: Tensor) -> Tensor:
     """`tensor.data`: the same memory, but a counter of its own, so writes through it go unnoticed."""
     result = detach(tape, tensor)
-    result.version = tape.fresh(0).version
+    if tensor.version is not None:  # what comes from an inference tensor is one
+        result.version = tape.fresh(0).version
     return result
