@@ -103,8 +103,6 @@ MUTANTS = [
     Mutant("a checkpointed stretch saves as usual", "tape.py", "if self.region is not None:", "if False:"),
     Mutant("a leaf takes a gradient it no longer asks for", "engine.py",
            "if 0 in box and leaf.needs:", "if 0 in box:"),
-    Mutant("a leaf that was written to takes gradients on", "unpacking.py",
-           "return None if leaf.node is None else Fault.LEAF_MOVED", "return None"),
     Mutant("an unused input goes unnoticed", "world.py",
            "outcome.fault = Fault.UNUSED", "pass"),
     Mutant("an unused input is noticed before the pass runs", "world.py",
