@@ -60,34 +60,39 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     import torch
 
     torch.set_num_threads(1)
+    # On a CPU the process's own time: other processes on the machine then weigh less.
+    clock = time.process_time if options.device == "cpu" else time.perf_counter
     plain = _load_plain()
-    marked, session = _load_marked()
-    found: dict[str, dict[str, float]] = {}
-    for name in NAMES:
-        modes: dict[str, tuple[Callable[..., None], Callable[[], object]]] = {
-            "plain": (plain[name], nullcontext),
-            "plain again": (plain[name], nullcontext),
-            "afterward run": (marked[name], lambda: _watching(session)),
-            "afterward.watch()": (plain[name], _watch_inside),
-            "sys.settrace": (plain[name], _settrace),
-            "detect_anomaly": (plain[name], lambda: torch.autograd.detect_anomaly(check_nan=True)),
-        }
+    found: dict[str, dict[str, float]] = {name: {} for name in NAMES}
+
+    def rounds(name: str, modes: dict[str, tuple[Callable[..., None], Callable[[], object]]]) -> None:
+        modes = {"plain": (plain[name], nullcontext), **modes}
         times: dict[str, list[float]] = {mode: [] for mode in modes}
-        for loop, context in modes.values():  # warm up
-            with context():  # type: ignore[attr-defined]
-                loop(10, options.device)
-        for _ in range(options.rounds):
+        for number in range(options.rounds + 1):
             for mode, (loop, context) in modes.items():
                 steps = options.steps if mode != "detect_anomaly" else max(options.steps // 5, 5)
                 with context():  # type: ignore[attr-defined]
-                    start = time.perf_counter()
+                    start = clock()
                     loop(steps, options.device)
-                    times[mode].append((time.perf_counter() - start) / steps)
-        found[name] = {
-            mode: statistics.median(t / p for t, p in zip(times[mode], times["plain"], strict=True))
-            for mode in modes
-            if mode != "plain"
-        }
+                    if number:  # the first round warms up
+                        times[mode].append((clock() - start) / steps)
+        for mode in modes:
+            ratios = [t / p for t, p in zip(times[mode], times["plain"], strict=True)]
+            found[name][mode] = statistics.median(ratios)
+
+    for name in NAMES:  # a watch of its own starts and stops a session: measured apart from the switched one
+        rounds(name, {"afterward.watch()": (plain[name], _watch_inside)})
+    marked, switch = _load_marked()
+    for name in NAMES:
+        rounds(
+            name,
+            {
+                "plain again": (plain[name], nullcontext),
+                "afterward run": (marked[name], lambda: _watching(switch)),
+                "sys.settrace": (plain[name], _settrace),
+                "detect_anomaly": (plain[name], lambda: torch.autograd.detect_anomaly(check_nan=True)),
+            },
+        )
     return found
 
 
@@ -98,7 +103,7 @@ def _load_plain() -> dict[str, Callable[..., None]]:
 
 
 def _load_marked():
-    """The loops as `afterward run` would run them: compiled with marks. The session is switched on per round."""
+    """The loops as `afterward run` would run them: compiled with marks, and a session that can be switched."""
     from afterward.observe.rewrite import mark_module
     from afterward.observe.session import Session
 
@@ -107,18 +112,46 @@ def _load_marked():
     tree = mark_module(ast.parse(text), str(LOOPS), session.recorders.statements)
     session.recorders.statements.sources[str(LOOPS)] = text
     space: dict[str, Callable[..., None]] = {}
-    session.recorders.publish(threaded=False)
+    switch = _Switch(session)
     exec(compile(tree, str(LOOPS), "exec"), space)
-    return space, session
+    return space, switch
+
+
+class _Switch:
+    """Switches the hooks of a running session off for the other modes, and on again for ours.
+
+    Starting a session anew for each round would measure its start: names put into `builtins` make Python forget
+    what it had learnt about every function that reads a builtin.
+    """
+
+    def __init__(self, session) -> None:
+        import torch
+        import torch.optim.optimizer as optimizers
+
+        self.entry = torch.autograd.graph._engine_run_backward
+        self.plain = self.entry.__code__
+        session.start()
+        self.watched = self.entry.__code__
+        self.hooks = optimizers._global_optimizer_post_hooks
+        self.hook = dict(self.hooks)
+        self.off()
+
+    def off(self) -> None:
+        self.entry.__code__ = self.plain
+        self.hooks.clear()
+
+    def on(self) -> None:
+        self.entry.__code__ = self.watched
+        self.hooks.update(self.hook)
 
 
 @contextmanager
-def _watching(session) -> Iterator[None]:
-    session.start()
+def _watching(switch: _Switch) -> Iterator[None]:
+    switch.on()
     try:
         yield
     finally:
-        session.stop()
+        switch.off()
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def main() -> int:
     def report(steps: int) -> None:
         nonlocal worst
         marks = held.marks.buffer_info()[1] * held.marks.itemsize
-        events = sum(map(_size, held.events))
+        events = sum(map(_size, held.events)) + held.noted.buffer_info()[1] * held.noted.itemsize
         places = sum(sys.getsizeof(place) + 120 for _, _, place in held.replay.kept)
         total = marks + events + places
         worst = max(worst, total)
@@ -70,8 +70,6 @@ def main() -> int:
 
 
 def _size(event: object) -> int:
-    if isinstance(event, tuple):
-        return sys.getsizeof(event) + 250
     return sys.getsizeof(event) + 250 + (len(event.swept) * 8 if getattr(event, "swept", None) is not None else 0)
 
 

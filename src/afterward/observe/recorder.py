@@ -50,11 +50,11 @@ class StepSeen:
     place: Place | None = None
 
 
-def _pass_seen(
-    moment: int, counter: int, roots: int | tuple[int, ...], retains: bool, creates: bool, arguments: dict[str, Any]
-) -> PassSeen:
-    call = "backward" if arguments.get("accumulate_grad", True) else "grad"
-    return PassSeen(moment, counter, (roots,) if isinstance(roots, int) else roots, bool(retains), bool(creates), call)
+# An event as a hook notes it: four integers, so that nothing is left for the garbage collector to look at.
+# What it is, when (marks and node counter), and the root's order or the optimizer's identity.
+PASS, RETAINS, CREATES, GRAD = 1, 2, 4, 8
+STEP = 0
+NUMBERS = 4
 
 
 @dataclass
@@ -64,7 +64,8 @@ class Recorder:
     statements: Statements
     marks: array[int] = field(default_factory=lambda: array("Q"))
     base: int = 0  # moments folded away: the moment of marks[0]
-    events: list[Any] = field(default_factory=list)  # read through `settle`
+    events: list[PassSeen | StepSeen] = field(default_factory=list)  # read through `settle`
+    noted: array[int] = field(default_factory=lambda: array("Q"))  # events not yet made into objects
     forgotten_passes: int = 0
     looked_nodes: int = 0
 
@@ -76,15 +77,23 @@ class Recorder:
         return self.base + len(self.marks)
 
     def settle(self) -> list[PassSeen | StepSeen]:
-        """Events as objects. A hook appends a plain tuple, the cheapest thing there is; it becomes one here."""
-        events = self.events
-        position = len(events)
-        while position and type(events[position - 1]) is tuple:
-            position -= 1
-        for number in range(position, len(events)):
-            raw: Any = events[number]
-            events[number] = StepSeen(*raw) if len(raw) == 3 else _pass_seen(*raw)
-        return events  # type: ignore[return-value]
+        """All events as objects, in order."""
+        noted = self.noted
+        for start in range(0, len(noted), NUMBERS):
+            what, moment, counter, number = noted[start : start + NUMBERS]
+            if what == STEP:
+                self.events.append(StepSeen(moment, counter, number))
+            else:
+                call = "grad" if what & GRAD else "backward"
+                self.events.append(
+                    PassSeen(moment, counter, (number,), bool(what & RETAINS), bool(what & CREATES), call)
+                )
+        del noted[:]
+        return self.events
+
+    def add(self, event: PassSeen | StepSeen) -> None:
+        """An event of the rarer kinds, such as a pass with several roots."""
+        self.settle().append(event)
 
     @property
     def passes(self) -> int:
@@ -93,8 +102,19 @@ class Recorder:
 
     def forget_events(self) -> None:
         """Keep the first and the last events of an endless run."""
+        missing = FIRST_EVENTS - len(self.events)
+        if missing > 0:
+            first = self.noted[: missing * NUMBERS]
+            rest = self.noted[missing * NUMBERS :]
+            self.noted[:] = first
+            self.settle()
+            self.noted.extend(rest)
+        surplus = len(self.noted) - LAST_EVENTS * NUMBERS
+        if surplus > 0:
+            self.forgotten_passes += sum(1 for what in self.noted[:surplus:NUMBERS] if what != STEP)
+            del self.noted[:surplus]
         if len(self.events) > EVENT_LIMIT:
-            gone = self.settle()[FIRST_EVENTS:-LAST_EVENTS]
+            gone = self.events[FIRST_EVENTS:-LAST_EVENTS]
             self.forgotten_passes += sum(isinstance(event, PassSeen) for event in gone)
             del self.events[FIRST_EVENTS:-LAST_EVENTS]
 

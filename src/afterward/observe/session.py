@@ -13,11 +13,24 @@ from afterward.model.history import Gap, History
 from afterward.observe import compat
 from afterward.observe.engine import passes_announced
 from afterward.observe.postmortem import examine
-from afterward.observe.recorder import EVENT_LIMIT, PassSeen, Recorder, Recorders
+from afterward.observe.recorder import (
+    CREATES,
+    EVENT_LIMIT,
+    GRAD,
+    NUMBERS,
+    PASS,
+    RETAINS,
+    STEP,
+    PassSeen,
+    Recorder,
+    Recorders,
+    StepSeen,
+)
 from afterward.observe.statements import MASK
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import look, roots_of
 
+NOTED_LIMIT = EVENT_LIMIT * NUMBERS
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
 
 OnBroken = Callable[[BaseException, History], None]
@@ -95,7 +108,7 @@ class Session:
     def _quick_hooks(self) -> tuple[Any, Any]:
         """The two hooks that run in every step. They note a few numbers, with as few operations as can be."""
         recorder = self.recorders.main
-        marks, events, looks = recorder.marks, recorder.events, self._looks
+        marks, noted, looks = recorder.marks, recorder.noted, self._looks
         counter, tensor = self._counter, self._tensor
 
         def begins(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -107,12 +120,19 @@ class Session:
                 if node is None:
                     self._pass_begins(outputs, args, kwargs)
                     return
-                events.append((recorder.base + len(marks), counter(), node._sequence_nr(), args[1], args[2], kwargs))
+                what = PASS
+                if args[1]:
+                    what |= RETAINS
+                if args[2]:
+                    what |= CREATES
+                if not kwargs["accumulate_grad"]:
+                    what |= GRAD
+                noted.extend((what, recorder.base + len(marks), counter(), node._sequence_nr()))
                 site = marks[-1] & MASK if marks else -1
                 looks[site] = count = looks.get(site, 0) + 1
                 if count <= FIRST_LOOKS or count & (count - 1) == 0:
                     self._look(recorder, roots_of(outputs), args)
-                elif len(events) > EVENT_LIMIT:
+                elif len(noted) > NOTED_LIMIT:
                     recorder.forget_events()
             except Exception as error:
                 self._failed_open("a backward pass could not be recorded", error)
@@ -121,7 +141,7 @@ class Session:
             if self._threaded:
                 self._stepped(optimizer)
             else:
-                events.append((recorder.base + len(marks), counter(), id(optimizer)))
+                noted.extend((STEP, recorder.base + len(marks), counter(), id(optimizer)))
 
         return begins, stepped
 
@@ -131,7 +151,8 @@ class Session:
         marks = recorder.marks
         roots = roots_of(outputs)
         orders = tuple(compat.order_of(node) for node, _ in roots)
-        recorder.events.append((recorder.base + len(marks), self._counter(), orders, args[1], args[2], kwargs))
+        call = "backward" if kwargs.get("accumulate_grad", True) else "grad"
+        recorder.add(PassSeen(recorder.moment, self._counter(), orders, bool(args[1]), bool(args[2]), call))
         site = marks[-1] & MASK if marks else -1
         self._looks[site] = count = self._looks.get(site, 0) + 1
         if count <= FIRST_LOOKS or count & (count - 1) == 0:
@@ -150,7 +171,7 @@ class Session:
 
     def _stepped(self, optimizer: Any) -> None:
         recorder = self.recorders.current()
-        recorder.events.append((recorder.moment, self._counter(), id(optimizer)))
+        recorder.add(StepSeen(recorder.moment, self._counter(), id(optimizer)))
 
     def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         error = sys.exc_info()[1]
