@@ -171,6 +171,18 @@ KEPT: dict[str, Program] = {
         Derive("d", "data", "i"),
         _op("y", "mul", "w", "d"),
     ),
+    "a view made under no_grad leads nowhere, and nothing is saved for its sake": (
+        W,
+        X,
+        _op("y", "exp", "w"),
+        Under("no_grad", (_op("v", "t", "y"),)),
+        _op("z", "mul", "v", "w"),
+        _op("u", "mul", "w", "v"),
+        _op("a", "sum", "z"),
+        _op("b", "sum", "u"),
+        _back("a"),
+        _back("b"),
+    ),
     "linear builds other nodes for a vector that is not contiguous": (
         W,
         _op("d", "diagonal", "w"),

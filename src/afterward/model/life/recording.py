@@ -8,7 +8,7 @@ their edges; asking can make a view's node anew, which is then younger than the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from afterward.model.life.faults import Fault, Refused, Unmodelled
 from afterward.model.life.histories import (
@@ -130,6 +130,8 @@ def _record(
         return [], None
     needs = tuple([t.needs or t.node is not None or needs_grad(t) for t in inputs])
     pattern = operation.patterns[needs]
+    if True in [n and t.node is None and not t.needs for n, t in zip(needs, inputs, strict=True)]:
+        pattern = _without_edges(operation, pattern, inputs, needs)
     nodes: list[Node] = []
     for plan in pattern.nodes:
         tape.clock += 1
@@ -163,6 +165,25 @@ def _is_recorded(tape: Tape, inputs: Sequence[Tensor]) -> bool:
         if tensor.needs or tensor.node is not None or needs_grad(tensor):
             return any(other.version is not None for other in inputs)
     return False
+
+
+def _without_edges(
+    operation: Operation, pattern: Pattern, inputs: Sequence[Tensor], needs: tuple[bool, ...]
+) -> Pattern:
+    """An argument may need a gradient for its base's sake and yet lead nowhere: a view made under no_grad.
+
+    The node comes to be all the same, but does not save what only that gradient would have called for.
+    """
+    leads = []
+    for tensor, needed in zip(inputs, needs, strict=True):
+        is_stale = tensor.version is not None and tensor.seen != tensor.version.count
+        leads.append(needed and (tensor.needs or tensor.node is not None or is_stale))
+    if tuple(leads) == needs or len(inputs) == 1:
+        return pattern
+    reduced = operation.patterns.get(tuple(leads))
+    if reduced is None or len(pattern.nodes) != 1 or len(reduced.nodes) != 1:
+        raise Unmodelled(f"{operation.name} on a view that was made under no_grad")
+    return Pattern((replace(pattern.nodes[0], saves=reduced.nodes[0].saves),), pattern.ends)
 
 
 def _save_for(tape: Tape, inputs: Sequence[Tensor], owner: int) -> Saved:
