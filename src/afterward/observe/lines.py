@@ -20,7 +20,7 @@ from afterward.observe import compat
 from afterward.observe.recorder import MARK_LIMIT, Recorders
 from afterward.observe.rewrite import head_end
 from afterward.observe.sources import Sources
-from afterward.observe.statements import BITS, ENTER, EXIT, HEAD, MASK, RESUME, SUSPEND, Statement
+from afterward.observe.statements import ENTER, EXIT, HEAD, RESUME, SHIFT, SUSPEND, Statement
 from afterward.observe.userfiles import is_user_file
 
 _TOOL = 4  # sys.monitoring has six places for tools; this one is reserved for nobody
@@ -86,10 +86,10 @@ class LineMarker:
     def _mark(self, number: int) -> None:
         recorder = self.recorders.current()
         marks = recorder.marks
-        if marks and marks[-1] & MASK == number and not self.recorders.statements.table[number].flags:
+        if marks and marks[-1] >> SHIFT == number and not self.recorders.statements.table[number].flags:
             return  # another line of the same statement
         counter = compat.sequence_counter() if compat.torch_module() is not None else None
-        marks.append((counter() if counter is not None else 0) << BITS | number)
+        marks.append((counter() if counter is not None else 0) + (number << SHIFT))
         if len(marks) > MARK_LIMIT:
             recorder.fold()
 

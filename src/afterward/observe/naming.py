@@ -38,6 +38,7 @@ class Held:
     node: Any
     output: int
     depth: int  # how many attributes or items away from a variable
+    tensor: int  # its identity
 
 
 @dataclass
@@ -129,7 +130,7 @@ def _drain(
 def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) -> None:
     node = compat.grad_fn_of(tensor)
     if node is not None:
-        names.held.append(Held(path, kind, node, int(tensor.output_nr), depth))
+        names.held.append(Held(path, kind, node, int(tensor.output_nr), depth, id(tensor)))
     elif tensor.requires_grad:
         known = names.leaves.get(id(tensor))
         if known is None or _length(path) < _length(known):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -22,7 +22,7 @@ from afterward.observe.naming import Names, search
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, stem
-from afterward.observe.statements import BITS, MASK
+from afterward.observe.statements import COUNTER
 from afterward.observe.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.writes import Spoilt, find_writes
 
@@ -96,7 +96,7 @@ class _Autopsy:
         recorder = self.recorder
         counter = compat.sequence_counter()
         marks = recorder.marks[:]
-        marks.append((counter() if counter else 0) << BITS | (marks[-1] & MASK if marks else 0))
+        marks.append((counter() if counter else 0) | (marks[-1] & ~COUNTER if marks else 0))
         wanted = sorted({order for order in self.orders if order != compat.LEAF_ORDER})
         answers: dict[int, Place] = {}
         due = [event for event in recorder.settle() if event.place is None]
@@ -216,16 +216,17 @@ class _Autopsy:
         by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
         roots = tuple(compat.order_of(node) for node, _ in self.roots)
         seen = [event for event in self.recorder.settle() if isinstance(event, PassSeen)]
-        failing = next((event for event in reversed(seen) if event.roots == roots), seen[-1] if seen else None)
-        alive = {compat.order_of(held.node): held.node for held in self.names.held}
+        failing = self._failing_event(seen, roots)
+        alive = {held.tensor: held.node for held in self.names.held}
         passes = []
         late: Pass | None = None
         for number, event in enumerate(seen):
-            swept = event.swept
-            if swept is None and event is not failing:
-                starts = [alive[order] for order in event.roots if order in alive]
-                if starts and len(starts) == len(event.roots):
-                    swept = sorted(compat.order_of(node) for node in walk(starts).nodes)  # type: ignore[assignment]
+            swept: Sequence[int] | None = event.swept
+            root = alive.get(event.tensor)
+            # A tensor made later may lie where the root lay: its node is then younger than the pass.
+            if swept is None and event is not failing and root is not None and compat.order_of(root) < event.counter:
+                swept = sorted(compat.order_of(node) for node in walk([root]).nodes)
+                event.roots = (compat.order_of(root),)
             where = self.where(event.place)
             run = Pass(
                 number,
@@ -245,6 +246,17 @@ class _Autopsy:
         if late is None:
             raise LookupError("the failing pass was not recorded")
         return late, tuple(passes)
+
+    def _failing_event(self, seen: list[PassSeen], roots: tuple[int, ...]) -> PassSeen | None:
+        """The pass that failed: by its root, or the last one that starts from the line which is running now.
+
+        It need not be the last one: inner passes (of a checkpoint, say) may have come and gone within it.
+        """
+        roots_now = {id(output) for output in self.outputs} if isinstance(self.outputs, (tuple, list)) else set()
+        for event in reversed(seen):
+            if event.roots == roots or event.tensor in roots_now:
+                return event
+        return seen[-1] if seen else None
 
     def _owners(self, leaves: frozenset[int] | None) -> frozenset[str] | None:
         """The optimizers of the leaves that a pass reached, by the leaves' identities."""

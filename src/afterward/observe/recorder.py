@@ -16,7 +16,7 @@ from typing import Any
 from afterward.observe import compat
 from afterward.observe.replay import Place, Replay
 from afterward.observe.rewrite import MARK, RETURN, TURN
-from afterward.observe.statements import BITS, Statements
+from afterward.observe.statements import Statements
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
 FIRST_EVENTS, LAST_EVENTS = 1024, 16384
@@ -30,10 +30,11 @@ class PassSeen:
 
     moment: int
     counter: int  # the node counter as it began: older nodes have smaller numbers
-    roots: tuple[int, ...]  # orders of the nodes that it starts from
+    roots: tuple[int, ...]  # orders of the nodes that it starts from, where we looked
     retains_graph: bool
     creates_graph: bool
     call: str
+    tensor: int = 0  # the identity of the one tensor that it starts from
     swept: array[int] | None = None  # orders of the nodes that it walked, where we looked
     bytes: int = 0
     leaves: frozenset[int] | None = None  # identities of the leaves that it reached
@@ -50,11 +51,10 @@ class StepSeen:
     place: Place | None = None
 
 
-# An event as a hook notes it: four integers, so that nothing is left for the garbage collector to look at.
-# What it is, when (marks and node counter), and the root's order or the optimizer's identity.
-PASS, RETAINS, CREATES, GRAD = 1, 2, 4, 8
-STEP = 0
-NUMBERS = 4
+# An event as a hook notes it: three integers, so that nothing is left for the garbage collector to look at. When
+# (marks since the last fold, and the node counter), and the identity of the root tensor or of the optimizer.
+STEP = 1 << 60
+NUMBERS = 3
 
 
 @dataclass
@@ -80,14 +80,12 @@ class Recorder:
         """All events as objects, in order."""
         noted = self.noted
         for start in range(0, len(noted), NUMBERS):
-            what, moment, counter, number = noted[start : start + NUMBERS]
-            if what == STEP:
-                self.events.append(StepSeen(moment, counter, number))
+            position, counter, number = noted[start : start + NUMBERS]
+            if position & STEP:
+                self.events.append(StepSeen(self.base + position - STEP, counter, number))
             else:
-                call = "grad" if what & GRAD else "backward"
-                self.events.append(
-                    PassSeen(moment, counter, (number,), bool(what & RETAINS), bool(what & CREATES), call)
-                )
+                moment = self.base + position
+                self.events.append(PassSeen(moment, counter, (), False, False, "backward", number))
         del noted[:]
         return self.events
 
@@ -102,18 +100,7 @@ class Recorder:
 
     def forget_events(self) -> None:
         """Keep the first and the last events of an endless run."""
-        missing = FIRST_EVENTS - len(self.events)
-        if missing > 0:
-            first = self.noted[: missing * NUMBERS]
-            rest = self.noted[missing * NUMBERS :]
-            self.noted[:] = first
-            self.settle()
-            self.noted.extend(rest)
-        surplus = len(self.noted) - LAST_EVENTS * NUMBERS
-        if surplus > 0:
-            self.forgotten_passes += sum(1 for what in self.noted[:surplus:NUMBERS] if what != STEP)
-            del self.noted[:surplus]
-        if len(self.events) > EVENT_LIMIT:
+        if len(self.settle()) > EVENT_LIMIT:
             gone = self.events[FIRST_EVENTS:-LAST_EVENTS]
             self.forgotten_passes += sum(isinstance(event, PassSeen) for event in gone)
             del self.events[FIRST_EVENTS:-LAST_EVENTS]
@@ -167,10 +154,10 @@ class Recorders:
         append = marks.append
 
         def mark(number: int) -> None:
-            append(counter() << BITS | number)
+            append(counter() + number)
 
         def turn(number: int) -> None:
-            append(counter() << BITS | number)
+            append(counter() + number)
             if len(marks) > MARK_LIMIT:
                 recorder.fold()
 
@@ -180,11 +167,11 @@ class Recorders:
         current = self.current
 
         def mark(number: int) -> None:
-            current().marks.append(counter() << BITS | number)
+            current().marks.append(counter() + number)
 
         def turn(number: int) -> None:
             recorder = current()
-            recorder.marks.append(counter() << BITS | number)
+            recorder.marks.append(counter() + number)
             if len(recorder.marks) > MARK_LIMIT:
                 recorder.fold()
 

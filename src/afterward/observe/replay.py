@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.observe.statements import BITS, ENTER, EXIT, HEAD, LOOP, MASK, NEXT, RESUME, SUSPEND, Statements
+from afterward.observe.statements import COUNTER, ENTER, EXIT, HEAD, LOOP, NEXT, RESUME, SHIFT, SUSPEND, Statements
 
 KEPT_PLACES = 1 << 16
 
@@ -103,16 +103,16 @@ class Replay:
         count = len(marks)
         for position in range(count - 1):
             mark = marks[position]
-            number = mark & MASK
+            number = mark >> SHIFT
             moment = base + position
-            call = step(number, moment, mark >> BITS)
+            first = mark & COUNTER
+            call = step(number, moment, first)
             if trail is not None and moment >= trail_from:
                 trail.append(call.here())
             while event is not None and event.moment <= moment + 1:
                 event.place = call.here()
                 event = next(events, None)
-            first = mark >> BITS
-            after = marks[position + 1] >> BITS
+            after = marks[position + 1] & COUNTER
             if after > first:
                 if keep:
                     if number not in seen:

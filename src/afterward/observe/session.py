@@ -13,24 +13,12 @@ from afterward.model.history import Gap, History
 from afterward.observe import compat
 from afterward.observe.engine import passes_announced
 from afterward.observe.postmortem import examine
-from afterward.observe.recorder import (
-    CREATES,
-    EVENT_LIMIT,
-    GRAD,
-    NUMBERS,
-    PASS,
-    RETAINS,
-    STEP,
-    PassSeen,
-    Recorder,
-    Recorders,
-    StepSeen,
-)
-from afterward.observe.statements import MASK
+from afterward.observe.recorder import STEP, PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.statements import SHIFT
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import look, roots_of
 
-NOTED_LIMIT = EVENT_LIMIT * NUMBERS
+QUIET = 8192  # passes noted in a row before the recorder is tidied up
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
 
 OnBroken = Callable[[BaseException, History], None]
@@ -50,7 +38,6 @@ class Session:
         self.on_broken = on_broken
         self.strict = False  # under test a failure of ours raises
         self._looks: dict[int, int] = {}
-        self._tensor: Any = None
         self._counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
         self._threaded = False
@@ -76,7 +63,6 @@ class Session:
 
     def torch_imported(self) -> None:
         self.recorders.publish(threaded=self._threaded)
-        self._tensor = compat.torch_module().Tensor
         self._counter = compat.sequence_counter() or _no_counter
         if self._counter is _no_counter:
             self.gap("this version of torch does not tell its node counter: no line can be named")
@@ -108,32 +94,24 @@ class Session:
     def _quick_hooks(self) -> tuple[Any, Any]:
         """The two hooks that run in every step. They note a few numbers, with as few operations as can be."""
         recorder = self.recorders.main
-        marks, noted, looks = recorder.marks, recorder.noted, self._looks
-        counter, tensor = self._counter, self._tensor
+        marks, noted = recorder.marks, recorder.noted
+        counter = self._counter
+        note = noted.append
+        usual = -1  # the site that passes come from, again and again
+        quiet = 0  # how many more of its passes need no look
 
         def begins(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            nonlocal usual, quiet
             try:
-                if self._threaded or len(outputs) != 1 or type(outputs[0]) is not tensor:
-                    self._pass_begins(outputs, args, kwargs)
+                site = marks[-1] >> SHIFT if marks else -1
+                plain = len(outputs) == 1 and not (args[1] or args[2]) and kwargs.get("accumulate_grad", True)
+                if site == usual and quiet and plain and not self._threaded:
+                    quiet -= 1
+                    note(len(marks))
+                    note(counter())
+                    note(id(outputs[0]))
                     return
-                node = outputs[0].grad_fn
-                if node is None:
-                    self._pass_begins(outputs, args, kwargs)
-                    return
-                what = PASS
-                if args[1]:
-                    what |= RETAINS
-                if args[2]:
-                    what |= CREATES
-                if not kwargs["accumulate_grad"]:
-                    what |= GRAD
-                noted.extend((what, recorder.base + len(marks), counter(), node._sequence_nr()))
-                site = marks[-1] & MASK if marks else -1
-                looks[site] = count = looks.get(site, 0) + 1
-                if count <= FIRST_LOOKS or count & (count - 1) == 0:
-                    self._look(recorder, roots_of(outputs), args)
-                elif len(noted) > NOTED_LIMIT:
-                    recorder.forget_events()
+                usual, quiet = site, self._pass_begins(outputs, args, kwargs)
             except Exception as error:
                 self._failed_open("a backward pass could not be recorded", error)
 
@@ -141,29 +119,41 @@ class Session:
             if self._threaded:
                 self._stepped(optimizer)
             else:
-                noted.extend((STEP, recorder.base + len(marks), counter(), id(optimizer)))
+                note(len(marks) | STEP)
+                note(counter())
+                note(id(optimizer))
 
         return begins, stepped
 
-    def _pass_begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """The general case: several roots, several threads, subclasses of tensors."""
+    def _pass_begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        """Note a pass in full, and look at it if it is due; says how many passes of this site need no look now.
+
+        A pass that the quick hook notes is a plain `backward()` from a site that was seen before.
+        """
         recorder = self.recorders.current()
         marks = recorder.marks
-        roots = roots_of(outputs)
-        orders = tuple(compat.order_of(node) for node, _ in roots)
         call = "backward" if kwargs.get("accumulate_grad", True) else "grad"
-        recorder.add(PassSeen(recorder.moment, self._counter(), orders, bool(args[1]), bool(args[2]), call))
-        site = marks[-1] & MASK if marks else -1
-        self._looks[site] = count = self._looks.get(site, 0) + 1
-        if count <= FIRST_LOOKS or count & (count - 1) == 0:
-            self._look(recorder, roots, args)
+        seen = PassSeen(recorder.moment, self._counter(), (), bool(args[1]), bool(args[2]), call)
+        if len(outputs) == 1:
+            seen.tensor = id(outputs[0])
+        recorder.add(seen)
+        site = marks[-1] >> SHIFT if marks else -1
+        count = self._looks.get(site, 0) + 1
+        due = count <= FIRST_LOOKS or not count & (count - 1)
+        if due:
+            self._look(recorder, seen, roots_of(outputs), args)
         recorder.forget_events()
+        # Up to the next power of two nothing is due; the passes until then are counted as had.
+        quiet = 0
+        if count > FIRST_LOOKS and call == "backward" and not self._threaded:
+            quiet = min((1 << count.bit_length()) - count - 1, QUIET)
+        self._looks[site] = count + quiet
+        return quiet
 
-    def _look(self, recorder: Recorder, roots: list[tuple[Any, int]], args: tuple[Any, ...]) -> None:
+    def _look(self, recorder: Recorder, seen: PassSeen, roots: list[tuple[Any, int]], args: tuple[Any, ...]) -> None:
         """Walk the graph of a pass that is about to run: what it will sweep, and how much is saved there."""
-        seen = recorder.settle()[-1]
-        assert isinstance(seen, PassSeen)
         inputs = (args[3] if len(args) > 3 else ()) or ()
+        seen.roots = tuple(compat.order_of(node) for node, _ in roots)
         swept, size, seen.leaves = look([node for node, _ in roots], inputs)
         recorder.keep_look(seen, array("Q", sorted(swept)), size)
         if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():

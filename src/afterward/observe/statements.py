@@ -8,8 +8,9 @@ from dataclasses import dataclass
 # HEAD is a loop's head seen as a line: it enters the loop, or begins its next turn.
 ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND = 1, 2, 4, 8, 16, 32, 64
 
-BITS = 20
-MASK = (1 << BITS) - 1
+# A mark is one integer: the statement's number above, the node counter below.
+SHIFT = 40
+COUNTER = (1 << SHIFT) - 1
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class Statements:
 
     @property
     def full(self) -> bool:
-        return len(self.table) >= MASK - 4096
+        return len(self.table) >= (1 << 24) - 4096  # what is left of 64 bits
 
     def new_scope(self) -> int:
         self.scopes += 1
