@@ -183,6 +183,16 @@ KEPT: dict[str, Program] = {
         _back("a"),
         _back("b"),
     ),
+    "a checkpoint given a view that was out of date already fails when it is computed again": (
+        W,
+        V,
+        MakeOptimizer("opt", "SGD", ("w",)),
+        _op("a b c", "unbind", "w"),
+        _op("loss", "sum", "w"),
+        _back("loss"),
+        Step("opt"),
+        Checkpoint("z", ("a",), ("v",), (_op("q", "exp", "v"),), "q"),
+    ),
     "linear builds other nodes for a vector that is not contiguous": (
         W,
         _op("d", "diagonal", "w"),

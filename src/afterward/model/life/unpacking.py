@@ -65,6 +65,13 @@ def _compute_again(region: Region, tape: Tape | None) -> Fault | None:
     for saved in region.arguments:
         if saved.is_overwritten:
             return _overwritten(saved, tape)
+        # A checkpoint takes its arguments without asking for their edges: a view can be out of date from
+        # the start, and is asked for its `grad_fn` only now.
+        view = saved.tensor
+        if view is not None and view.version is not None and view.seen != view.version.count:
+            fault = _overwritten(saved, tape) if view.base is not None else Fault.MODIFIED
+            if fault is not Fault.MODIFIED:
+                return fault
     if tape is not None:
         region.computed_for = tape.passes
     return None
