@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from afterward import __version__
-from afterward.cli import explain, rules, run
+from afterward.cli import check, explain, rules, run
 from afterward.errors import AfterwardError
 
-COMMANDS = (run, explain, rules)
+COMMANDS = (run, check, explain, rules)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.interpret.graph import Cutting, Graph, Naming, Tensor
-from afterward.interpret.values import Instance, Module, OutOfBudget, Scope, Unknown, Value
+from afterward.interpret.values import Class, Instance, Module, OutOfBudget, Scope, Unknown, Value
 from afterward.model.history import Gap, History
 from afterward.model.site import Level, Site, Turn, Where
 
@@ -29,6 +29,8 @@ class Frame:
     turns: list[Turn] = field(default_factory=list)
     level: Level | None = None
     hidden: bool = False  # a lambda or class body: not a level of its own
+    cls: Class | None = None  # where the running method was defined, for `super()`
+    first: Value = None  # its first argument
 
 
 @dataclass(slots=True)

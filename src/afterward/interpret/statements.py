@@ -14,6 +14,7 @@ from afterward.interpret.values import (
     Class,
     Function,
     Instance,
+    Iter,
     Lib,
     Native,
     Raised,
@@ -25,8 +26,9 @@ from afterward.interpret.values import (
 
 BREAK, CONTINUE = object(), object()
 
-_KNOWN_TURNS = (60, 14, 5)  # by how deep the loop lies in others
+_COUNTED_TURNS = (60, 12, 5)  # of a range, by how deep the loop lies in others
 _UNKNOWN_TURNS = (4, 3, 3)
+_ELEMENTS = 200  # of a container: its elements may each mean something else
 
 
 class Return:
@@ -160,11 +162,14 @@ class Statements(Calls):
         depth = sum(len(frame.turns) for frame in self.frames)
         if self.budget.used > self.budget.statements * 0.6:
             return 3
-        return (_KNOWN_TURNS if known else _UNKNOWN_TURNS)[min(depth, 2)]
+        return (_COUNTED_TURNS if known else _UNKNOWN_TURNS)[min(depth, 2)]
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
-        items = self.iterate(self.evaluate(statement.iter), statement.iter)
+        over = self.evaluate(statement.iter)
+        items = self.iterate(over, statement.iter)
         limit = self._limit(items.known)
+        if items.known and not isinstance(over, range) and not (isinstance(over, Iter) and over.run is not None):
+            limit = max(limit, _ELEMENTS)
         frame = self.frame
         site, entry = self.enter_loop(statement)
         source = items.source

@@ -226,12 +226,38 @@ class Stream:
 class Iter:
     """An iterator in use: `next` takes from it. `length` is None where it is not known how much there is."""
 
-    __slots__ = ("known", "send", "source")
+    __slots__ = ("known", "partial", "run", "send", "source")
 
     def __init__(self, source: Iterator[Value], known: bool = True, send: Callable[[Value], Value] | None = None):
         self.source = source
         self.known = known
         self.send = send
+        self.run: Any = None  # the running body of a generator
+        self.partial = False
+
+
+class Star:
+    """`*value` in a call, where the elements are not known."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class SliceOf:
+    """A slice some of whose bounds are not known."""
+
+    def __init__(self, parts: list[Value]) -> None:
+        self.parts = parts
+
+
+class PartialDict(dict[Any, Any]):
+    """A dict of the program. `partial`: it has entries that are not known; `maker`: of a defaultdict."""
+
+    partial = False
+    maker: Value = None
+
+
+MISSING = object()  # where a look-up found nothing
 
 
 class Raised(Exception):

@@ -1,0 +1,147 @@
+"""`afterward check`: predict the faults from source, without running anything."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from afterward.errors import AfterwardError, ReportNotWritten
+from afterward.model.diagnosis import Report, Severity
+from afterward.render import concise, github, junit, sarif
+from afterward.render.json_report import as_json
+from afterward.render.terminal import show
+from afterward.render.text import as_text
+from afterward.tasks import check as task
+
+_FORMATS: dict[str, Callable[[Report], str]] = {
+    "concise": concise.as_concise,
+    "json": as_json,
+    "sarif": sarif.as_sarif,
+    "github": github.as_github,
+    "junit": junit.as_junit,
+}
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "check",
+        help="predict failing backward passes from source, without running anything",
+        description="Reads Python files (and notebooks) and predicts which backward passes would fail. Runs nothing, "
+        "and needs neither torch nor the program's libraries. Exit status: 0 clean, 1 findings, 2 could not do its work.",
+    )
+    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files, folders, globs; - reads stdin")
+    parser.add_argument("--format", choices=("text", *_FORMATS), default="text", help="of the report (default: text)")
+    parser.add_argument("--out", metavar="FILE", help="write the report to FILE")
+    parser.add_argument("--select", metavar="CODES", help="only these codes or names (AFT1 is every AFT1..)")
+    parser.add_argument("--ignore", metavar="CODES", help="not these codes or names")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="skip files and folders")
+    parser.add_argument("--statistics", action="store_true", help="how many of each, at the end")
+    parser.add_argument("--show-gaps", action="store_true", help="where the interpreter did not know how to go on")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
+    parser.add_argument("--no-cache", action="store_true", help="do not use what an earlier check found")
+    parser.set_defaults(perform=perform)
+
+
+def perform(options: argparse.Namespace) -> int:
+    settings = _settings(options)
+    stdin = sys.stdin.buffer.read() if task.STDIN in options.paths else None
+    progress = _Progress()
+    try:
+        result = task.check(options.paths, settings, stdin, progress.show if progress.wanted else None)
+    finally:
+        progress.close()
+    for line in result.errors:
+        print(f"afterward: {line}", file=sys.stderr)
+    _tell(result.report, options)
+    if options.show_gaps:
+        for gap in result.report.gaps:
+            print(f"afterward: not known: {_relative(gap)}", file=sys.stderr)
+    if options.statistics:
+        _statistics(result)
+    return result.exit
+
+
+def _settings(options: argparse.Namespace) -> task.Settings:
+    """The command line goes before pyproject.toml."""
+    table = task.configured(os.getcwd())
+    unknown = set(table) - {"select", "ignore", "exclude"}
+    if unknown:
+        raise AfterwardError(f"pyproject.toml: [tool.afterward] has no setting called {sorted(unknown)[0]}")
+
+    def words(name: str, given: str | None) -> tuple[str, ...]:
+        if given is not None:
+            return tuple(word.strip() for word in given.split(",") if word.strip())
+        found = table.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+            raise AfterwardError(f"pyproject.toml: [tool.afterward] {name} must be a list of texts")
+        return tuple(found)
+
+    exclude = (*options.exclude, *words("exclude", None))
+    cache = not options.no_cache
+    return task.Settings(
+        words("select", options.select), words("ignore", options.ignore), exclude, jobs=options.jobs, cache=cache
+    )
+
+
+def _tell(report: Report, options: argparse.Namespace) -> None:
+    if options.out is not None:
+        text = _texts(report) if options.format == "text" else _FORMATS[options.format](report)
+        try:
+            Path(options.out).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ReportNotWritten(f"can not write the report to {options.out}: {error.strerror}") from None
+    elif options.format == "text":
+        for found in report.findings:
+            show(found, sys.stdout)
+    else:
+        sys.stdout.write(_FORMATS[options.format](report))
+
+
+def _texts(report: Report) -> str:
+    return "\n".join(as_text(found) for found in report.findings)
+
+
+def _statistics(result: task.Result) -> None:
+    counts = Counter((found.code, found.name) for found in result.report.findings)
+    for (code, name), count in sorted(counts.items()):
+        print(f"{count:>5}  {code}  {name}", file=sys.stderr)
+    errors = sum(found.severity is Severity.ERROR for found in result.report.findings)
+    rate = result.files / result.seconds if result.seconds > 0 else 0
+    print(
+        f"afterward: {result.files} files in {result.seconds:.2f} s ({rate:.0f} a second), {errors} errors, "
+        f"{len(result.report.gaps)} places not known",
+        file=sys.stderr,
+    )
+
+
+def _relative(gap: str) -> str:
+    return gap.removeprefix(os.getcwd() + os.sep)
+
+
+class _Progress:
+    """A bar on the terminal, when a check takes long enough to want one."""
+
+    def __init__(self) -> None:
+        self.wanted = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.bar: Any = None
+        self.task: Any = None
+
+    def show(self, done: int, total: int) -> None:
+        if total < 100:
+            return
+        if self.bar is None:
+            from afterward.render.progress import progress_bar
+
+            self.bar = progress_bar()
+            self.bar.start()
+            self.task = self.bar.add_task("checking", total=total)
+        self.bar.update(self.task, completed=done)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,15 @@
+"""Predicts from source what becomes of a program's graphs: an abstract interpreter that writes `History`.
+
+It executes nothing of what it reads and needs neither torch nor the program's libraries. A program is run
+abstractly, statement by statement (`statements`, `expressions`, `calls`), with a model of what libraries do
+(`library`), on a graph of which only certain things are said (`graph`). Tests on values that can not be known go
+one way in one run and the other way in another (`explore`). A pass that would fail is written down as the observer
+would have written it (`record`), so the same rules explain it.
+"""
+
+from __future__ import annotations
+
+from afterward.interpret.explore import Finding, Outcome, interpret_file
+from afterward.interpret.sources import Sources, parse
+
+__all__ = ["Finding", "Outcome", "Sources", "interpret_file", "parse"]

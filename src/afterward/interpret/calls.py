@@ -1,0 +1,432 @@
+"""Calls functions, makes objects, looks up attributes."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from afterward.interpret import library
+from afterward.interpret.core import DEPTH, Frame
+from afterward.interpret.generators import Generators
+from afterward.interpret.graph import Tensor
+from afterward.interpret.values import (
+    MISSING,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Lib,
+    Method,
+    Module,
+    Native,
+    PartialDict,
+    Scope,
+    Star,
+    Stream,
+    Super,
+    Unknown,
+    Value,
+)
+
+
+class Calls(Generators):
+    """The part of the machine that calls things."""
+
+    # Calling
+
+    def call(self, function: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        if isinstance(function, Function):
+            return self.call_function(function, args, kwargs)
+        if isinstance(function, Bound):
+            return self.call(function.function, [function.owner, *args], kwargs, node)
+        if isinstance(function, Lib):
+            return library.call(self, function.path, args, kwargs, node)
+        if isinstance(function, Method):
+            return library.call_method(self, function.owner, function.name, args, kwargs, node)
+        if isinstance(function, Native):
+            return function.call(self, args, kwargs)
+        if isinstance(function, Class):
+            return self.instantiate(function, args, kwargs, node)
+        if isinstance(function, Instance):
+            return self.call_instance(function, args, kwargs, node)
+        self.escape(args, kwargs)
+        return self.unknown()
+
+    def call_instance(
+        self, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        method = self.lookup(owner, "__call__")
+        if isinstance(method, Bound):
+            return self.call(method, args, kwargs, node)
+        if library.is_module(owner):
+            return library.call_module(self, owner, args, kwargs, node)
+        return library.call_object(self, owner, args, kwargs, node)
+
+    def call_function(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        if len(self.frames) > DEPTH:
+            self.gap("too many calls inside calls")
+            return self.unknown()
+        node = function.node
+        scope = Scope(function.scope, function.scope.module)
+        self._bind(function, scope, args, kwargs)
+        self.calls += 1
+        module = scope.module
+        frame = Frame(self.calls, function.qualname, module.file if module is not None else "", scope)
+        frame.cls = function.cls
+        frame.first = args[0] if args else None
+        if isinstance(node, ast.Lambda):
+            frame.hidden = True
+            outer = self.frame
+            frame.statement, frame.moment = outer.statement, outer.moment
+            self.frames.append(frame)
+            try:
+                return self.evaluate(node.body)
+            finally:
+                self.frames.pop()
+        self.executed.add(id(node))
+        if function.is_generator:
+            return self.start_generator(frame, node.body)
+        self.frames.append(frame)
+        records, off = self.graph.records, self.graph.off
+        try:
+            left = self.run_block(node.body)
+        finally:
+            self.frames.pop()
+            if function.attributes.get("mode_kept"):
+                self.graph.records, self.graph.off = records, off
+        return getattr(left, "value", None)
+
+    def _bind(self, function: Function, scope: Scope, args: list[Value], kwargs: dict[str, Value]) -> None:
+        spec = function.node.args
+        positional = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
+        names = scope.names
+        rest = dict(kwargs)
+        unknown_rest = rest.pop("**", None) is not None
+        given: list[Value] = []
+        starred = False
+        for argument in args:
+            if isinstance(argument, Star):
+                starred = True
+                break
+            given.append(argument)
+        for name, value in zip(positional, given, strict=False):
+            names[name] = value
+        first_default = len(positional) - len(function.defaults)
+        for position, name in enumerate(positional[len(given) :], len(given)):
+            if name in rest:
+                names[name] = rest.pop(name)
+            elif starred or (unknown_rest and position < first_default):
+                names[name] = self.unknown()
+            elif position >= first_default:
+                names[name] = function.defaults[position - first_default]
+            else:
+                names[name] = self.unknown()
+        for argument in spec.kwonlyargs:
+            if argument.arg in rest:
+                names[argument.arg] = rest.pop(argument.arg)
+            else:
+                names[argument.arg] = function.kw_defaults.get(argument.arg, MISSING)
+                if names[argument.arg] is MISSING:
+                    names[argument.arg] = self.unknown()
+        if spec.vararg is not None:
+            names[spec.vararg.arg] = self.unknown() if starred else tuple(given[len(positional) :])
+        if spec.kwarg is not None:
+            box = PartialDict(rest)
+            box.partial = unknown_rest
+            names[spec.kwarg.arg] = box
+
+    def instantiate(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        if cls.special == "enum":
+            return self.unknown()
+        made = Instance(cls)
+        library.prepare(self, made)
+        maker = self.lookup(made, "__init__")
+        if isinstance(maker, Bound) and isinstance(maker.function, (Function, Native)):
+            self.call(maker, args, kwargs, node)
+        elif cls.fields is not None:
+            self._fill(made, cls.fields, args, kwargs, node)
+        else:
+            library.construct(self, made, args, kwargs, node)
+        return made
+
+    def _fill(
+        self,
+        made: Instance,
+        fields: list[tuple[str, Value]],
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: ast.AST | None,
+    ) -> None:
+        """The `__init__` that a dataclass or named tuple has."""
+        for position, (name, default) in enumerate(fields):
+            if position < len(args) and not isinstance(args[position], Star):
+                value = args[position]
+            elif name in kwargs:
+                value = kwargs[name]
+            elif isinstance(default, Native):
+                value = default.call(self, [], {})
+            else:
+                value = default if default is not MISSING else self.unknown()
+            made.attributes[name] = value
+            self.name(value, f"{made.class_name}.{name}", "attribute")
+        after = self.lookup(made, "__post_init__")
+        if isinstance(after, Bound):
+            self.call(after, [], {}, node)
+
+    def declare_fields(self, made: Class, node: ast.ClassDef) -> None:
+        """What a dataclass or named tuple would take; kept until a decorator asks for it."""
+        fields: list[tuple[str, Value]] = []
+        for base in made.order[1:]:
+            if isinstance(base, Class) and base.fields:
+                fields = [*base.fields]
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                name = statement.target.id
+                fields = [one for one in fields if one[0] != name]
+                fields.append((name, made.attributes.get(name, MISSING)))
+        tuple_like = made.derives_from("typing.NamedTuple", "collections.namedtuple")
+        inherits = any(isinstance(base, Class) and base.fields is not None for base in made.order[1:])
+        if tuple_like or inherits:
+            made.fields = fields
+            made.special = "namedtuple" if tuple_like else "dataclass"
+        made.attributes.setdefault("__fields__", fields)
+        if made.derives_from("enum."):
+            made.special = "enum"
+
+    def make_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> Function:
+        frame = self.frame
+        scope = frame.scope
+        around = [*([frame.function] if frame.function else []), *(self.class_names if frame.hidden else [])]
+        closure = scope
+        if frame.hidden and self.class_names:  # a method does not see the names of its class body
+            closure = scope.outer or scope
+        made = Function(node, closure, name, ".".join([*around, name]))
+        made.defaults = [self.evaluate(default) for default in node.args.defaults]
+        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+            if default is not None:
+                made.kw_defaults[argument.arg] = self.evaluate(default)
+        if not isinstance(node, ast.Lambda):
+            made.is_generator = _has_yield(node)
+        return made
+
+    # Attributes
+
+    def attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value:
+        found = self.lookup(owner, name)
+        if found is not MISSING:
+            return found
+        if isinstance(owner, Instance) and not name.startswith("__"):
+            fallback = self.lookup(owner, "__getattr__")
+            if isinstance(fallback, Bound):
+                return self.call(fallback, [name], {}, node)
+        return self.unknown()
+
+    def lookup(self, owner: Value, name: str) -> Value:
+        """An attribute, or MISSING."""
+        if isinstance(owner, Tensor):
+            return library.tensor_attribute(self, owner, name)
+        if isinstance(owner, Unknown):
+            if name.startswith("__") and name.endswith("__"):
+                return MISSING
+            known = self.unknown_attributes.get((id(owner), name), MISSING)
+            return known if known is not MISSING else self.unknown("attr", owner, name)
+        if isinstance(owner, Instance):
+            return self._of_instance(owner, name)
+        if isinstance(owner, Lib):
+            return library.lib_attribute(self, owner, name)
+        if isinstance(owner, Module):
+            if name in owner.scope.names:
+                return owner.scope.names[name]
+            sub = self.submodule(owner, name)
+            return sub if sub is not None else MISSING
+        if isinstance(owner, Class):
+            return self._of_class(owner, name)
+        if isinstance(owner, Super):
+            return self._of_super(owner, name)
+        if isinstance(owner, Function):
+            if name in ("__name__", "__qualname__"):
+                return owner.name
+            if name == "setter" and owner.kind == "property":
+                return Native(lambda machine, args, kwargs: _with_setter(owner, args[0]), "setter")
+            return owner.attributes.get(name, MISSING)
+        if isinstance(owner, Native):
+            return owner.attributes.get(name, owner.name if name == "__name__" else MISSING)
+        if isinstance(owner, Bound):
+            if name == "__self__":
+                return owner.owner
+            return owner.function if name == "__func__" else self.lookup(owner.function, name)
+        if isinstance(owner, (Method, Stream)):
+            return MISSING
+        return library.plain_attribute(self, owner, name)
+
+    def _of_instance(self, owner: Instance, name: str) -> Value:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        if name == "__class__":
+            return owner.cls
+        if name == "__dict__":
+            return owner.attributes
+        for base in owner.order:
+            found = self._from(base, owner, name)
+            if found is not MISSING:
+                return found
+        if owner.opaque and not name.startswith("__"):
+            return self.unknown("attr", owner, name)
+        return MISSING
+
+    def _from(self, base: Value, owner: Value, name: str) -> Value:
+        """What one class of an object's order has under a name, taken for that object."""
+        if isinstance(base, Class):
+            if name not in base.attributes:
+                return MISSING
+            return self.take_from_class(base.attributes[name], owner, base)
+        if isinstance(base, Lib):
+            return library.inherited(self, owner, base, name)
+        if name.startswith("__"):
+            return MISSING
+        return self.unknown("attr", owner, name)
+
+    def take_from_class(self, value: Value, owner: Value, cls: Class) -> Value:
+        if isinstance(value, Function):
+            if value.kind == "static":
+                return value
+            if value.kind == "class":
+                return Bound(value, owner.cls if isinstance(owner, Instance) else owner)
+            if value.kind in ("property", "cached") and isinstance(owner, Instance):
+                result = self.call_function(value, [owner], {})
+                if value.kind == "cached":
+                    owner.attributes[value.name] = result
+                    self.name(result, f"{owner.label or owner.class_name}.{value.name}", "attribute")
+                return result
+            return Bound(value, owner)
+        if isinstance(value, Native) and value.attributes.get("binds"):
+            return Bound(value, owner)
+        return value
+
+    def _of_class(self, owner: Class, name: str) -> Value:
+        if name == "__name__":
+            return owner.name
+        for base in owner.order:
+            if isinstance(base, Class):
+                if name in base.attributes:
+                    value = base.attributes[name]
+                    return Bound(value, owner) if isinstance(value, Function) and value.kind == "class" else value
+            elif isinstance(base, Lib):
+                found = library.class_attribute(self, owner, base, name)
+                if found is not MISSING:
+                    return found
+            else:
+                return self.unknown("attr", owner, name)
+        return MISSING
+
+    def _of_super(self, owner: Super, name: str) -> Value:
+        instance = owner.owner
+        order = instance.order if isinstance(instance, (Instance, Class)) else []
+        start = order.index(owner.after) + 1 if owner.after in order else len(order)
+        for base in order[start:]:
+            found = self._from(base, instance, name)
+            if found is not MISSING:
+                return found
+        return Native(lambda machine, args, kwargs: None, name) if name == "__init__" else MISSING
+
+    def set_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
+        if isinstance(owner, Tensor):
+            library.set_tensor_attribute(self, owner, name, value, node)
+        elif isinstance(owner, Instance):
+            for base in owner.order:
+                held = base.attributes.get(name) if isinstance(base, Class) else None
+                if isinstance(held, Function) and held.kind == "property":
+                    setter = held.attributes.get("setter")
+                    if setter is not None:
+                        self.call(setter, [owner, value], {}, node)
+                    return
+            owner.attributes[name] = value
+            label = ast.unparse(node) if isinstance(node, ast.expr) else name
+            self.name(value, label, "attribute")
+            library.attribute_set(self, owner, name, value)
+        elif isinstance(owner, (Class, Function)):
+            owner.attributes[name] = value
+            self.name(value, ast.unparse(node) if isinstance(node, ast.expr) else name, "attribute")
+        elif isinstance(owner, Module):
+            owner.scope.names[name] = value
+        elif isinstance(owner, Unknown):
+            self.unknown_attributes[id(owner), name] = value
+            self.kept_alive.append(owner)
+
+    def set_item(self, owner: Value, key: Value, value: Value, node: ast.AST) -> None:
+        label = ast.unparse(node) if isinstance(node, ast.expr) else "item"
+        if isinstance(owner, Tensor):
+            library.write_item(self, owner, key, value, node)
+            return
+        if isinstance(owner, Instance):
+            library.set_instance_item(self, owner, key, value, node)
+        elif isinstance(owner, dict):
+            try:
+                if isinstance(key, Unknown):
+                    for one in list(owner):
+                        owner[one] = self.unknown()
+                    if isinstance(owner, PartialDict):
+                        owner.partial = True
+                else:
+                    owner[key] = value
+            except TypeError:
+                pass
+        elif isinstance(owner, list) or hasattr(owner, "appendleft"):
+            try:
+                owner[key] = value
+            except (TypeError, IndexError, ValueError):
+                if isinstance(key, Unknown):
+                    for position in range(len(owner)):
+                        owner[position] = self.unknown()
+        self.name(value, label, "item")
+
+    unknown_attributes: dict[tuple[int, str], Value]
+
+    # What leaves our sight
+
+    def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """Something unknown was given these: it may have changed what they hold."""
+        for value in (*args, *kwargs.values()):
+            self._loosen(value, 0)
+
+    def _loosen(self, value: Value, depth: int) -> None:
+        if depth > 3:
+            return
+        if isinstance(value, Star):
+            value = value.value
+        if isinstance(value, Instance):
+            if isinstance(value.cls, Lib):
+                return
+            for name, held in value.attributes.items():
+                if isinstance(held, Tensor) and held.node is not None:
+                    value.attributes[name] = self.unknown()
+                elif isinstance(held, (list, dict)):
+                    self._loosen(held, depth + 1)
+        elif isinstance(value, list):
+            for position, held in enumerate(value):
+                if isinstance(held, Tensor) and held.node is not None:
+                    value[position] = self.unknown()
+                else:
+                    self._loosen(held, depth + 1)
+        elif isinstance(value, dict):
+            for key, held in list(value.items()):
+                if isinstance(held, Tensor) and held.node is not None:
+                    value[key] = self.unknown()
+                else:
+                    self._loosen(held, depth + 1)
+
+
+def _with_setter(owner: Function, setter: Value) -> Value:
+    owner.attributes["setter"] = setter
+    return owner
+
+
+def _has_yield(node: ast.AST) -> bool:
+    todo: list[Any] = list(ast.iter_child_nodes(node))
+    while todo:
+        one = todo.pop()
+        if isinstance(one, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(one))
+    return False

@@ -1,0 +1,182 @@
+"""Runs a program abstractly several times, so that tests on unknown values are seen to go both ways."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from afterward.interpret.core import Broken, Budget, Choices
+from afterward.interpret.machine import Machine
+from afterward.interpret.sources import Sources
+from afterward.interpret.values import Bound, Class, Function, Instance, Module, Value
+from afterward.model.history import Gap, History
+
+RUNS = 10
+_RECURSION = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A pass that would fail, and whether it does so however the unknown tests go."""
+
+    history: History
+    caught: bool
+    always: bool
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of interpreting one file."""
+
+    findings: list[Finding] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    runs: int = 0
+    statements: int = 0
+    modules: tuple[str, ...] = ()  # files of the project that it read
+
+
+def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float = 1.0) -> Outcome:
+    """Interpret a file as a program, and then those of its functions that the program did not call."""
+    deadline = time.perf_counter() + seconds
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    outcome = Outcome()
+    gaps: dict[tuple[str, int], Gap] = {}
+    broken: dict[tuple[object, ...], tuple[Broken, bool]] = {}
+    try:
+        executed: set[int] = set()
+        first = True
+        for choices in _schedule(deadline):
+            machine = _run(file, tree, sources, choices[0], deadline, outcome)
+            choices[1].update(choices[0].met)
+            executed |= machine.executed
+            gaps.update(machine.gaps)
+            for one in machine.broken:
+                broken.setdefault(_key(one.history), (one, first))
+            outcome.modules = tuple(sorted({*outcome.modules, *machine.modules}))
+            first = False
+        for one, always in _alone(file, tree, sources, executed, deadline, outcome, gaps):
+            broken.setdefault(_key(one.history), (one, always))
+    finally:
+        sys.setrecursionlimit(limit)
+    outcome.findings = [Finding(one.history, one.caught, always) for one, always in broken.values()]
+    outcome.gaps = list(gaps.values())
+    return outcome
+
+
+def _key(history: History) -> tuple[object, ...]:
+    late = next(history.broken_passes())
+    assert late.where is not None
+    site = (late.read_in or late.where).site
+    return site.file, site.line, late.error
+
+
+def _schedule(deadline: float) -> Iterator[tuple[Choices, dict[tuple[str, int, int], int]]]:
+    """Ways for unknown tests to go: all true, all false, true once; then each place the other way by itself."""
+    met: dict[tuple[str, int, int], int] = {}
+    yield Choices("true"), met
+    if not met:
+        return
+    for default in ("false", "once"):
+        if time.perf_counter() < deadline:
+            yield Choices(default), met
+    done: set[tuple[str, int, int]] = set()
+    for _ in range(RUNS):
+        place = next((one for one in met if one not in done), None)
+        if place is None or time.perf_counter() >= deadline:
+            return
+        done.add(place)
+        yield Choices("true", frozenset({place})), met
+
+
+def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, deadline: float, outcome: Outcome) -> Machine:
+    left = max(deadline - time.perf_counter(), 0.05)
+    machine = Machine(sources, choices, Budget(seconds=left))
+    module = Module("__main__", file, tree)
+    machine.modules[file] = module
+    module.scope.names["__name__"] = "__main__"
+    try:
+        machine.run(module)
+    except RecursionError:
+        machine.frames.clear()
+    outcome.runs += 1
+    outcome.statements += machine.budget.used
+    return machine
+
+
+# Functions on their own
+
+
+def _alone(
+    file: str,
+    tree: ast.Module,
+    sources: Sources,
+    executed: set[int],
+    deadline: float,
+    outcome: Outcome,
+    gaps: dict[tuple[str, int], Gap],
+) -> Iterator[tuple[Broken, bool]]:
+    """Functions with a pass in them that no run has come to, each called once with unknown arguments."""
+    wanted = [node for node in ast.walk(tree) if _has_pass(node) and id(node) not in executed]
+    for node in wanted[:30]:
+        if time.perf_counter() >= deadline:
+            return
+        machine = Machine(sources, Choices("true"), Budget(seconds=max(deadline - time.perf_counter(), 0.05)))
+        module = Module("__library__", file, tree)
+        machine.modules[file] = module
+        module.scope.names["__name__"] = "__library__"
+        try:
+            machine.run(module)
+            function = _find(module, node)
+            before = len(machine.broken)
+            if function is not None:
+                machine.budget.used = 0
+                _enter(machine, module, function)
+        except RecursionError:
+            continue
+        outcome.runs += 1
+        outcome.statements += machine.budget.used
+        gaps.update(machine.gaps)
+        for one in machine.broken[before:]:
+            yield one, False
+
+
+def _has_pass(node: ast.AST) -> bool:
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return any(isinstance(one, ast.Attribute) and one.attr in ("backward", "grad") for one in ast.walk(node))
+
+
+def _find(module: Module, node: ast.AST) -> Value:
+    """The function, or the class and function, that a definition at the top of a module became."""
+    for value in module.scope.names.values():
+        if isinstance(value, Function) and value.node is node:
+            return value
+        if isinstance(value, Class):
+            for member in value.attributes.values():
+                if isinstance(member, Function) and member.node is node:
+                    return (value, member)
+    return None
+
+
+def _enter(machine: Machine, module: Module, function: Value) -> None:
+    if isinstance(function, tuple):
+        cls, member = function
+        if member.kind == "static" or cls.derives_from("torch.autograd.Function"):
+            return
+        made: list[Value] = []
+        machine.enter_function(module, _maker(cls, made), [])
+        if not made or not isinstance(made[0], Instance):
+            return
+        machine.enter_function(module, Bound(member, made[0]), [])
+    else:
+        machine.enter_function(module, function, [])
+
+
+def _maker(cls: Class, made: list[Value]) -> Value:
+    from afterward.interpret.values import Native
+
+    return Native(lambda machine, args, kwargs: made.append(machine.instantiate(cls, [], {}, None)), "make")

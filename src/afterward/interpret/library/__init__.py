@@ -1,0 +1,189 @@
+"""What libraries do, as far as the life of the graph is concerned: one file per part, found here by name."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from afterward.interpret.graph import Tensor
+from afterward.interpret.library import functions, nn, objects, ops, optim, passes, python, tensors
+from afterward.interpret.values import (
+    MISSING,
+    Bound,
+    Class,
+    Instance,
+    Iter,
+    Lib,
+    Method,
+    Module,
+    Native,
+    PartialDict,
+    Stream,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+is_module = nn.is_module
+call_module = nn.call
+tensor_operator = tensors.binary
+tensor_method = tensors.method
+tensor_attribute = tensors.attribute
+set_tensor_attribute = tensors.set_attribute
+comparison = tensors.comparison
+tensor_item = ops.item
+write_item = ops.write_item
+elements = ops.elements
+builtin = python.builtin
+iterate_instance = objects.iterate
+call_object = objects.call
+class_attribute = objects.class_attribute
+
+
+def call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """Call something of a library by its full name."""
+    top = path.split(".", 1)[0]
+    if top == "builtins":
+        return python.call(machine, path[9:], args, kwargs, node)
+    if top == "torch":
+        return functions.call(machine, path, args, kwargs, node)
+    found = python.standard(machine, path, args, kwargs, node)
+    if found is not MISSING:
+        return found
+    found = objects.elsewhere(machine, path, args, kwargs, node)
+    if found is not MISSING:
+        return found
+    if top not in python.HARMLESS:
+        machine.escape(args, kwargs)
+    return machine.unknown()
+
+
+def call_method(machine: Any, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """Call a method of a tensor, of a container or of a modelled object."""
+    if isinstance(owner, Tensor):
+        return tensors.method(machine, owner, name, args, kwargs, node)
+    if isinstance(owner, Instance):
+        return objects.method(machine, owner, name, args, kwargs, node)
+    return python.container_method(machine, owner, name, args, kwargs, node)
+
+
+def plain_attribute(machine: Any, owner: Value, name: str) -> Value:
+    """An attribute of a built-in value: nearly always a method."""
+    if isinstance(owner, Iter):
+        return Method(owner, name) if name in ("send", "close", "throw", "__next__", "__iter__") else MISSING
+    if isinstance(owner, (list, dict, set, tuple, str, deque, bytes, frozenset, int, float, range)):
+        fields = getattr(owner, "fields", None)
+        if fields is not None and name in fields:
+            return owner[fields.index(name)]  # type: ignore[index]
+        return Method(owner, name) if hasattr(type(owner), name) or name in ("_asdict", "_replace") else MISSING
+    return MISSING
+
+
+def lib_attribute(machine: Any, owner: Lib, name: str) -> Value:
+    """Something in a library module or class."""
+    if owner.path == "math":
+        constant = python.MATH.get(name)
+        if constant is not None:
+            return constant
+    if name == "__name__":
+        return owner.name
+    if name.startswith("__") and name not in ("__init__", "__version__"):
+        return MISSING
+    if name == "__version__":
+        return machine.unknown("version", owner.path)
+    return Lib(objects.canonical(f"{owner.path}.{name}"))
+
+
+def inherited(machine: Any, owner: Value, base: Lib, name: str) -> Value:
+    """What an object has from a class of a library."""
+    if not isinstance(owner, Instance):
+        return class_attribute(machine, owner, base, name)
+    if nn.looks_like_module(base.path):
+        found = nn.inherited(machine, owner, base, name)
+        if found is not MISSING:
+            return found
+        return objects.attribute(machine, owner, base, name)
+    if optim.looks_like_optimizer(base.path):
+        return optim.inherited(machine, owner, base, name)
+    return objects.attribute(machine, owner, base, name)
+
+
+def prepare(machine: Any, made: Instance) -> None:
+    """Before `__init__`: what an object of such a class has from the start."""
+    if nn.is_module(made):
+        made.attributes["training"] = True
+        bases = [base for base in made.order if isinstance(base, Lib) and nn.looks_like_module(base.path)]
+        made.inner["layer"] = bases[0].name if bases else "Module"
+        if made.inner["layer"] in nn.CONTAINERS:
+            made.inner["items"] = [] if "Dict" not in made.inner["layer"] else PartialDict()
+    elif any(isinstance(base, Lib) and base.path.startswith("builtins.") for base in made.order):
+        kinds = {base.path for base in made.order if isinstance(base, Lib)}
+        if "builtins.list" in kinds:
+            made.inner["items"] = []
+        elif kinds & {"builtins.dict", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict"}:
+            made.inner["items"] = PartialDict()
+
+
+def construct(machine: Any, made: Instance, args: Args, kwargs: Kwargs, node: ast.AST | None) -> None:
+    """The `__init__` that a class of the program has from a library."""
+    if optim.is_optimizer(made):
+        optim.construct(machine, made, args, kwargs)
+    elif nn.is_module(made):
+        nn.construct(machine, made, made.inner.get("layer", "Module"), args, kwargs)
+    else:
+        if args and isinstance(made.inner.get("items"), list):
+            made.inner["items"].extend(machine.take(machine.iterate(args[0], node)))
+        made.attributes.setdefault("args", tuple(args))
+
+
+def attribute_set(machine: Any, owner: Instance, name: str, value: Value) -> None:
+    """A module's parameters are named after the place they are put into."""
+    if isinstance(value, Tensor) and value.is_parameter and not value.label.endswith(name):
+        value.label = f"{owner.label}.{name}" if owner.label else name
+
+
+def instance_item(machine: Any, owner: Instance, key: Value, node: ast.AST) -> Value:
+    """`object[key]`."""
+    method = machine.lookup(owner, "__getitem__")
+    if isinstance(method, Bound):
+        return machine.call(method, [key], {}, node)
+    items = owner.inner.get("items")
+    if items is not None:
+        if isinstance(items, list) and isinstance(key, slice):
+            made = Instance(Lib("torch.nn.Sequential") if owner.inner.get("layer") == "Sequential" else owner.cls)
+            made.inner.update(owner.inner, items=items[key])
+            made.attributes["training"] = True
+            return made
+        return machine.item(items, key, node)
+    if isinstance(owner.cls, Class) and owner.cls.special == "namedtuple" and isinstance(key, int):
+        values = list(owner.attributes.values())
+        return values[key] if -len(values) <= key < len(values) else machine.unknown()
+    kept = owner.inner.get("kept_items")
+    if kept is not None and not isinstance(key, (Unknown, list, dict, slice)) and key in kept:
+        return kept[key]
+    return machine.unknown()
+
+
+def set_instance_item(machine: Any, owner: Instance, key: Value, value: Value, node: ast.AST) -> None:
+    """`object[key] = value`."""
+    method = machine.lookup(owner, "__setitem__")
+    if isinstance(method, Bound):
+        machine.call(method, [key, value], {}, node)
+    elif owner.inner.get("items") is not None:
+        machine.set_item(owner.inner["items"], key, value, node)
+
+
+def tensor_parts(machine: Any, value: Tensor, count: int) -> list[Value]:
+    """`a, b = tensor`."""
+    rows = ops.elements(machine, value)
+    return [next(rows) for _ in range(count)]
+
+
+__all__ = ["Iterator", "Module", "Native", "Stream", "passes"]

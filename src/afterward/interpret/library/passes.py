@@ -1,0 +1,265 @@
+"""Passes: `backward()`, `autograd.grad()`, custom functions; and the record of them that the rules will read."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from afterward.interpret import record
+from afterward.interpret.graph import GraphNode, Kept, Sweep, Tensor
+from afterward.interpret.library import ops
+from afterward.interpret.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Unknown, Value
+from afterward.model.site import Where
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine import Machine
+
+Kwargs = dict[str, Value]
+
+
+@dataclass(slots=True)
+class PassMade:
+    """A pass that was run."""
+
+    number: int
+    where: Where
+    moment: int
+    roots: list[tuple[GraphNode, int]]
+    call: str
+    retains: bool
+    creates: bool
+    swept: frozenset[int]
+    nested_in: str | None
+    leaves: list[Tensor]
+    receiver: str
+
+
+@dataclass(slots=True)
+class StepMade:
+    """A step of an optimizer, and the leaves that it changed for certain."""
+
+    where: Where
+    moment: int
+    optimizer: Instance
+    leaves: list[Tensor]
+
+
+class SavedGone(Exception):
+    """A custom function's backward reads saved tensors that were freed."""
+
+    def __init__(self, where: Where) -> None:
+        super().__init__()
+        self.where = where
+
+
+def backward(machine: Machine, roots: list[Value], given: Kwargs, node: ast.AST | None) -> Value:
+    """`.backward()` and `torch.autograd.backward()`."""
+    inputs = given.get("inputs")
+    wanted = _tensors(machine, inputs) if inputs is not None else None
+    if inputs is not None and wanted is None:
+        return None
+    _run(machine, roots, "backward", given, wanted, node)
+    return None
+
+
+def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """`torch.autograd.grad()`: hands gradients back."""
+    names = ["outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused"]
+    given = dict(zip(names, args, strict=False)) | kwargs
+    roots = _tensors(machine, given.get("outputs"), unknown=True) or []
+    inputs = _tensors(machine, given.get("inputs"))
+    if inputs is None:
+        machine.gap("the inputs of this pass are not known", node)
+        return machine.unknown()
+    creates = _flag(machine, given.get("create_graph", False), node)
+    walked = _run(machine, roots, "grad", given, inputs, node)
+    if walked is None:
+        return machine.unknown()
+    results: list[Value] = []
+    for _ in inputs:
+        made = Tensor()
+        if creates:
+            leaves = [one.leaf for one in walked if one.leaf is not None]
+            recorded = machine.graph.record("GradBackward", leaves, [Kept("saved")])
+            made.node = recorded
+        results.append(made)
+    single = not isinstance(given.get("inputs"), (list, tuple, Iter, Stream, dict))
+    return results[0] if single and len(results) == 1 else tuple(results)
+
+
+def _tensors(machine: Machine, value: Value, unknown: bool = False) -> list[Value] | None:
+    """The tensors in an argument; None where they are not all known."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (Iter, Stream)):
+        if isinstance(value, Stream) or not value.known:
+            return None
+        value = machine.take(value)
+    if isinstance(value, (list, tuple)) and (unknown or all(isinstance(one, Tensor) for one in value)):
+        return list(value)
+    return [value] if unknown else None
+
+
+def _flag(machine: Machine, value: Value, node: ast.AST | None) -> bool:
+    known = machine.truth(value)
+    if known is None:
+        known = machine.decide(value, node or ast.Pass())
+    return known
+
+
+def _run(
+    machine: Machine, roots: list[Value], call: str, given: Kwargs, inputs: list[Value] | None, node: ast.AST | None
+) -> list[GraphNode] | None:
+    creates = _flag(machine, given.get("create_graph", False), node)
+    asked = given.get("retain_graph")
+    retains = creates if asked is None else _flag(machine, asked, node)
+    known = [root for root in roots if isinstance(root, Tensor)]
+    edges = []
+    for root in known:
+        edge = machine.graph.edge(root)
+        if edge is not None:
+            edges.append(edge)
+    if len(known) < len(roots):
+        machine.gap("a pass starts from something unknown", node)
+    if known and not edges and len(known) == len(roots):
+        _without_graph(machine, known, call, node)
+        return None
+    if not edges:
+        return None
+    walked = machine.graph.reach(start for start, _ in edges)
+    if inputs is not None:
+        walked = machine.graph.leading_to(walked, [one for one in inputs if isinstance(one, Tensor)])
+    made = PassMade(
+        len(machine.passes),
+        machine.here(),
+        machine.graph.tick(),
+        edges,
+        call,
+        retains,
+        creates,
+        frozenset(one.number for one in walked),
+        machine.in_custom[-1] if machine.in_custom else None,
+        [one.leaf for one in walked if one.leaf is not None],
+        _receiver(node, call),
+    )
+    machine.passes.append(made)
+    _reduced(machine, made)
+    done = machine.graph.sweep(
+        walked, retain=retains, accumulate=call == "backward", custom=lambda one: _custom(machine, one, creates)
+    )
+    if done.error is not None:
+        history = record.history(machine, made, done)
+        raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+    return walked
+
+
+def _reduced(machine: Machine, made: PassMade) -> None:
+    """DistributedDataParallel reduces each parameter once per forward pass; a second time is an error."""
+    from afterward.interpret.library import nn
+
+    for reducer in machine.reducers if made.call == "backward" else ():
+        inside = {id(leaf) for _, leaf in nn.parameters(reducer)}
+        reached = {id(leaf) for leaf in made.leaves} & inside
+        if reached & reducer.inner["ready"] and not reducer.inner.get("no_sync"):
+            history = record.history(machine, made, Sweep([], "ddp_ready_twice"))
+            raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+        reducer.inner["ready"] |= reached
+
+
+def _without_graph(machine: Machine, roots: list[Tensor], call: str, node: ast.AST | None) -> None:
+    """A pass on data. Reported only where it is known which cut took the history away."""
+    cut = next((root.cut for root in roots if root.cut is not None), None)
+    if cut is None:
+        machine.gap("a pass starts from a value without history, and it is not known why", node)
+        return
+    made = PassMade(
+        len(machine.passes), machine.here(), machine.graph.tick(), [], call, False, False, frozenset(), None, [],
+        _receiver(node, call),
+    )  # fmt: skip
+    machine.passes.append(made)
+    raise Raised(Lib("builtins.RuntimeError"), machine.breaks(record.history_of_cut(machine, made, cut)))
+
+
+def _receiver(node: ast.AST | None, call: str) -> str:
+    if isinstance(node, ast.Call):
+        if call == "backward" and isinstance(node.func, ast.Attribute) and not node.args:
+            return ast.unparse(node.func.value)
+        if node.args:
+            return ast.unparse(node.args[0])
+        if isinstance(node.func, ast.Attribute):
+            return ast.unparse(node.func.value)
+    return ""
+
+
+# Custom functions
+
+
+def apply_function(machine: Machine, cls: Class, args: list[Value], kwargs: Kwargs) -> Value:
+    """`SomeFunction.apply(...)`."""
+    forward = machine.lookup(cls, "forward")
+    context = Instance(Lib("torch.autograd.function.FunctionCtx"))
+    context.inner.update(saved=(), node=None)
+    records, off = machine.graph.records, machine.graph.off
+    machine.graph.records = False
+    setup = machine.lookup(cls, "setup_context")
+    try:
+        if isinstance(setup, Function):
+            result = machine.call(forward, args, kwargs, None)
+            machine.call(setup, [context, tuple(args), result], {}, None)
+        else:
+            result = machine.call(forward, [context, *args], kwargs, None)
+    finally:
+        machine.graph.records, machine.graph.off = records, off
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    made = ops.without_history(machine, args)
+    if made is not None:
+        return result if isinstance(made, Tensor) else machine.unknown()
+    node = machine.graph.record(f"{cls.name}Backward", [arg for arg in args if isinstance(arg, Tensor)], ())
+    node.custom = (cls, context)
+    context.inner["node"] = node
+    node.saved = [Kept("saved", one.version) for one in context.inner["saved"] if isinstance(one, Tensor)]
+    results: list[Value] = []
+    for slot, output in enumerate(outputs):
+        if not isinstance(output, Tensor):
+            results.append(output)
+            continue
+        fresh = Tensor(output.version if any(output is arg for arg in args) else None)
+        fresh.node, fresh.slot = node, slot
+        results.append(fresh)
+    return tuple(results) if isinstance(result, tuple) else results[0]
+
+
+def saved_tensors(machine: Machine, context: Instance) -> Value:
+    """`ctx.saved_tensors`: freed with the node."""
+    node = context.inner.get("node")
+    if isinstance(node, GraphNode) and node.freed and machine.in_custom:
+        raise SavedGone(machine.here())
+    return tuple(context.inner["saved"])
+
+
+def _custom(machine: Machine, node: GraphNode, creates: bool) -> Where | None:
+    """Run the backward of a custom function."""
+    cls, context = node.custom
+    method = machine.lookup(cls, "backward")
+    if not isinstance(method, Function):
+        return None
+    records, off = machine.graph.records, machine.graph.off
+    machine.graph.records = creates
+    machine.in_custom.append(cls.name)
+    try:
+        spec = method.node.args
+        count = max(len(spec.args) - 1, 1)
+        machine.call(method, [context, *(Tensor() for _ in range(count))], {}, None)
+    except SavedGone as gone:
+        return gone.where
+    finally:
+        machine.in_custom.pop()
+        machine.graph.records, machine.graph.off = records, off
+    return None
+
+
+def unknown_pass(machine: Machine, value: Unknown, node: ast.AST | None) -> None:
+    machine.gap("a pass starts from something unknown", node)

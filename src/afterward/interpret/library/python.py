@@ -1,0 +1,513 @@
+"""Python's own functions and the parts of the standard library that training code leans on."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import math
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from afterward.interpret.graph import Tensor
+from afterward.interpret.library import stdlib
+from afterward.interpret.values import (
+    MISSING,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Iter,
+    Lib,
+    Method,
+    Native,
+    PartialDict,
+    Raised,
+    Stream,
+    Super,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+MATH = {"pi": math.pi, "e": math.e, "inf": math.inf, "tau": math.tau}
+standard = stdlib.call
+argparse_method = stdlib.argparse_method
+
+# Libraries whose functions change nothing that they are given.
+HARMLESS = frozenset(
+    [
+        "numpy",
+        "math",
+        "logging",
+        "time",
+        "os",
+        "sys",
+        "json",
+        "wandb",
+        "tqdm",
+        "matplotlib",
+        "random",
+        "re",
+        "pathlib",
+        "datetime",
+        "torchvision",
+        "PIL",
+        "pandas",
+        "tensorboardX",
+        "tensorboard",
+        "warnings",
+        "pickle",
+        "yaml",
+        "argparse",
+        "builtins",
+        "scipy",
+        "sklearn",
+        "cv2",
+        "seaborn",
+        "glob",
+        "shutil",
+        "string",
+        "torchmetrics",
+        "mlflow",
+        "neptune",
+        "visdom",
+        "operator",
+        "statistics",
+        "functools",
+        "itertools",
+        "typing",
+        "gym",
+        "gymnasium",
+        "torch",
+        "collections",
+        "rich",
+        "loguru",
+        "imageio",
+        "h5py",
+        "csv",
+        "io",
+        "gc",
+        "platform",
+        "socket",
+        "subprocess",
+        "uuid",
+        "hashlib",
+        "textwrap",
+        "dgl",
+        "torch_geometric",
+        "nltk",
+        "spacy",
+        "transformers",
+        "datasets",
+        "tokenizers",
+        "evaluate",
+        "psutil",
+        "networkx",
+    ]
+)
+_NAMES = frozenset(dir(builtins))
+_ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
+
+
+def builtin(name: str, machine: Machine) -> Value:
+    """A name that the program did not define."""
+    if name == "__name__":
+        return "__main__"
+    if name == "__file__":
+        return machine.frame.file
+    if name in _NAMES:
+        return Lib(f"builtins.{name}")
+    if name == "torch":  # in a notebook or a snippet, the import may be elsewhere
+        return Lib("torch")
+    return machine.unknown("name", machine.frame.file, name)
+
+
+def call(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """Call a built-in function or class."""
+    run = _CALLS.get(name)
+    if run is not None:
+        return run(machine, args, kwargs, node)
+    if name == "print":
+        return None
+    if name.endswith(("Error", "Exception", "Interrupt", "Exit", "Iteration", "Warning")):
+        made = Instance(Lib(f"builtins.{name}"))
+        made.attributes["args"] = tuple(args)
+        return made
+    known = getattr(builtins, name, None)
+    if callable(known) and name in ("abs", "round", "pow", "divmod", "ord", "chr", "hash", "bin", "hex", "repr"):
+        if args and isinstance(args[0], Tensor):
+            if name in ("abs", "round", "pow"):
+                return machine.call(Method(args[0], name), args[1:], kwargs, node)
+        elif name != "hash" and all(isinstance(one, (int, float, str)) for one in args):
+            try:
+                return known(*args)
+            except _ERRORS:
+                pass
+        return machine.unknown(name, *args) if args else machine.unknown()
+    return machine.unknown()
+
+
+def _len(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    value = args[0] if args else None
+    if isinstance(value, Instance):
+        items = value.inner.get("items")
+        if isinstance(items, (list, dict)):
+            return len(items)
+        method = machine.lookup(value, "__len__")
+        return machine.call(method, [], {}, node) if isinstance(method, Bound) else machine.unknown("len", value)
+    if isinstance(value, (list, tuple, dict, set, str, range, deque, bytes, frozenset)):
+        return len(value)
+    if isinstance(value, Tensor) and value.attributes.get("shape"):
+        return value.attributes["shape"][0]
+    return machine.unknown("len", value)
+
+
+def _range(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if args and all(isinstance(one, int) for one in args):
+        try:
+            return range(*args)
+        except (TypeError, ValueError):
+            return machine.unknown()
+    start = args[0] if len(args) > 1 and isinstance(args[0], int) else 0
+    numbers = itertools.count(start)
+    return Stream(lambda: next(numbers))
+
+
+def _iterated(machine: Machine, value: Value) -> Iter:
+    return machine.iterate(value, None)
+
+
+def _enumerate(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    items = _iterated(machine, args[0])
+    first = start if isinstance(start, int) else 0
+    return Iter(((number, item) for number, item in enumerate(items.source, first)), items.known)
+
+
+def _zip(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = [_iterated(machine, one) for one in args]
+    sources = [one.source for one in items]
+    return Iter(zip(*sources, strict=False), any(one.known for one in items))
+
+
+def _map(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = [_iterated(machine, one) for one in args[1:]]
+    function = args[0]
+    made = (machine.call(function, list(parts), {}, node) for parts in zip(*(i.source for i in items), strict=False))
+    return Iter(made, any(one.known for one in items))
+
+
+def _filter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = _iterated(machine, args[1])
+
+    def kept() -> Iterator[Value]:
+        for item in items.source:
+            value = item if args[0] is None else machine.call(args[0], [item], {}, node)
+            known = machine.truth(value)
+            if known or (known is None and machine.decide(value, node or ast.Pass())):
+                yield item
+
+    return Iter(kept(), items.known)
+
+
+def _listed(kind: Callable[[Any], Value]) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        if not args:
+            return kind([])
+        if isinstance(args[0], Unknown):
+            return machine.unknown(cut=args[0].cut)
+        try:
+            return kind(machine.take(_iterated(machine, args[0])))
+        except TypeError:
+            return machine.unknown()
+
+    return run
+
+
+def _dict(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    made = PartialDict()
+    if args and isinstance(args[0], dict):
+        made.update(args[0])
+        made.partial = getattr(args[0], "partial", False)
+    elif args:
+        for pair in machine.take(_iterated(machine, args[0])):
+            if isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], (str, int)):
+                made[pair[0]] = pair[1]
+            else:
+                made.partial = True
+    made.update(kwargs)
+    return made
+
+
+def _sorted(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if isinstance(args[0], Unknown):
+        return machine.unknown(cut=args[0].cut)
+    found = machine.take(_iterated(machine, args[0]))
+    try:
+        if "key" not in kwargs and not any(isinstance(one, (Unknown, Tensor, Instance)) for one in found):
+            return sorted(found, reverse=bool(kwargs.get("reverse", False)))
+    except _ERRORS:
+        pass
+    return found
+
+
+def _reversed(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = _iterated(machine, args[0])
+    return Iter(iter(machine.take(items)[::-1]), items.known)
+
+
+def _sum(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if isinstance(args[0], Unknown):
+        return machine.unknown(cut=args[0].cut)
+    total: Value = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    for item in machine.take(_iterated(machine, args[0])):
+        total = machine.binary(ast.Add(), total, item, node or ast.Pass())
+    return total
+
+
+def _extreme(name: str) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        values = args if len(args) > 1 else machine.take(_iterated(machine, args[0])) if args else []
+        if values and all(isinstance(one, (int, float)) for one in values):
+            return min(values) if name == "min" else max(values)
+        if len(values) == 1:
+            return values[0]
+        tensors_only = [one for one in values if isinstance(one, Tensor)]
+        if tensors_only:
+            return tensors_only[0] if all(not one.requires_grad for one in tensors_only) else machine.unknown()
+        cut = next((one.cut for one in values if isinstance(one, Unknown) and one.cut is not None), None)
+        return machine.unknown(name, *values, cut=cut) if len(values) <= 4 else machine.unknown(cut=cut)
+
+    return run
+
+
+def _quantified(wants: bool) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        unsure = False
+        for item in machine.take(_iterated(machine, args[0])):
+            known = machine.truth(item)
+            if known is wants:
+                return wants
+            unsure = unsure or known is None
+        return machine.unknown() if unsure else not wants
+
+    return run
+
+
+def _number(kind: Callable[[Any], Value], word: str) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        value = args[0] if args else 0
+        if isinstance(value, Tensor):
+            from afterward.interpret.library import ops
+
+            return machine.unknown(cut=ops.cut_of(machine, value, f"{word}(...)", node))
+        try:
+            if isinstance(value, (int, float, str)):
+                return kind(value)
+        except _ERRORS:
+            pass
+        return machine.unknown(word, value, cut=getattr(value, "cut", None))
+
+    return run
+
+
+def _bool(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    known = machine.truth(args[0]) if args else False
+    return known if known is not None else (args[0] if isinstance(args[0], Unknown) else machine.unknown())
+
+
+def _str(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return str(args[0]) if args and isinstance(args[0], (str, int, float)) else "" if not args else machine.unknown()
+
+
+def _isinstance(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if len(args) < 2:
+        return machine.unknown()
+    value, kinds = args[0], args[1]
+    answers = [_is_a(value, kind) for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
+    if True in answers:
+        return True
+    return False if None not in answers else machine.unknown("isinstance", value, kinds)
+
+
+def _is_a(value: Value, kind: Value) -> bool | None:
+    if isinstance(value, Unknown) or not isinstance(kind, (Class, Lib)):
+        return None
+    if isinstance(kind, Lib) and kind.path.startswith("builtins."):
+        real = getattr(builtins, kind.name, None)
+        if isinstance(real, type):
+            if kind.name == "object":
+                return True
+            if not isinstance(value, (Tensor, Instance, Function, Class, Lib, Native, Bound, Iter, Stream)):
+                return isinstance(value, real)
+            if isinstance(value, Instance):
+                names = {base.name for base in value.order if isinstance(base, Lib)}
+                return kind.name in names or (issubclass(real, BaseException) and "Exception" in names)
+            return False
+    if isinstance(value, Tensor) and isinstance(kind, Lib):
+        if kind.path.endswith("Parameter"):
+            return value.is_parameter
+        return True if kind.path.endswith(("Tensor", "Variable")) else False if kind.path.startswith("torch") else None
+    if isinstance(value, Instance):
+        if kind in value.order:
+            return True
+        if isinstance(kind, Lib) and kind.path == "torch.nn.Module":
+            from afterward.interpret.library import nn
+
+            return nn.is_module(value) or (None if value.opaque else False)
+        if isinstance(kind, Lib) and kind.path.startswith("torch.optim"):
+            return kind.name == "Optimizer" and value.is_a("torch.optim.")
+        return None if any(isinstance(base, Unknown) for base in value.order) else False
+    if isinstance(kind, Lib) and kind.path.startswith(("collections.abc.", "typing.")):
+        return None
+    return False
+
+
+def _getattr(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if len(args) < 2 or not isinstance(args[1], str):
+        return machine.unknown()
+    found = machine.lookup(args[0], args[1])
+    if found is MISSING:
+        return args[2] if len(args) > 2 else machine.attribute(args[0], args[1], node)
+    return found
+
+
+def _hasattr(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if len(args) < 2 or not isinstance(args[1], str) or isinstance(args[0], (Unknown, Tensor)):
+        return machine.unknown("hasattr", *args)
+    found = machine.lookup(args[0], args[1])
+    return machine.unknown() if isinstance(found, Unknown) else found is not MISSING
+
+
+def _setattr(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if len(args) == 3 and isinstance(args[1], str):
+        machine.set_attribute(args[0], args[1], args[2], ast.Name(args[1]))
+    return None
+
+
+def _super(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if len(args) == 2 and isinstance(args[0], Class):
+        return Super(args[1], args[0])
+    for frame in reversed(machine.frames):
+        if frame.cls is not None:
+            return Super(frame.first, frame.cls)
+    return machine.unknown()
+
+
+def _type(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    value = args[0] if args else None
+    if isinstance(value, Instance):
+        return value.cls
+    if isinstance(value, Tensor):
+        return Lib("torch.Tensor")
+    if isinstance(value, (int, float, str, list, dict, tuple, set)):
+        return Lib(f"builtins.{type(value).__name__}")
+    return machine.unknown()
+
+
+def _iter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return _iterated(machine, args[0]) if args else machine.unknown()
+
+
+def _next(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    value = args[0] if args else None
+    if isinstance(value, Instance):
+        return machine.call(machine.attribute(value, "__next__", node), [], {}, node)
+    if isinstance(value, Iter):
+        try:
+            return next(value.source)
+        except StopIteration:
+            if len(args) > 1:
+                return args[1]
+            raise Raised(Lib("builtins.StopIteration")) from None
+    return machine.unknown()
+
+
+def _callable(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if isinstance(args[0], (Function, Bound, Native, Method, Class)):
+        return True
+    return False if args[0] is None or isinstance(args[0], (int, str, list)) else machine.unknown("callable", args[0])
+
+
+def container_method(
+    machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None
+) -> Value:
+    """A method of a list, dict, text, ...: Python's own, on the abstract values."""
+    if isinstance(owner, Iter):
+        return _of_iterator(machine, owner, name, args)
+    if name in ("append", "add", "extend", "insert", "setdefault", "appendleft", "update") and args:
+        label = (
+            ast.unparse(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+        )
+        for one in args[-1:]:
+            if label and isinstance(one, (Tensor, tuple)):
+                machine.name(one, f"{label}[...]", "item")
+    if name == "extend" and args and not isinstance(args[0], (list, tuple)):
+        args = [machine.take(_iterated(machine, args[0]))]
+    if name == "update" and isinstance(owner, PartialDict) and args and not isinstance(args[0], dict):
+        owner.partial = True
+        return None
+    if name == "join" and isinstance(owner, str):
+        parts = args[0] if args else None
+        known = isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts)
+        return owner.join(parts) if known else machine.unknown()
+    if name == "sort" or (name == "get" and args and isinstance(args[0], Unknown)):
+        return None if name == "sort" else machine.unknown()
+    if isinstance(owner, PartialDict) and owner.partial and name in ("get", "pop", "setdefault"):
+        if args and isinstance(args[0], (str, int)) and args[0] not in owner:
+            return machine.unknown()
+    if isinstance(owner, str) and any(not isinstance(one, (str, int, tuple)) for one in (*args, *kwargs.values())):
+        return machine.unknown()
+    if any(isinstance(one, Unknown) for one in args) and name in (
+        "index",
+        "count",
+        "remove",
+        "pop",
+        "insert",
+        "rotate",
+    ):
+        return machine.unknown()
+    if isinstance(owner, str) and name in ("ljust", "rjust", "center", "zfill", "format", "expandtabs", "format_map"):
+        return machine.unknown()
+    if name in ("keys", "values", "items") and isinstance(owner, dict):
+        found = list(getattr(owner, name)())
+        made = Iter(iter(found), not getattr(owner, "partial", False))
+        return found if made.known else made
+    try:
+        return getattr(owner, name)(*args, **kwargs)
+    except _ERRORS:
+        return machine.unknown()
+
+
+def _of_iterator(machine: Machine, owner: Iter, name: str, args: Args) -> Value:
+    if name == "__iter__":
+        return owner
+    if name == "close":
+        return None
+    try:
+        if name == "send" and owner.send is not None:
+            return owner.send(args[0] if args else None)
+        if name == "throw":
+            return machine.unknown()
+        return next(owner.source)
+    except StopIteration:
+        raise Raised(Lib("builtins.StopIteration")) from None
+
+
+_CALLS: dict[str, Callable[..., Value]] = {
+    "len": _len, "range": _range, "enumerate": _enumerate, "zip": _zip, "map": _map, "filter": _filter,
+    "list": _listed(list), "tuple": _listed(tuple), "set": _listed(set), "frozenset": _listed(frozenset),
+    "dict": _dict, "sorted": _sorted, "reversed": _reversed, "sum": _sum, "min": _extreme("min"),
+    "max": _extreme("max"), "any": _quantified(True), "all": _quantified(False), "int": _number(int, "int"),
+    "float": _number(float, "float"), "bool": _bool, "str": _str, "isinstance": _isinstance, "getattr": _getattr,
+    "hasattr": _hasattr, "setattr": _setattr, "super": _super, "type": _type, "iter": _iter, "next": _next,
+    "callable": _callable, "id": lambda m, a, k, n: id(a[0]) if a else m.unknown(),
+    "object": lambda m, a, k, n: Instance(Lib("builtins.object")),
+}  # fmt: skip

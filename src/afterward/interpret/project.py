@@ -1,0 +1,196 @@
+"""The files of a project: which of them are Python, which are ignored, which could have a pass in them."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+from collections.abc import Iterator
+
+from afterward.errors import SourceUnreadable
+from afterward.interpret.sources import Sources
+
+_SKIPPED = frozenset(
+    {".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".eggs",
+     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".afterward_cache", ".ipynb_checkpoints"}
+)  # fmt: skip
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^#\n]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
+_PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule")
+
+
+def python_files(paths: list[str], exclude: list[str]) -> tuple[list[str], list[str]]:
+    """The files that the given paths stand for, in order, and one line for each path that is not there."""
+    found: dict[str, None] = {}
+    wrong: list[str] = []
+    for path in paths:
+        matches = [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
+        if not matches:
+            wrong.append(f"{path}: no such file or folder")
+        for match in matches:
+            if os.path.isdir(match):
+                found.update(dict.fromkeys(_below(os.path.abspath(match), exclude)))
+            else:
+                found[os.path.abspath(match)] = None
+    return list(found), wrong
+
+
+def _below(folder: str, exclude: list[str]) -> Iterator[str]:
+    rules = _Ignored(folder)
+    for here, folders, names in os.walk(folder):
+        rules.read(here)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in _SKIPPED
+            and not _excluded(os.path.join(here, name), name, exclude, folder)
+            and not rules.ignores(os.path.join(here, name), True)
+            and not os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
+        )
+        for name in sorted(names):
+            file = os.path.join(here, name)
+            if name.endswith((".py", ".ipynb")) and not _excluded(file, name, exclude, folder):
+                if not rules.ignores(file, False):
+                    yield file
+
+
+def _excluded(path: str, name: str, exclude: list[str], root: str) -> bool:
+    inside = os.path.relpath(path, root)
+    return any(fnmatch.fnmatch(name, one) or fnmatch.fnmatch(inside, one.rstrip("/")) for one in exclude)
+
+
+class _Ignored:
+    """What `.gitignore` files say, from the repository's root down. Negations are heeded; the last rule wins."""
+
+    def __init__(self, folder: str) -> None:
+        self.rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
+        above = []
+        here = folder
+        while not os.path.isdir(os.path.join(here, ".git")):
+            parent = os.path.dirname(here)
+            if parent == here:
+                above = []
+                break
+            here = parent
+            above.append(here)
+        for one in reversed(above):
+            self.read(one)
+
+    def read(self, folder: str) -> None:
+        try:
+            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            return
+        for line in lines:
+            text = line.strip()
+            if not text or text.startswith("#"):
+                continue
+            negated = text.startswith("!")
+            text = text[1:] if negated else text
+            only_folders = text.endswith("/")
+            text = text.rstrip("/")
+            anchored = "/" in text
+            text = text.lstrip("/")
+            pattern = fnmatch.translate(text).replace("(?s:.*/", "(?s:(?:.*/)?", 1)
+            prefix = "" if anchored else r"(?:.*/)?"
+            try:
+                self.rules.append((folder, re.compile(prefix + pattern), negated, only_folders))
+            except re.error:
+                continue
+
+    def ignores(self, path: str, is_folder: bool) -> bool:
+        answer = False
+        for folder, pattern, negated, only_folders in self.rules:
+            if (only_folders and not is_folder) or not path.startswith(folder + os.sep):
+                continue
+            if pattern.fullmatch(os.path.relpath(path, folder).replace(os.sep, "/")):
+                answer = not negated
+        return answer
+
+
+def read(file: str) -> bytes:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read()
+    except IsADirectoryError:
+        raise SourceUnreadable(f"{file}: is a folder") from None
+    except OSError as error:
+        raise SourceUnreadable(f"{file}: {error.strerror or error}") from None
+
+
+class Relevance:
+    """Which files can have something to do with a backward pass: they name one, or import a file that does."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self.known: dict[str, bool] = {}
+        self.imports: dict[str, tuple[str, ...]] = {}
+
+    def relevant(self, file: str, data: bytes) -> bool:
+        return bool(_PASS.search(data)) or any(self._has_pass(one) for one in self.reach(file, data))
+
+    def reach(self, file: str, data: bytes | None = None) -> list[str]:
+        """The project's files that a file imports, directly or not."""
+        seen: dict[str, None] = {}
+        todo = list(self._imported(file, data))
+        while todo:
+            one = todo.pop()
+            if one not in seen and one != file and len(seen) < 400:
+                seen[one] = None
+                todo.extend(self._imported(one, None))
+        return list(seen)
+
+    def _has_pass(self, file: str) -> bool:
+        if file not in self.known:
+            try:
+                self.known[file] = bool(_PASS.search(read(file)))
+            except SourceUnreadable:
+                self.known[file] = False
+        return self.known[file]
+
+    def _imported(self, file: str, data: bytes | None) -> tuple[str, ...]:
+        if file in self.imports:
+            return self.imports[file]
+        if data is None:
+            try:
+                data = read(file)
+            except SourceUnreadable:
+                data = b""
+        self.known.setdefault(file, bool(_PASS.search(data)))
+        found: dict[str, None] = {}
+        folder = os.path.dirname(file)
+        for source, names, plain in _IMPORT.findall(data):
+            for module in _modules(source, names, plain):
+                target = self._resolve(folder, module)
+                if target is not None and target.endswith(".py"):
+                    found[target] = None
+        self.imports[file] = tuple(found)
+        return self.imports[file]
+
+    def _resolve(self, folder: str, module: str) -> str | None:
+        dots = len(module) - len(module.lstrip("."))
+        name = module[dots:]
+        for _ in range(max(dots - 1, 0)):
+            folder = os.path.dirname(folder)
+        for _ in range(1 if dots else 4):
+            found = self.sources.find(folder, name) if name else None
+            if found is not None:
+                return found
+            folder = os.path.dirname(folder)
+        return None
+
+
+def _modules(source: bytes, names: bytes, plain: bytes) -> Iterator[str]:
+    if plain:
+        for part in plain.decode("utf-8", "replace").split(","):
+            yield part.split(" as ")[0].strip()
+        return
+    base = source.decode("utf-8", "replace")
+    yield base
+    for part in names.decode("utf-8", "replace").strip("() \t\r").split(","):
+        name = part.split(" as ")[0].strip()
+        if name.isidentifier():
+            yield f"{base}{name}" if base.endswith(".") else f"{base}.{name}"

@@ -1,0 +1,15 @@
+"""One line a finding, as compilers and editors like it."""
+
+from __future__ import annotations
+
+from afterward.model.diagnosis import Report
+from afterward.render.json_report import relative
+
+
+def as_concise(report: Report) -> str:
+    lines = []
+    for found in report.findings:
+        site = found.primary.site
+        name = f" [{found.name}]" if found.name else ""
+        lines.append(f"{relative(site.file)}:{site.line}:{site.column + 1}: {found.code} {found.message}{name}\n")
+    return "".join(lines)

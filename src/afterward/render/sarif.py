@@ -1,0 +1,55 @@
+"""SARIF 2.1.0, which code scanning services read. Columns count from 1 there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import afterward
+from afterward.model.diagnosis import Diagnosis, Report, Severity
+from afterward.model.site import Site
+from afterward.render.json_report import relative
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def as_sarif(report: Report) -> str:
+    codes = {found.code: found for found in report.findings}
+    run = {
+        "tool": {
+            "driver": {
+                "name": "afterward",
+                "version": afterward.__version__,
+                "rules": [
+                    {"id": code, "name": found.name, "shortDescription": {"text": found.message}}
+                    for code, found in sorted(codes.items())
+                ],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(found, sorted(codes).index(found.code)) for found in report.findings],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _result(found: Diagnosis, index: int) -> dict[str, Any]:
+    text = ". ".join(part for part in (found.message, found.primary.text, found.why) if part)
+    return {
+        "ruleId": found.code,
+        "ruleIndex": index,
+        "level": _LEVELS[found.severity],
+        "message": {"text": text},
+        "locations": [{"physicalLocation": _place(found.primary.site)}],
+        "relatedLocations": [
+            {"id": number, "physicalLocation": _place(label.site), "message": {"text": label.text}}
+            for number, label in enumerate(found.secondary, 1)
+        ],
+    }
+
+
+def _place(site: Site) -> dict[str, Any]:
+    region: dict[str, Any] = {"startLine": site.line, "startColumn": site.column + 1, "endLine": site.end_line}
+    if site.end_column is not None:
+        region["endColumn"] = site.end_column + 1
+    return {"artifactLocation": {"uri": relative(site.file).replace("\\", "/")}, "region": region}
