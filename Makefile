@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 N ?= 100000
+SEED ?= 0
 CASES ?= ../shared/cases
 
 .DEFAULT_GOAL := help
@@ -45,7 +46,22 @@ bench: $(READY)  ## what watching costs, side by side with plain PyTorch, anomal
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
 
+agree: $(READY)  ## N random programs on the model and on PyTorch: they must agree
+	$(BIN)/python tools/agree.py $(N) --seed $(SEED) --jobs 2
+
+mutate: $(READY)  ## break the model on purpose; every break must be noticed
+	$(BIN)/python tools/mutate_model.py --jobs 2
+
+bench-model: $(READY)  ## node events a second of the model
+	$(BIN)/python tools/bench_model.py
+
+saves: $(READY)  ## read again from torch what operations save
+	$(BIN)/python tools/generate_saves.py
+
+pictures: $(READY)  ## draw docs/images/life-*.svg from the model
+	$(BIN)/python tools/draw_life.py
+
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo test check bless score bench soak clean
+.PHONY: help demo test check bless score bench soak agree mutate bench-model saves pictures clean
