@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -43,7 +44,14 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
             exec(code, module.__dict__)
         except BaseException as raised:
             error = raised
+        try:
+            if not watched.findings:
+                # The survey at the end looks through the modules of the program: this is one, for once.
+                sys.modules[module.__name__] = module
+                watched.look_back()
         finally:
-            session.stop()
+            sys.modules.pop(module.__name__, None)
+        # The hooks come off whatever happened.
+        session.stop()
     assert session.gaps == [], session.gaps
     return Seen(watched.findings, error, module.__dict__, session)

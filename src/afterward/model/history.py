@@ -90,6 +90,10 @@ class Pass:
     bytes: int = 0  # of saved values it found
     optimizers: frozenset[str] | None = None  # whose parameters it reached, where anyone looked
     receiver: str = ""  # what it was called on, as the program writes it
+    window: int = 0  # passes of one window were all looked at, one after the other
+    reached: frozenset[LeafId] = frozenset()
+    filled: frozenset[LeafId] = frozenset()  # leaves that had a gradient already, of the parameters as they are
+    piled: frozenset[LeafId] = frozenset()  # leaves whose gradient was used, not zeroed, and is added to again
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,28 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A name that keeps graphs of past steps alive, which no pass sweeps any more."""
+
+    name: str
+    steps: int
+    nodes: int
+    bytes: int
+    site: Site | None = None  # the statement that put the value there
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """An optimizer that steps though no pass ever reaches a parameter of it."""
+
+    optimizer: str
+    steps: int
+    parameters: int
+    site: Site
+    cut: Cut | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Something that the observer could not see. Rules stay silent across it."""
 
@@ -166,6 +192,8 @@ class History:
     cuts: tuple[Cut, ...] = ()
     leaves: tuple[Leaf, ...] = ()
     values: tuple[Value, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    idle: tuple[Idle, ...] = ()
     gaps: tuple[Gap, ...] = ()
     observed: bool = True
     links: frozenset[tuple[int, int]] = field(

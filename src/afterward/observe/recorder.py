@@ -38,6 +38,9 @@ class PassSeen:
     swept: array[int] | None = None  # orders of the nodes that it walked, where we looked
     bytes: int = 0
     leaves: frozenset[int] | None = None  # identities of the leaves that it reached
+    window: int = 0
+    filled: frozenset[int] = frozenset()
+    piled: frozenset[int] = frozenset()
     place: Place | None = None
 
 

@@ -15,9 +15,11 @@ from afterward.observe.engine import passes_announced
 from afterward.observe.postmortem import examine
 from afterward.observe.recorder import STEP, PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.statements import SHIFT
+from afterward.observe.survey import Gradients, Surveyor
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import look, roots_of
 
+SURVEYS = 6  # looks at everything that is alive, at most
 QUIET = 8192  # passes noted in a row before the recorder is tidied up
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
 
@@ -43,6 +45,10 @@ class Session:
         self._threaded = False
         self._last_error: int | None = None
         self._warned = False
+        self._window = 0
+        self._surveys = 0
+        self._gradients = Gradients()
+        self.surveyor = Surveyor(self.recorders)
 
     # Hooks
 
@@ -148,13 +154,22 @@ class Session:
         if count > FIRST_LOOKS and call == "backward" and not self._threaded:
             quiet = min((1 << count.bit_length()) - count - 1, QUIET)
         self._looks[site] = count + quiet
+        if not due or quiet:
+            self._window += 1  # from here on something was not looked at
+        if count == FIRST_LOOKS and self._surveys < SURVEYS:
+            self._surveys += 1
+            self.surveyor.look(recorder, sys._getframe(2))
         return quiet
 
     def _look(self, recorder: Recorder, seen: PassSeen, roots: list[tuple[Any, int]], args: tuple[Any, ...]) -> None:
         """Walk the graph of a pass that is about to run: what it will sweep, and how much is saved there."""
         inputs = (args[3] if len(args) > 3 else ()) or ()
         seen.roots = tuple(compat.order_of(node) for node, _ in roots)
-        swept, size, seen.leaves = look([node for node, _ in roots], inputs)
+        swept, size, leaves = look([node for node, _ in roots], inputs)
+        seen.leaves = frozenset(leaves)
+        seen.window = self._window
+        if seen.call == "backward":
+            seen.filled, seen.piled = self._gradients.look(leaves)
         recorder.keep_look(seen, array("Q", sorted(swept)), size)
         if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
             self._go_threaded()  # the engine runs custom functions in a thread of each device
@@ -188,6 +203,16 @@ class Session:
                 self.on_broken(error, history)
         except Exception as failure:
             self._failed_open("the failing backward pass could not be examined", failure)
+
+    def look_back(self) -> History | None:
+        """What the whole run has shown; None where no pass was seen."""
+        if compat.torch_module() is None or not self.recorders.main.settle():
+            return None
+        try:
+            return self.surveyor.history(self.gaps)
+        except Exception as error:
+            self._failed_open("the run could not be looked back on", error)
+            return None
 
     def summary(self) -> str:
         """One line on what was watched."""

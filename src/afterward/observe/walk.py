@@ -35,8 +35,8 @@ def roots_of(outputs: Iterable[Any]) -> list[tuple[Any, int]]:
     return roots
 
 
-def walk(roots: Iterable[Any]) -> Walk:
-    """Every node reachable from the roots."""
+def walk(roots: Iterable[Any], limit: int | None = None) -> Walk:
+    """Every node reachable from the roots, or the first so many of them."""
     found = Walk()
     position = found.position
     todo = list(roots)
@@ -45,7 +45,7 @@ def walk(roots: Iterable[Any]) -> Walk:
             position[root] = len(position)
             found.nodes.append(root)
     index = 0
-    while index < len(found.nodes):
+    while index < len(found.nodes) and (limit is None or index < limit):
         edges = []
         for node, output in found.nodes[index].next_functions:
             if node is None:
@@ -84,14 +84,14 @@ def _nodes_of(inputs: Iterable[Any]) -> Iterator[Any]:
             yield node
 
 
-def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, frozenset[int]]:
+def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, dict[int, Any]]:
     """What a pass is about to execute: the orders of its nodes, the bytes they have saved, and its leaves."""
     found = walk(roots)
     wanted = list(inputs)
     executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
     orders = array("Q")
     own: set[int] = set()
-    leaves: set[int] = set()
+    leaves: dict[int, Any] = {}
     storages: dict[int, int] = {}
     for position in executed:
         node = found.nodes[position]
@@ -99,7 +99,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, 
         if order == compat.LEAF_ORDER:
             variable = getattr(node, "variable", None)
             if variable is not None:
-                leaves.add(id(variable))
+                leaves[id(variable)] = variable
                 own.add(_storage_key(variable)[0])
             continue
         orders.append(order)
@@ -107,7 +107,15 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, 
             if tensor is not None:
                 key, size = _storage_key(tensor)
                 storages[key] = size
-    return orders, sum(size for key, size in storages.items() if key not in own), frozenset(leaves)
+    return orders, sum(size for key, size in storages.items() if key not in own), leaves
+
+
+def saved_bytes(nodes: Iterable[Any]) -> int:
+    """Bytes that these nodes have saved, each storage counted once."""
+    storages = dict(
+        _storage_key(tensor) for node in nodes for _, _, tensor in compat.saved_states(node) if tensor is not None
+    )
+    return sum(storages.values())
 
 
 def _storage_key(tensor: Any) -> tuple[int, int]:

@@ -70,5 +70,10 @@ def find_rule(code_or_name: str) -> Rule:
 
 
 def diagnose(history: History) -> tuple[Diagnosis, ...]:
-    """What all rules have to say about one history."""
-    return tuple(found for each in all_rules() for found in each.check(history))
+    """What the rules have to say about one history.
+
+    The history of a pass that broke holds only what belongs to the failure: nothing silent is judged by it.
+    """
+    broken = any(True for _ in history.broken_passes())
+    rules = [each for each in all_rules() if not broken or each.severity is Severity.ERROR]
+    return tuple(found for each in rules for found in each.check(history))

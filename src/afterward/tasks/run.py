@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from afterward.errors import ProgramNotFound
-from afterward.model.diagnosis import Diagnosis, Report
+from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.history import Gap, History
 
 if TYPE_CHECKING:
@@ -50,9 +50,19 @@ class Watched:
             error = error.__cause__ or error.__context__
         return numbers
 
+    def look_back(self) -> None:
+        """The run is over: say what raised nothing and is wrong all the same."""
+        from afterward.rules import diagnose
+
+        history = self.session.look_back()
+        if history is not None:
+            self.findings += diagnose(history)
+
     def report(self, argv: Sequence[str], error: BaseException | None, exit_status: int | None) -> Report:
         escaped = self.escaped(error)
-        findings = tuple(replace(f, caught=n not in escaped) for n, f in enumerate(self.findings))
+        findings = tuple(
+            replace(f, caught=f.severity is Severity.ERROR and n not in escaped) for n, f in enumerate(self.findings)
+        )
         torch = sys.modules.get("torch")
         kind = None
         if escaped:
@@ -110,6 +120,8 @@ def run(target: str, arguments: Sequence[str], *, as_module: bool = False, note:
         except BaseException as raised:
             raised.__traceback__ = without_our_frames(raised.__traceback__)
             error = raised
+        if not watched.findings:
+            watched.look_back()
     status = exit_status(error)
     return Outcome(watched.report([target, *arguments], error, status), error, status)
 

@@ -1,0 +1,52 @@
+"""Gives the events of a whole run their places, once the run is over."""
+
+from __future__ import annotations
+
+from afterward.model.site import Level, Site, Turn, Where
+from afterward.observe.recorder import Recorder
+from afterward.observe.replay import Place
+from afterward.observe.sources import Sources, stem, targets
+
+
+class Places:
+    """Replays what is left of the marks, and turns places into the model's words."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.table = recorder.statements.table
+        self.sources = Sources(recorder.statements)
+        self.known: dict[Place, Where] = {}
+        self.executed: set[int] = set()
+        marks = recorder.marks[:]
+        if marks:
+            marks.append(marks[-1])
+            self.executed = {mark >> 40 for mark in marks}
+            due = [event for event in recorder.settle() if event.place is None]
+            recorder.replay.copy().feed(marks, recorder.base, due=due, answers={})
+
+    def where(self, place: Place | None) -> Where | None:
+        if place is None:
+            return None
+        if place not in self.known:
+            self.known[place] = Where(tuple(self._level(one) for one in place.chain()))
+        return self.known[place]
+
+    def _level(self, place: Place) -> Level:
+        entry = self.table[place.number]
+        turns = tuple(
+            Turn(self.sources.site(self.table[loop]), entered, number)
+            for loop, entered, number in place.turns
+            if number > 0
+        )
+        return Level(place.call, entry.function, self.sources.site(entry), place.moment, turns)
+
+    def assigning(self, name: str) -> Site | None:
+        """The executed statement that puts something into this name: the one deepest in loops."""
+        best: tuple[int, Site] | None = None
+        for number in self.executed:
+            statement = self.sources.statement(number)
+            if statement is None or not any(stem(t.text) == stem(name) for t in targets(statement)):
+                continue
+            depth = len(self.table[number].loops)
+            if best is None or depth > best[0]:
+                best = (depth, self.sources.site(self.table[number]))
+        return best[1] if best is not None else None

@@ -1,0 +1,227 @@
+"""Looks for faults that raise nothing: what is alive, what gradients pile up, what no pass ever reaches.
+
+A survey is taken a few times in a run (after the first passes of a call site) and once at its end. It keeps names and
+numbers, never a tensor.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from afterward.model.history import Edge, Gap, History, Idle, Kept, Leaf, Pass, Step
+from afterward.model.site import Site, Where
+from afterward.observe import compat
+from afterward.observe.naming import Held, Names, search
+from afterward.observe.places import Places
+from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.userfiles import is_user_file
+from afterward.observe.walk import saved_bytes, walk
+
+STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
+NODES = 4000  # of a kept graph, looked at
+
+
+class Gradients:
+    """Follows, from look to look, whether a parameter's gradient was zeroed after it had been used."""
+
+    def __init__(self) -> None:
+        self.versions: dict[int, int] = {}
+        self.stale: set[int] = set()
+
+    def look(self, leaves: dict[int, Any]) -> tuple[frozenset[int], frozenset[int]]:
+        """(leaves that have a gradient of their present values, leaves whose used gradient is there again)."""
+        filled, piled = set(), set()
+        for number, leaf in leaves.items():
+            changed = self.versions.get(number, leaf._version) != leaf._version
+            self.versions[number] = leaf._version
+            if not _has_gradient(leaf):
+                self.stale.discard(number)
+            elif not changed:
+                filled.add(number)
+            elif number in self.stale:
+                piled.add(number)  # a second time: the sum of old and new was used in between
+            else:
+                self.stale.add(number)
+        return frozenset(filled), frozenset(piled)
+
+
+def _has_gradient(leaf: Any) -> bool:
+    gradient = leaf.grad
+    if gradient is None or gradient.is_sparse:
+        return False
+    torch = compat.torch_module()
+    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        return bool(gradient.any())
+
+
+class Surveyor:
+    """Collects what the surveys of one run have shown, and writes it as a history at the end."""
+
+    def __init__(self, recorders: Recorders) -> None:
+        self.recorders = recorders
+        self.kept: dict[str, Kept] = {}
+        self.leaf_names: dict[int, str] = {}
+        self.owners: dict[int, set[str]] = {}
+        self.optimizers: dict[int, tuple[str, frozenset[int], bool]] = {}  # name, leaves, has it any gradient?
+
+    def look(self, recorder: Recorder, frame: FrameType | None) -> None:
+        """One survey: who holds what."""
+        frames: list[FrameType] = []
+        while frame is not None:
+            if is_user_file(frame.f_code.co_filename):
+                frames.append(frame)
+            frame = frame.f_back
+        names = search(frames, is_user_file)
+        self._note_optimizers(names)
+        for number, name in names.leaves.items():
+            self.leaf_names.setdefault(number, name)
+        self._note_kept(names, recorder)
+
+    def _note_optimizers(self, names: Names) -> None:
+        torch = compat.torch_module()
+        named = dict(names.optimizers)
+        for thing in gc.get_objects():
+            if issubclass(type(thing), torch.optim.Optimizer) and id(thing) not in named:
+                named[id(thing)] = (type(thing).__name__, thing)
+        for number, (name, optimizer) in named.items():
+            leaves = [p for group in optimizer.param_groups for p in group["params"]]
+            known = self.optimizers.get(number)
+            shown = known[0] if known is not None and name == type(optimizer).__name__ else name
+            any_gradient = any(p.grad is not None for p in leaves) or (known is not None and known[2])
+            self.optimizers[number] = (shown, frozenset(id(p) for p in leaves), any_gradient)
+
+    def _note_kept(self, names: Names, recorder: Recorder) -> None:
+        """Values that hold graphs of several past steps: many in a container, or one sum of many."""
+        passes = [event for event in recorder.settle() if isinstance(event, PassSeen)]
+        counters = [event.counter for event in passes]
+        swept = [event.swept for event in passes if event.swept is not None]
+        groups: dict[str, list[Held]] = {}
+        for held in names.held:
+            groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name), []).append(held)
+        for name, members in groups.items():
+            ages = {bisect_right(counters, compat.order_of(held.node)) for held in members}
+            found = walk_some(held.node for held in members)
+            orders = [compat.order_of(node) for node in found]
+            depth = {bisect_right(counters, order) for order in orders if order != compat.LEAF_ORDER}
+            steps = max(len(ages), len(depth) if len(members) == 1 and _is_sum(members[0].node) else 0)
+            if steps < STEPS or name in self.kept or not _any_swept(orders, swept):
+                continue
+            if len(members) == 1 and any(_contains(one, compat.order_of(members[0].node)) for one in swept):
+                continue  # it is itself swept: the next pass will walk it, and say so
+            self.kept[name] = Kept(name, steps, len(found), saved_bytes(found))
+
+    # The end of the run
+
+    def history(self, gaps: Iterable[Gap]) -> History:
+        """What the looks and surveys of the whole run have shown, as far as it is still in the record."""
+        recorder = self.recorders.main
+        self.look(recorder, None)
+        places = Places(recorder)
+        events = recorder.settle()
+        leaf_numbers: dict[int, int] = {}
+        for event in events:
+            for leaf in (event.leaves or ()) if isinstance(event, PassSeen) else ():
+                leaf_numbers.setdefault(leaf, len(leaf_numbers))
+        owners: dict[int, list[str]] = {}
+        for name, members, _ in self.optimizers.values():
+            for member in members:
+                owners.setdefault(member, []).append(name)
+        leaves = tuple(
+            Leaf(number, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ())))
+            for leaf, number in leaf_numbers.items()
+        )
+        passes = tuple(
+            _pass(number, event, places.where(event.place), leaf_numbers)
+            for number, event in enumerate(events)
+            if isinstance(event, PassSeen)
+        )
+        steps = tuple(
+            Step(
+                places.where(event.place),
+                _moment(event),
+                self.optimizers.get(event.optimizer, ("an optimizer", frozenset(), True))[0],
+                frozenset(
+                    leaf_numbers[leaf]
+                    for leaf in self.optimizers.get(event.optimizer, ("", frozenset(), True))[1]
+                    if leaf in leaf_numbers
+                ),
+            )
+            for event in events
+            if isinstance(event, StepSeen)
+        )
+        kept = tuple(self._placed(one, places) for one in self.kept.values())
+        return History((), passes, steps, leaves=leaves, kept=kept, idle=self._idle(events, places), gaps=tuple(gaps))
+
+    def _placed(self, kept: Kept, places: Places) -> Kept:
+        from dataclasses import replace
+
+        return replace(kept, site=places.assigning(kept.name))
+
+    def _idle(self, events: list[PassSeen | StepSeen], places: Places) -> tuple[Idle, ...]:
+        reached: set[int] = set()
+        for event in events:
+            if isinstance(event, PassSeen):
+                reached |= event.leaves or set()
+        found = []
+        for number, (name, members, any_gradient) in self.optimizers.items():
+            steps = [e for e in events if isinstance(e, StepSeen) and e.optimizer == number]
+            if len(steps) < 2 or not members or any_gradient or members & reached:
+                continue
+            where = places.where(steps[0].place)
+            if where is not None:
+                found.append(Idle(name, len(steps), len(members), _site(where)))
+        return tuple(found)
+
+
+def _site(where: Where) -> Site:
+    return where.site_at(where.innermost_turn)
+
+
+def _moment(event: PassSeen | StepSeen) -> int:
+    return (event.counter << 40) + event.moment + 1
+
+
+def _pass(number: int, event: PassSeen, where: Where | None, leaves: dict[int, int]) -> Pass:
+    def known(some: frozenset[int] | None) -> frozenset[int]:
+        return frozenset(leaves[one] for one in some or () if one in leaves)
+
+    return Pass(
+        number,
+        where,
+        _moment(event),
+        tuple(Edge(order) for order in event.roots),
+        event.call,
+        event.retains_graph,
+        event.creates_graph,
+        None if event.swept is None else frozenset(event.swept),
+        bytes=event.bytes,
+        window=event.window,
+        reached=known(event.leaves),
+        filled=known(event.filled),
+        piled=known(event.piled),
+    )
+
+
+def walk_some(starts: Iterable[Any]) -> list[Any]:
+    """The nodes behind these, up to a limit."""
+    found = walk(starts, limit=NODES)
+    return found.nodes
+
+
+def _is_sum(node: Any) -> bool:
+    return bool(node.name().startswith(("Add", "Sub", "Div", "Mul", "Stack", "Cat")))
+
+
+def _any_swept(orders: list[int], swept: list[array[int]]) -> bool:
+    return any(_contains(one, order) for order in orders for one in swept)
+
+
+def _contains(swept: array[int], order: int) -> bool:
+    place = bisect_left(swept, order)
+    return place < len(swept) and swept[place] == order

@@ -1,0 +1,59 @@
+"""AFT302: each pass walks further back than the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
+from afterward.model.history import History, Pass
+from afterward.rules import rule
+from afterward.rules._silent import passes_by_site, site_of, warning
+
+TURNS = 5
+
+
+@rule("AFT302", Severity.WARNING)
+def history_grows(history: History) -> Iterator[Diagnosis]:
+    """Every pass walks the graphs of all earlier steps again, and is longer than the last."""
+    for runs in passes_by_site(history):
+        growing = _growing(runs)
+        if growing:
+            yield _diagnose(growing)
+
+
+def _growing(runs: list[Pass]) -> list[Pass]:
+    """Consecutive passes of one window, each with more nodes than the one before, and all of its nodes but the root."""
+    chain: list[Pass] = []
+    for run in runs:
+        assert run.swept is not None
+        if chain:
+            before = chain[-1].swept or frozenset()
+            again = len(run.swept & before) >= len(before) // 2
+            if run.window == chain[-1].window and len(run.swept) > len(before) and again:
+                chain.append(run)
+                continue
+            if len(chain) >= TURNS:
+                return chain
+        chain = [run]
+    return chain if len(chain) >= TURNS else []
+
+
+def _diagnose(chain: list[Pass]) -> Diagnosis:
+    sizes = [len(run.swept or ()) for run in chain]
+    site = site_of(chain[-1])
+    return warning(
+        "each backward walks further back than the last",
+        site,
+        f"walks {', '.join(str(size) for size in sizes[-4:])} nodes, pass after pass",
+        "A value goes from step to step with its history, and `retain_graph=True` keeps every earlier graph. "
+        "Each pass walks all of them again: time and memory grow with every step.",
+        Remedy(
+            "detach_state",
+            Effect.CUTS_GRADIENTS,
+            "detach what is carried from step to step, and drop `retain_graph=True`; "
+            "gradients then stop at the step boundary",
+            site,
+        ),
+        nodes=sizes[-1],
+        size=chain[-1].bytes,
+    )
