@@ -12,7 +12,7 @@ from afterward.interpret.values import Class, Instance, Module, OutOfBudget, Sco
 from afterward.model.history import Gap, History
 from afterward.model.site import Level, Site, Turn, Where
 
-STATEMENTS = 40_000
+STATEMENTS = 12_000
 DEPTH = 60
 
 
@@ -176,9 +176,6 @@ class Core:
         if isinstance(value, Unknown):
             self.decided[id(value)] = answer
             self.kept_alive.append(value)
-            key_of = value.key
-            if isinstance(key_of, tuple) and key_of and key_of[0] == "not":
-                pass
         return answer
 
     # Names

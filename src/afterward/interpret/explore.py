@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from afterward.interpret.core import Broken, Budget, Choices
+from afterward.interpret.core import STATEMENTS, Broken, Budget, Choices
 from afterward.interpret.machine import Machine
 from afterward.interpret.sources import Sources
 from afterward.interpret.values import Bound, Class, Function, Instance, Module, Value
 from afterward.model.history import Gap, History
 
-RUNS = 10
+RUNS = 6
 _RECURSION = 12_000
 
 
@@ -94,7 +94,8 @@ def _schedule(deadline: float) -> Iterator[tuple[Choices, dict[tuple[str, int, i
 
 def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, deadline: float, outcome: Outcome) -> Machine:
     left = max(deadline - time.perf_counter(), 0.05)
-    machine = Machine(sources, choices, Budget(seconds=left))
+    first = choices.default == "true" and not choices.flipped
+    machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 3, left))
     module = Module("__main__", file, tree)
     machine.modules[file] = module
     module.scope.names["__name__"] = "__main__"

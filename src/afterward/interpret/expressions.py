@@ -174,6 +174,8 @@ class Expressions(Core):
 
     def negation(self, value: Value) -> Unknown:
         """`not value`, decided the other way whenever `value` is."""
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
         if not isinstance(value, Unknown):
             return self.unknown()
         made = self.unknown("not", value)
@@ -183,6 +185,8 @@ class Expressions(Core):
     negations: dict[int, Unknown]
 
     def decide(self, value: Value, place: ast.AST, prefer: bool | None = None) -> bool:
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
         inner = self.negations.get(id(value))
         if inner is not None:
             return not self.decide(inner, place, None if prefer is None else not prefer)
@@ -207,7 +211,9 @@ class Expressions(Core):
                 return bool(value.inner["items"])
             return None if value.opaque else True
         if isinstance(value, Lib):
-            return None if value.path.split(".")[0] not in ("torch", "functools", "collections") else True
+            if value.path.split(".")[0] in ("torch", "functools", "collections"):
+                return True
+            return self.truth(self.unknown("library", value.path))
         try:
             return bool(value)
         except _ORDINARY:

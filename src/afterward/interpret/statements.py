@@ -27,7 +27,9 @@ from afterward.interpret.values import (
 BREAK, CONTINUE = object(), object()
 
 _COUNTED_TURNS = (60, 12, 5)  # of a range, by how deep the loop lies in others
-_UNKNOWN_TURNS = (4, 3, 3)
+_FEW_TURNS = (4, 3, 2)
+_UNKNOWN_TURNS = (3, 3, 2)
+_SHORT, _LONG = 1000, 2500  # statements: a program that has run so long gets fewer turns
 _ELEMENTS = 200  # of a container: its elements may each mean something else
 
 
@@ -159,10 +161,14 @@ class Statements(Calls):
         return self.run_block(statement.body if known else statement.orelse)
 
     def _limit(self, known: bool) -> int:
-        depth = sum(len(frame.turns) for frame in self.frames)
-        if self.budget.used > self.budget.statements * 0.6:
-            return 3
-        return (_COUNTED_TURNS if known else _UNKNOWN_TURNS)[min(depth, 2)]
+        depth = min(sum(len(frame.turns) for frame in self.frames), 2)
+        used = self.budget.used
+        if used > _LONG or not self.graph.records:
+            return 2
+        if not known:
+            return _UNKNOWN_TURNS[depth]
+        first = self.choices.default == "true" and not self.choices.flipped
+        return _COUNTED_TURNS[depth] if first and used < _SHORT else _FEW_TURNS[depth]
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
         over = self.evaluate(statement.iter)
@@ -175,6 +181,8 @@ class Statements(Calls):
         source = items.source
         number = 0
         while number < limit:
+            if number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > _SHORT:
+                break  # what was to happen has happened
             try:
                 item = next(source)
             except StopIteration:

@@ -119,7 +119,7 @@ class Function:
 class Class:
     """A class of the program."""
 
-    __slots__ = ("attributes", "bases", "fields", "name", "node", "order", "special")
+    __slots__ = ("attributes", "bases", "fields", "module_like", "name", "node", "order", "special")
 
     def __init__(self, name: str, bases: list[Value], node: ast.ClassDef | None) -> None:
         self.name = name
@@ -128,6 +128,7 @@ class Class:
         self.attributes: dict[str, Value] = {}
         self.fields: list[tuple[str, Value]] | None = None  # of a dataclass or named tuple
         self.special = ""  # "dataclass" or "namedtuple"
+        self.module_like: bool | None = None  # is it a torch module? worked out once
         self.order: list[Value] = [self]  # the order in which attributes are looked for
         for base in bases:
             for one in base.order if isinstance(base, Class) else [base]:

@@ -20,7 +20,7 @@ from afterward.model.diagnosis import Diagnosis, Label, Report, Severity
 from afterward.model.site import Site
 from afterward.tasks.check_cache import Cache
 
-SECONDS = 1.0  # for one file
+SECONDS = 0.5  # for one file
 STDIN = "-"
 _COMMENT = re.compile(r"#\s*afterward:\s*ignore(?:\[([^\]]*)\])?")
 _MANY = 12  # files, from which on processes pay

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import Kept, Tensor
@@ -90,9 +91,15 @@ _WRAPPERS = frozenset(["DataParallel", "DistributedDataParallel"])
 def is_module(value: Value) -> bool:
     if not isinstance(value, Instance):
         return False
-    return any(isinstance(base, Lib) and looks_like_module(base.path) for base in value.order)
+    cls = value.cls
+    if isinstance(cls, Lib):
+        return looks_like_module(cls.path)
+    if cls.module_like is None:
+        cls.module_like = any(isinstance(base, Lib) and looks_like_module(base.path) for base in cls.order)
+    return cls.module_like
 
 
+@lru_cache(maxsize=4096)
 def looks_like_module(path: str) -> bool:
     if path.startswith("torch.nn.") and not path.startswith(("torch.nn.functional", "torch.nn.init", "torch.nn.utils")):
         return path.rsplit(".", 1)[-1] not in ("Parameter", "UninitializedParameter")

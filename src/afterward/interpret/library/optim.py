@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
@@ -22,6 +23,7 @@ def is_optimizer(value: Value) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def looks_like_optimizer(path: str) -> bool:
     return path.startswith("torch.optim.") and not path.startswith(
         ("torch.optim.lr_scheduler", "torch.optim.swa_utils")
