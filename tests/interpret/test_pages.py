@@ -24,8 +24,6 @@ def _blocks() -> list[object]:
 
 @pytest.mark.parametrize("block", _blocks())
 def test_a_page_is_read_as_it_runs(block: str, tmp_path: Path) -> None:
-    expected = [
-        (number, mark[1]) for number, line in enumerate(block.splitlines(), 1) if (mark := _MARK.search(line))
-    ]
+    expected = [(number, mark[1]) for number, line in enumerate(block.splitlines(), 1) if (mark := _MARK.search(line))]
     found = check_source(block, tmp_path)
     assert [(f.primary.site.line, f.code) for f in found if f.severity.value != "info"] == expected

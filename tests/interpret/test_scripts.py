@@ -1,4 +1,4 @@
-"""Short programs, the expectation written on the line: `# error: AFT...` where a pass fails, nothing where all is well."""
+"""Short programs, the expectation written on the line: `# error: AFT...` where a pass fails."""
 
 from __future__ import annotations
 
@@ -180,9 +180,7 @@ for number, part in enumerate(parts):
 
 @pytest.mark.parametrize("source", SCRIPTS.values(), ids=SCRIPTS.keys())
 def test_a_script(source: str, tmp_path: Path) -> None:
-    expected = [
-        (number, mark[1]) for number, line in enumerate(source.splitlines(), 1) if (mark := _MARK.search(line))
-    ]
+    expected = [(number, mark[1]) for number, line in enumerate(source.splitlines(), 1) if (mark := _MARK.search(line))]
     found = check_source(source, tmp_path)
     assert [(f.primary.site.line, f.code) for f in found] == expected
 
@@ -193,7 +191,8 @@ def test_imports_are_followed_on_disk(tmp_path: Path) -> None:
     (package / "__init__.py").write_text("from .net import Net\n")
     (package / "net.py").write_text(
         "import torch\nfrom . import helper\n\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n"
-        "        super().__init__()\n        self.w = torch.nn.Parameter(torch.ones(3))\n        self.kept = helper.make(self.w)\n"
+        "        super().__init__()\n        self.w = torch.nn.Parameter(torch.ones(3))\n"
+        "        self.kept = helper.make(self.w)\n"
     )
     (package / "helper.py").write_text("def make(w):\n    return w.exp()\n")
     found = check_source(

@@ -32,7 +32,8 @@ def add_parser(subparsers: Any) -> None:
         "check",
         help="predict failing backward passes from source, without running anything",
         description="Reads Python files (and notebooks) and predicts which backward passes would fail. Runs nothing, "
-        "and needs neither torch nor the program's libraries. Exit status: 0 clean, 1 findings, 2 could not do its work.",
+        "and needs neither torch nor the program's libraries. "
+        "Exit status: 0 clean, 1 findings, 2 could not do its work.",
     )
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files, folders, globs; - reads stdin")
     parser.add_argument("--format", choices=("text", *_FORMATS), default="text", help="of the report (default: text)")

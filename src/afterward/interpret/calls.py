@@ -7,7 +7,7 @@ from typing import Any
 
 from afterward.interpret import library
 from afterward.interpret.core import DEPTH, Frame
-from afterward.interpret.generators import Generators
+from afterward.interpret.effects import Effects
 from afterward.interpret.graph import Tensor
 from afterward.interpret.values import (
     MISSING,
@@ -29,7 +29,7 @@ from afterward.interpret.values import (
 )
 
 
-class Calls(Generators):
+class Calls(Effects):
     """The part of the machine that calls things."""
 
     # Calling
@@ -328,92 +328,6 @@ class Calls(Generators):
             if found is not MISSING:
                 return found
         return Native(lambda machine, args, kwargs: None, name) if name == "__init__" else MISSING
-
-    def set_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
-        if isinstance(owner, Tensor):
-            library.set_tensor_attribute(self, owner, name, value, node)
-        elif isinstance(owner, Instance):
-            for base in owner.order:
-                held = base.attributes.get(name) if isinstance(base, Class) else None
-                if isinstance(held, Function) and held.kind == "property":
-                    setter = held.attributes.get("setter")
-                    if setter is not None:
-                        self.call(setter, [owner, value], {}, node)
-                    return
-            owner.attributes[name] = value
-            label = ast.unparse(node) if isinstance(node, ast.expr) else name
-            self.name(value, label, "attribute")
-            library.attribute_set(self, owner, name, value)
-        elif isinstance(owner, (Class, Function)):
-            owner.attributes[name] = value
-            self.name(value, ast.unparse(node) if isinstance(node, ast.expr) else name, "attribute")
-        elif isinstance(owner, Module):
-            owner.scope.names[name] = value
-        elif isinstance(owner, Unknown):
-            self.unknown_attributes[id(owner), name] = value
-            self.kept_alive.append(owner)
-
-    def set_item(self, owner: Value, key: Value, value: Value, node: ast.AST) -> None:
-        label = ast.unparse(node) if isinstance(node, ast.expr) else "item"
-        if isinstance(owner, Tensor):
-            library.write_item(self, owner, key, value, node)
-            return
-        if isinstance(owner, Instance):
-            library.set_instance_item(self, owner, key, value, node)
-        elif isinstance(owner, dict):
-            try:
-                if isinstance(key, Unknown):
-                    for one in list(owner):
-                        owner[one] = self.unknown()
-                    if isinstance(owner, PartialDict):
-                        owner.partial = True
-                else:
-                    owner[key] = value
-            except TypeError:
-                pass
-        elif isinstance(owner, list) or hasattr(owner, "appendleft"):
-            try:
-                owner[key] = value
-            except (TypeError, IndexError, ValueError):
-                if isinstance(key, Unknown):
-                    for position in range(len(owner)):
-                        owner[position] = self.unknown()
-        self.name(value, label, "item")
-
-    unknown_attributes: dict[tuple[int, str], Value]
-
-    # What leaves our sight
-
-    def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
-        """Something unknown was given these: it may have changed what they hold."""
-        for value in (*args, *kwargs.values()):
-            self._loosen(value, 0)
-
-    def _loosen(self, value: Value, depth: int) -> None:
-        if depth > 3:
-            return
-        if isinstance(value, Star):
-            value = value.value
-        if isinstance(value, Instance):
-            if isinstance(value.cls, Lib):
-                return
-            for name, held in value.attributes.items():
-                if isinstance(held, Tensor) and held.node is not None:
-                    value.attributes[name] = self.unknown()
-                elif isinstance(held, (list, dict)):
-                    self._loosen(held, depth + 1)
-        elif isinstance(value, list):
-            for position, held in enumerate(value):
-                if isinstance(held, Tensor) and held.node is not None:
-                    value[position] = self.unknown()
-                else:
-                    self._loosen(held, depth + 1)
-        elif isinstance(value, dict):
-            for key, held in list(value.items()):
-                if isinstance(held, Tensor) and held.node is not None:
-                    value[key] = self.unknown()
-                else:
-                    self._loosen(held, depth + 1)
 
 
 def _with_setter(owner: Function, setter: Value) -> Value:

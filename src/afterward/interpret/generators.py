@@ -139,12 +139,12 @@ class Generators(Expressions):
         if isinstance(value, Stream):
             return Iter(_forever(value.make), False)
         if isinstance(value, Tensor):
-            shape = value.attributes.get("shape")
+            shape: Any = value.attributes.get("shape")
             known = bool(shape) and isinstance(shape[0], int)
             rows = library.elements(self, value)
             return Iter(islice(rows, shape[0]) if known else rows, known)
         if isinstance(value, Instance):
-            found = library.iterate_instance(self, value)
+            found: Iter | None = library.iterate_instance(self, value)
             if found is not None:
                 return found
             method = self.attribute(value, "__iter__", node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import dataclass, replace
 
@@ -40,11 +41,23 @@ def as_program(data: bytes, file: str) -> tuple[bytes, Cells]:
         source = cell.get("source", "")
         text = "".join(source) if isinstance(source, list) else str(source)
         starts.append((len(lines) + 1, number))
-        whole = text.lstrip().startswith("%%")
-        for line in text.split("\n"):
-            stripped = line.lstrip()
-            if whole or stripped.startswith(("%", "!", "?")) or stripped.endswith("?"):
-                indent = line[: len(line) - len(stripped)]
-                line = f"{indent}pass"
-            lines.append(line)
+        lines += _plain(text)
     return "\n".join(lines).encode(), Cells(tuple(starts))
+
+
+def _plain(text: str) -> list[str]:
+    """A cell without what only IPython understands; a cell that is not Python at all is left out."""
+    lines = text.split("\n")
+    if text.lstrip().startswith("%%"):
+        return ["" for _ in lines]
+    found = []
+    for line in lines:
+        stripped = line.lstrip()
+        if stripped.startswith(("%", "!", "?")) or stripped.endswith("?"):
+            line = line[: len(line) - len(stripped)] + "pass"
+        found.append(line)
+    try:
+        ast.parse("\n".join(found))
+    except (SyntaxError, ValueError, RecursionError):
+        return ["" for _ in lines]
+    return found

@@ -51,9 +51,10 @@ def _below(folder: str, exclude: list[str]) -> Iterator[str]:
         )
         for name in sorted(names):
             file = os.path.join(here, name)
-            if name.endswith((".py", ".ipynb")) and not _excluded(file, name, exclude, folder):
-                if not rules.ignores(file, False):
-                    yield file
+            if not name.endswith((".py", ".ipynb")) or _excluded(file, name, exclude, folder):
+                continue
+            if not rules.ignores(file, False):
+                yield file
 
 
 def _excluded(path: str, name: str, exclude: list[str], root: str) -> bool:
@@ -66,7 +67,7 @@ class _Ignored:
 
     def __init__(self, folder: str) -> None:
         self.rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
-        above = []
+        above: list[str] = []
         here = folder
         while not os.path.isdir(os.path.join(here, ".git")):
             parent = os.path.dirname(here)

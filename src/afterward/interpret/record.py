@@ -185,9 +185,10 @@ def _read_site(machine: Machine, where: Where | None, name: str) -> Site | None:
     for level in reversed(where.levels if where is not None else ()):
         statement = machine.statements.get((level.site.file, level.site.line, level.site.column))
         for node in ast.walk(statement) if statement is not None else ():
-            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Load):
-                if node.lineno <= level.site.end_line and ast.unparse(node) == name:
-                    return site_of(level.site.file, node)
+            if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or not isinstance(node.ctx, ast.Load):
+                continue
+            if node.lineno <= level.site.end_line and ast.unparse(node) == name:
+                return site_of(level.site.file, node)
     return None
 
 

@@ -297,7 +297,7 @@ def configured(folder: str) -> dict[str, Any]:
     """`[tool.afterward]` of the nearest pyproject.toml that has one, here or above."""
     if sys.version_info < (3, 11):
         return {}
-    import tomllib
+    import tomllib  # type: ignore[import-not-found,unused-ignore]
 
     here = os.path.abspath(folder)
     while True:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from afterward.interpret.graph import Tensor
-from afterward.interpret.library import functions, nn, objects, ops, optim, passes, python, tensors
+from afterward.interpret.library import containers, functions, layers, modules, nn, objects, ops, optim, python, tensors
 from afterward.interpret.values import (
     MISSING,
     Bound,
@@ -17,34 +17,28 @@ from afterward.interpret.values import (
     Iter,
     Lib,
     Method,
-    Module,
-    Native,
     PartialDict,
-    Stream,
     Unknown,
     Value,
 )
-
-if TYPE_CHECKING:
-    from afterward.interpret.machine import Machine
 
 Args = list[Value]
 Kwargs = dict[str, Value]
 
 is_module = nn.is_module
-call_module = nn.call
-tensor_operator = tensors.binary
-tensor_method = tensors.method
-tensor_attribute = tensors.attribute
-set_tensor_attribute = tensors.set_attribute
-comparison = tensors.comparison
-tensor_item = ops.item
-write_item = ops.write_item
-elements = ops.elements
-builtin = python.builtin
-iterate_instance = objects.iterate
-call_object = objects.call
-class_attribute = objects.class_attribute
+call_module: Callable[..., Any] = nn.call
+tensor_operator: Callable[..., Any] = tensors.binary
+tensor_method: Callable[..., Any] = tensors.method
+tensor_attribute: Callable[..., Any] = tensors.attribute
+set_tensor_attribute: Callable[..., Any] = tensors.set_attribute
+comparison: Callable[..., Any] = tensors.comparison
+tensor_item: Callable[..., Any] = ops.item
+write_item: Callable[..., Any] = ops.write_item
+elements: Callable[..., Any] = ops.elements
+builtin: Callable[..., Any] = python.builtin
+iterate_instance: Callable[..., Any] = objects.iterate
+call_object: Callable[..., Any] = objects.call
+class_attribute: Callable[..., Any] = objects.class_attribute
 
 
 def call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -71,7 +65,7 @@ def call_method(machine: Any, owner: Value, name: str, args: Args, kwargs: Kwarg
         return tensors.method(machine, owner, name, args, kwargs, node)
     if isinstance(owner, Instance):
         return objects.method(machine, owner, name, args, kwargs, node)
-    return python.container_method(machine, owner, name, args, kwargs, node)
+    return containers.method(machine, owner, name, args, kwargs, node)
 
 
 def plain_attribute(machine: Any, owner: Value, name: str) -> Value:
@@ -106,7 +100,7 @@ def inherited(machine: Any, owner: Value, base: Lib, name: str) -> Value:
     if not isinstance(owner, Instance):
         return class_attribute(machine, owner, base, name)
     if nn.looks_like_module(base.path):
-        found = nn.inherited(machine, owner, base, name)
+        found = modules.inherited(machine, owner, base, name)
         if found is not MISSING:
             return found
         return objects.attribute(machine, owner, base, name)
@@ -121,7 +115,7 @@ def prepare(machine: Any, made: Instance) -> None:
         made.attributes["training"] = True
         bases = [base for base in made.order if isinstance(base, Lib) and nn.looks_like_module(base.path)]
         made.inner["layer"] = bases[0].name if bases else "Module"
-        if made.inner["layer"] in nn.CONTAINERS:
+        if made.inner["layer"] in layers.CONTAINERS:
             made.inner["items"] = [] if "Dict" not in made.inner["layer"] else PartialDict()
     elif any(isinstance(base, Lib) and base.path.startswith("builtins.") for base in made.order):
         kinds = {base.path for base in made.order if isinstance(base, Lib)}
@@ -184,6 +178,3 @@ def tensor_parts(machine: Any, value: Tensor, count: int) -> list[Value]:
     """`a, b = tensor`."""
     rows = ops.elements(machine, value)
     return [next(rows) for _ in range(count)]
-
-
-__all__ = ["Iterator", "Module", "Native", "Stream", "passes"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
 from afterward.interpret.library import nn, objects, ops, optim, passes, tensors
+from afterward.interpret.library.words import words
 from afterward.interpret.values import Instance, Iter, Lib, Native, Stream, Unknown, Value
 
 if TYPE_CHECKING:
@@ -15,50 +16,22 @@ if TYPE_CHECKING:
 Args = list[Value]
 Kwargs = dict[str, Value]
 
-_MAKES = frozenset(
-    [
-        "zeros",
-        "ones",
-        "randn",
-        "rand",
-        "randint",
-        "empty",
-        "full",
-        "arange",
-        "linspace",
-        "eye",
-        "randperm",
-        "normal",
-        "logspace",
-        "range",
-        "sparse_coo_tensor",
-        "sparse_csr_tensor",
-        "tril_indices",
-        "triu_indices",
-        "hann_window",
-        "hamming_window",
-        "complex_data",
-    ]
+_MAKES = words(
+    "arange complex_data empty eye full hamming_window hann_window linspace logspace normal ones rand randint randn "
+    "randperm range sparse_coo_tensor sparse_csr_tensor tril_indices triu_indices zeros"
 )
-_WRAPS = frozenset(["tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor", "LongTensor", "IntTensor", "DoubleTensor", "Tensor", "BoolTensor", "ByteTensor", "HalfTensor", "scalar_tensor"])  # fmt: skip
+_WRAPS = words(
+    "BoolTensor ByteTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor Tensor as_tensor asarray "
+    "from_numpy scalar_tensor tensor"
+)
 _MODES = {
     "torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True,
     "torch.autograd.no_grad": False, "torch.autograd.enable_grad": True, "torch.autograd.inference_mode": False,
     "torch.autograd.grad_mode.no_grad": False, "torch.autograd.grad_mode.enable_grad": True,
 }  # fmt: skip
-_NOTHING = frozenset(
-    [
-        "manual_seed",
-        "seed",
-        "set_default_dtype",
-        "set_num_threads",
-        "set_printoptions",
-        "use_deterministic_algorithms",
-        "set_float32_matmul_precision",
-        "set_default_device",
-        "set_default_tensor_type",
-        "save",
-    ]
+_NOTHING = words(
+    "manual_seed save seed set_default_device set_default_dtype set_default_tensor_type "
+    "set_float32_matmul_precision set_num_threads set_printoptions use_deterministic_algorithms"
 )
 
 

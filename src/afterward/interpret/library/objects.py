@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import Tensor
-from afterward.interpret.library import nn, ops, optim, passes, python, tensors
+from afterward.interpret.library import containers, distributions, modules, nn, ops, optim, passes, python
 from afterward.interpret.values import (
     MISSING,
     Bound,
@@ -149,7 +149,7 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
         made.inner["collate"] = kwargs.get("collate_fn")
         return made
     if path.startswith("torch.distributions."):
-        return distribution(machine, path, args, kwargs)
+        return distributions.make(machine, path, args, kwargs)
     if name == "GradScaler":
         return Instance(Lib("torch.amp.GradScaler"))
     if path == "torch.nn.utils.parametrize.register_parametrization" and len(args) >= 3:
@@ -195,68 +195,10 @@ def _functional_call(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST
 
 
 def _holders(owner: Instance) -> Iterator[tuple[str, Instance]]:
-    for prefix, module in nn.walk(owner):
+    for prefix, module in modules.walk(owner):
         for name, value in module.attributes.items():
             if isinstance(value, Tensor) and value.is_parameter:
                 yield f"{prefix}.{name}" if prefix else name, module
-
-
-# Distributions
-
-
-def distribution(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
-    if path.endswith("kl_divergence"):
-        both = [one for side in args for one in (_inputs(machine, side) if isinstance(side, Instance) else [side])]
-        return ops.generic(machine, "KlBackward", both, "all")
-    made = Instance(Lib(path))
-    values = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, Unknown, Instance))]
-    made.inner["values"] = values
-    name = path.rsplit(".", 1)[-1]
-    keys = {"Normal": ("loc", "scale"), "LogNormal": ("loc", "scale"), "Laplace": ("loc", "scale")}.get(
-        name, ("probs", "logits")
-    )
-    given = dict(zip(keys, args, strict=False)) | kwargs
-    for key, value in given.items():
-        made.attributes[key] = value
-    if name in ("Categorical", "OneHotCategorical") and isinstance(given.get("logits"), Tensor):
-        made.attributes["logits"] = ops.generic(machine, "SubBackward0", [given["logits"]], "own")
-        made.inner["values"] = [made.attributes["logits"]]
-    elif name in ("Categorical", "OneHotCategorical") and isinstance(given.get("probs"), Tensor):
-        made.attributes["probs"] = ops.generic(machine, "DivBackward0", [given["probs"]], "all")
-        made.inner["values"] = [made.attributes["probs"]]
-    if name == "Independent" and args:
-        made.inner["values"] = args[:1]
-    return made
-
-
-def _inputs(machine: Machine, owner: Instance) -> list[Value]:
-    """The tensors a distribution's results depend on. `probs` is turned into `logits` once, and kept."""
-    name = owner.class_name
-    if name in ("Bernoulli", "Categorical", "OneHotCategorical", "Binomial", "RelaxedBernoulli"):
-        if "logits" not in owner.attributes and isinstance(owner.attributes.get("probs"), Tensor):
-            made = ops.generic(machine, "LogBackward0", [owner.attributes["probs"]], "own")
-            owner.attributes["logits"] = made
-            machine.name(made, f"{owner.label or name}.logits", "attribute")
-        return [owner.attributes.get("logits")]
-    found: list[Value] = []
-    for value in owner.inner.get("values", ()):
-        found += _inputs(machine, value) if isinstance(value, Instance) else [value]
-    return found
-
-
-def _of_distribution(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
-    if owner.class_name in ("TransformedDistribution",) or isinstance(owner.cls, Class):
-        return machine.unknown()
-    if name in ("sample", "sample_n"):
-        return ops.data(machine, _inputs(machine, owner), ".sample()", machine.frame.statement)
-    if name == "rsample":
-        return ops.generic(machine, "AddBackward0", _inputs(machine, owner), "own")
-    if name in ("log_prob", "entropy", "cdf", "icdf", "cross_entropy"):
-        inputs = [*_inputs(machine, owner), *[one for one in args if isinstance(one, (Tensor, Unknown))]]
-        if name == "entropy" and owner.class_name in ("Normal",):
-            inputs = inputs[1:] or inputs
-        return ops.generic(machine, f"{name.title().replace('_', '')}Backward", inputs, "all")
-    return machine.unknown()
 
 
 # Attributes and methods
@@ -276,10 +218,10 @@ def attribute(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
         return machine.unknown()
     if path.startswith("torch.distributions.") and not isinstance(owner.cls, Class):
         if name in ("mean", "mode", "stddev", "variance") and name not in owner.attributes:
-            inputs = _inputs(machine, owner)
+            inputs = distributions.inputs_of(machine, owner)
             return inputs[0] if name == "mean" and owner.class_name == "Normal" else machine.unknown()
         if name == "logits":
-            return (_inputs(machine, owner) or [machine.unknown()])[0]
+            return (distributions.inputs_of(machine, owner) or [machine.unknown()])[0]
         return Method(owner, name)
     if name == "__init__":
         return Native(lambda m, args, kwargs: construct_from(m, owner, args), name)
@@ -302,8 +244,8 @@ def class_attribute(machine: Machine, owner: Value, base: Lib, name: str) -> Val
     if base.path == "torch.autograd.Function" and name == "apply" and isinstance(owner, Class):
         cls = owner
         return Native(lambda m, args, kwargs: passes.apply_function(m, cls, args, kwargs), "apply")
-    if name in ("__init__", "forward", "train", "eval") and nn.looks_like_module(base.path) and name in nn.METHODS:
-        run = nn.METHODS[name]
+    if name in ("__init__", "forward", "train", "eval") and nn.looks_like_module(base.path) and name in modules.METHODS:
+        run = modules.METHODS[name]
         return Native(lambda m, args, kwargs: run(m, args[0], args[1:], kwargs), name)
     return MISSING
 
@@ -314,7 +256,7 @@ def method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwa
     if items is not None and hasattr(items, name):
         for one in args:
             machine.name(one, f"{owner.label}[...]" if owner.label else "item", "item")
-        return python.container_method(machine, items, name, args, kwargs, node)
+        return containers.method(machine, items, name, args, kwargs, node)
     path = owner.cls.path if isinstance(owner.cls, Lib) else ""
     if path == "torch.amp.GradScaler":
         if name == "scale" and args:
@@ -329,7 +271,7 @@ def method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwa
             owner.inner["saved"] = tuple(args)
         return None
     if path.startswith("torch.distributions."):
-        return _of_distribution(machine, owner, name, args)
+        return distributions.method(machine, owner, name, args)
     if path == "torch.utils.hooks.RemovableHandle" and name == "remove" and "remove" in owner.inner:
         hooks, hook = owner.inner["remove"]
         if hook in hooks:
@@ -433,6 +375,3 @@ def _collated(machine: Machine, few: list[Any]) -> Value:
     if isinstance(first, (int, float)):
         return Tensor()
     return machine.unknown()
-
-
-__all__ = ["tensors"]

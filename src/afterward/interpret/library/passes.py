@@ -158,10 +158,10 @@ def _run(
 
 def _reduced(machine: Machine, made: PassMade) -> None:
     """DistributedDataParallel reduces each parameter once per forward pass; a second time is an error."""
-    from afterward.interpret.library import nn
+    from afterward.interpret.library import modules
 
     for reducer in machine.reducers if made.call == "backward" else ():
-        inside = {id(leaf) for _, leaf in nn.parameters(reducer)}
+        inside = {id(leaf) for _, leaf in modules.parameters(reducer)}
         reached = {id(leaf) for leaf in made.leaves} & inside
         if reached & reducer.inner["ready"] and not reducer.inner.get("no_sync"):
             history = record.history(machine, made, Sweep([], "ddp_ready_twice"))

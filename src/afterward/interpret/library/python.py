@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import Tensor
 from afterward.interpret.library import stdlib
+from afterward.interpret.library.words import words
 from afterward.interpret.values import (
     MISSING,
     Bound,
@@ -41,76 +42,12 @@ standard = stdlib.call
 argparse_method = stdlib.argparse_method
 
 # Libraries whose functions change nothing that they are given.
-HARMLESS = frozenset(
-    [
-        "numpy",
-        "math",
-        "logging",
-        "time",
-        "os",
-        "sys",
-        "json",
-        "wandb",
-        "tqdm",
-        "matplotlib",
-        "random",
-        "re",
-        "pathlib",
-        "datetime",
-        "torchvision",
-        "PIL",
-        "pandas",
-        "tensorboardX",
-        "tensorboard",
-        "warnings",
-        "pickle",
-        "yaml",
-        "argparse",
-        "builtins",
-        "scipy",
-        "sklearn",
-        "cv2",
-        "seaborn",
-        "glob",
-        "shutil",
-        "string",
-        "torchmetrics",
-        "mlflow",
-        "neptune",
-        "visdom",
-        "operator",
-        "statistics",
-        "functools",
-        "itertools",
-        "typing",
-        "gym",
-        "gymnasium",
-        "torch",
-        "collections",
-        "rich",
-        "loguru",
-        "imageio",
-        "h5py",
-        "csv",
-        "io",
-        "gc",
-        "platform",
-        "socket",
-        "subprocess",
-        "uuid",
-        "hashlib",
-        "textwrap",
-        "dgl",
-        "torch_geometric",
-        "nltk",
-        "spacy",
-        "transformers",
-        "datasets",
-        "tokenizers",
-        "evaluate",
-        "psutil",
-        "networkx",
-    ]
+HARMLESS = words(
+    "PIL argparse builtins collections csv cv2 datasets datetime dgl evaluate functools gc glob gym gymnasium h5py "
+    "hashlib imageio io itertools json logging loguru math matplotlib mlflow neptune networkx nltk numpy operator "
+    "os pandas pathlib pickle platform psutil random re rich scipy seaborn shutil sklearn socket spacy statistics "
+    "string subprocess sys tensorboard tensorboardX textwrap time tokenizers torch torch_geometric torchmetrics "
+    "torchvision tqdm transformers typing uuid visdom wandb warnings yaml"
 )
 _NAMES = frozenset(dir(builtins))
 _ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
@@ -434,71 +371,6 @@ def _callable(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None
     if isinstance(args[0], (Function, Bound, Native, Method, Class)):
         return True
     return False if args[0] is None or isinstance(args[0], (int, str, list)) else machine.unknown("callable", args[0])
-
-
-def container_method(
-    machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None
-) -> Value:
-    """A method of a list, dict, text, ...: Python's own, on the abstract values."""
-    if isinstance(owner, Iter):
-        return _of_iterator(machine, owner, name, args)
-    if name in ("append", "add", "extend", "insert", "setdefault", "appendleft", "update") and args:
-        label = (
-            ast.unparse(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-        )
-        for one in args[-1:]:
-            if label and isinstance(one, (Tensor, tuple)):
-                machine.name(one, f"{label}[...]", "item")
-    if name == "extend" and args and not isinstance(args[0], (list, tuple)):
-        args = [machine.take(_iterated(machine, args[0]))]
-    if name == "update" and isinstance(owner, PartialDict) and args and not isinstance(args[0], dict):
-        owner.partial = True
-        return None
-    if name == "join" and isinstance(owner, str):
-        parts = args[0] if args else None
-        known = isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts)
-        return owner.join(parts) if known else machine.unknown()
-    if name == "sort" or (name == "get" and args and isinstance(args[0], Unknown)):
-        return None if name == "sort" else machine.unknown()
-    if isinstance(owner, PartialDict) and owner.partial and name in ("get", "pop", "setdefault"):
-        if args and isinstance(args[0], (str, int)) and args[0] not in owner:
-            return machine.unknown()
-    if isinstance(owner, str) and any(not isinstance(one, (str, int, tuple)) for one in (*args, *kwargs.values())):
-        return machine.unknown()
-    if any(isinstance(one, Unknown) for one in args) and name in (
-        "index",
-        "count",
-        "remove",
-        "pop",
-        "insert",
-        "rotate",
-    ):
-        return machine.unknown()
-    if isinstance(owner, str) and name in ("ljust", "rjust", "center", "zfill", "format", "expandtabs", "format_map"):
-        return machine.unknown()
-    if name in ("keys", "values", "items") and isinstance(owner, dict):
-        found = list(getattr(owner, name)())
-        made = Iter(iter(found), not getattr(owner, "partial", False))
-        return found if made.known else made
-    try:
-        return getattr(owner, name)(*args, **kwargs)
-    except _ERRORS:
-        return machine.unknown()
-
-
-def _of_iterator(machine: Machine, owner: Iter, name: str, args: Args) -> Value:
-    if name == "__iter__":
-        return owner
-    if name == "close":
-        return None
-    try:
-        if name == "send" and owner.send is not None:
-            return owner.send(args[0] if args else None)
-        if name == "throw":
-            return machine.unknown()
-        return next(owner.source)
-    except StopIteration:
-        raise Raised(Lib("builtins.StopIteration")) from None
 
 
 _CALLS: dict[str, Callable[..., Value]] = {

@@ -42,7 +42,7 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
             return getattr(math, path[5:])(*args)
         except (AttributeError, TypeError, ValueError, OverflowError):
             return machine.unknown()
-    if path.startswith("typing.") or path.startswith("abc."):
+    if path.startswith(("typing.", "abc.")):
         return args[-1] if args else machine.unknown()
     if path.startswith("enum."):
         return machine.unknown()

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
 from afterward.interpret.library import ops, passes
+from afterward.interpret.library.words import words
 from afterward.interpret.values import MISSING, Instance, Iter, Lib, Method, Stream, Unknown, Value
+from afterward.model.life.table import table
 
 if TYPE_CHECKING:
     from afterward.interpret.machine import Machine
@@ -17,180 +19,33 @@ Args = list[Value]
 Kwargs = dict[str, Value]
 
 # Results of these are data: indices, truth values, shapes.
-DATA = frozenset(
-    [
-        "argmax",
-        "argmin",
-        "argsort",
-        "nonzero",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "logical_xor",
-        "bincount",
-        "histc",
-        "bucketize",
-        "searchsorted",
-        "any",
-        "all",
-        "isclose",
-        "allclose",
-        "equal",
-        "bernoulli",
-        "multinomial",
-        "sign_bit",
-        "count_nonzero",
-        "unique",
-        "unique_consecutive",
-        "isin",
-        "is_nonzero",
-        "one_hot",
-        "long",
-        "int",
-        "bool",
-        "byte",
-        "short",
-        "char",
-        "uint8",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_not",
-        "rand_like",
-        "randn_like",
-        "zeros_like",
-        "ones_like",
-        "empty_like",
-        "full_like",
-        "randint_like",
-        "new_zeros",
-        "new_ones",
-        "new_full",
-        "new_empty",
-        "new_tensor",
-        "floor_divide",
-        "heaviside",
-        "signbit",
-        "tril_indices",
-        "triu_indices",
-    ]
+DATA = words(
+    "all allclose any argmax argmin argsort bernoulli bincount bitwise_and bitwise_not bitwise_or bool bucketize "
+    "byte char count_nonzero empty_like eq equal floor_divide full_like ge gt heaviside histc int is_nonzero "
+    "isclose isfinite isin isinf isnan le logical_and logical_not logical_or logical_xor long lt multinomial ne "
+    "new_empty new_full new_ones new_tensor new_zeros nonzero one_hot ones_like rand_like randint_like randn_like "
+    "searchsorted short sign_bit signbit tril_indices triu_indices uint8 unique unique_consecutive zeros_like"
 )
-_FRESH = frozenset(
-    [
-        "rand_like",
-        "randn_like",
-        "zeros_like",
-        "ones_like",
-        "empty_like",
-        "full_like",
-        "randint_like",
-        "new_zeros",
-        "new_ones",
-        "new_full",
-        "new_empty",
-        "new_tensor",
-    ]
+_FRESH = words(
+    "empty_like full_like new_empty new_full new_ones new_tensor new_zeros ones_like rand_like randint_like "
+    "randn_like zeros_like"
 )
 # The very tensor, or one with the same history: where it lies and how it is stored makes no difference here.
-SAME = frozenset(
-    [
-        "to",
-        "cuda",
-        "cpu",
-        "float",
-        "double",
-        "half",
-        "bfloat16",
-        "contiguous",
-        "type",
-        "type_as",
-        "pin_memory",
-        "share_memory_",
-        "coalesce",
-        "to_dense",
-        "requires_grad_same",
-        "rename",
-        "refine_names",
-        "xpu",
-        "npu",
-        "mps",
-        "to_sparse",
-        "retain_grad",
-    ]
+SAME = words(
+    "bfloat16 coalesce contiguous cpu cuda double float half mps npu pin_memory refine_names rename "
+    "requires_grad_same retain_grad share_memory_ to to_dense to_sparse type type_as xpu"
 )
 # Views that save nothing.
-VIEWS = frozenset(
-    [
-        "view",
-        "reshape",
-        "transpose",
-        "permute",
-        "squeeze",
-        "unsqueeze",
-        "flatten",
-        "expand",
-        "expand_as",
-        "view_as",
-        "t",
-        "narrow",
-        "select",
-        "diagonal",
-        "swapaxes",
-        "movedim",
-        "unflatten",
-        "unfold",
-        "mT",
-        "T",
-        "mH",
-        "H",
-        "real",
-        "imag",
-        "reshape_as",
-        "ravel",
-        "as_strided",
-        "squeeze_",
-    ]
+VIEWS = words(
+    "H T as_strided diagonal expand expand_as flatten imag mH mT movedim narrow permute ravel real reshape "
+    "reshape_as select squeeze squeeze_ swapaxes t transpose unflatten unfold unsqueeze view view_as"
 )
 _NUMBERS = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float(...)"}
-_DIMS = frozenset(["max", "min", "median", "sort", "topk", "kthvalue", "mode", "cummax", "cummin", "aminmax"])
-_PLAIN = frozenset(
-    [
-        "size",
-        "dim",
-        "ndimension",
-        "numel",
-        "nelement",
-        "element_size",
-        "stride",
-        "is_contiguous",
-        "get_device",
-        "data_ptr",
-        "storage",
-        "untyped_storage",
-        "storage_offset",
-        "is_floating_point",
-        "is_complex",
-        "is_sparse",
-        "shape",
-        "dtype",
-        "device",
-        "layout",
-        "names",
-        "ndim",
-        "is_cuda",
-        "__len__",
-        "type_str",
-        "nbytes",
-        "itemsize",
-    ]
+_DIMS = words("aminmax cummax cummin kthvalue max median min mode sort topk")
+_PLAIN = words(
+    "__len__ data_ptr device dim dtype element_size get_device is_complex is_contiguous is_cuda is_floating_point "
+    "is_sparse itemsize layout names nbytes ndim ndimension nelement numel shape size storage storage_offset stride "
+    "type_str untyped_storage"
 )
 
 
@@ -265,7 +120,7 @@ def _needs(value: Value) -> bool:
 
 
 def _of_table(machine: Machine, op: str, args: Args, kwargs: Kwargs) -> Value:
-    arity = len(ops.table()[op].shapes)
+    arity = len(table()[op].shapes)
     if op in ("dropout", "dropout2d", "alpha_dropout"):
         training = kwargs.get("training", args[2] if len(args) > 2 else True)
         if machine.truth(training) is False:
@@ -289,8 +144,7 @@ def _with_indices(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Va
     if not by_dim and ops.known(name):
         return ops.apply(machine, name, args[:1])
     made = ops.generic(machine, f"{name.capitalize()}Backward0", args[:1], "own")
-    pair = machine.named_pair(made, ops.data(machine, args[:1], f".{name}() indices", None))
-    return pair
+    return machine.named_pair(made, ops.data(machine, args[:1], f".{name}() indices", None))
 
 
 def _joined(machine: Machine, name: str, parts: Value) -> Value:

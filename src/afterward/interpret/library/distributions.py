@@ -1,0 +1,70 @@
+"""`torch.distributions`: what a sample, a log probability or an entropy hangs on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph import Tensor
+from afterward.interpret.library import ops
+from afterward.interpret.values import Class, Instance, Lib, Unknown, Value
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+
+def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
+    if path.endswith("kl_divergence"):
+        both = [one for side in args for one in (inputs_of(machine, side) if isinstance(side, Instance) else [side])]
+        return ops.generic(machine, "KlBackward", both, "all")
+    made = Instance(Lib(path))
+    values = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, Unknown, Instance))]
+    made.inner["values"] = values
+    name = path.rsplit(".", 1)[-1]
+    keys = {"Normal": ("loc", "scale"), "LogNormal": ("loc", "scale"), "Laplace": ("loc", "scale")}.get(
+        name, ("probs", "logits")
+    )
+    given = dict(zip(keys, args, strict=False)) | kwargs
+    for key, value in given.items():
+        made.attributes[key] = value
+    if name in ("Categorical", "OneHotCategorical") and isinstance(given.get("logits"), Tensor):
+        made.attributes["logits"] = ops.generic(machine, "SubBackward0", [given["logits"]], "own")
+        made.inner["values"] = [made.attributes["logits"]]
+    elif name in ("Categorical", "OneHotCategorical") and isinstance(given.get("probs"), Tensor):
+        made.attributes["probs"] = ops.generic(machine, "DivBackward0", [given["probs"]], "all")
+        made.inner["values"] = [made.attributes["probs"]]
+    if name == "Independent" and args:
+        made.inner["values"] = args[:1]
+    return made
+
+
+def inputs_of(machine: Machine, owner: Instance) -> list[Value]:
+    """The tensors a distribution's results depend on. `probs` is turned into `logits` once, and kept."""
+    name = owner.class_name
+    if name in ("Bernoulli", "Categorical", "OneHotCategorical", "Binomial", "RelaxedBernoulli"):
+        if "logits" not in owner.attributes and isinstance(owner.attributes.get("probs"), Tensor):
+            made = ops.generic(machine, "LogBackward0", [owner.attributes["probs"]], "own")
+            owner.attributes["logits"] = made
+            machine.name(made, f"{owner.label or name}.logits", "attribute")
+        return [owner.attributes.get("logits")]
+    found: list[Value] = []
+    for value in owner.inner.get("values", ()):
+        found += inputs_of(machine, value) if isinstance(value, Instance) else [value]
+    return found
+
+
+def method(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
+    if owner.class_name in ("TransformedDistribution",) or isinstance(owner.cls, Class):
+        return machine.unknown()
+    if name in ("sample", "sample_n"):
+        return ops.data(machine, inputs_of(machine, owner), ".sample()", machine.frame.statement)
+    if name == "rsample":
+        return ops.generic(machine, "AddBackward0", inputs_of(machine, owner), "own")
+    if name in ("log_prob", "entropy", "cdf", "icdf", "cross_entropy"):
+        inputs = [*inputs_of(machine, owner), *[one for one in args if isinstance(one, (Tensor, Unknown))]]
+        if name == "entropy" and owner.class_name in ("Normal",):
+            inputs = inputs[1:] or inputs
+        return ops.generic(machine, f"{name.title().replace('_', '')}Backward", inputs, "all")
+    return machine.unknown()
