@@ -39,6 +39,7 @@ class PassSeen:
     bytes: int = 0
     leaves: frozenset[int] | None = None  # identities of the leaves that it reached
     window: int = 0
+    site: int = -1  # the number of the statement that called it
     filled: frozenset[int] = frozenset()
     piled: frozenset[int] = frozenset()
     place: Place | None = None

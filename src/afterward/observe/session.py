@@ -144,6 +144,7 @@ class Session:
             seen.tensor = id(outputs[0])
         recorder.add(seen)
         site = marks[-1] >> SHIFT if marks else -1
+        seen.site = site
         count = self._looks.get(site, 0) + 1
         due = count <= FIRST_LOOKS or not count & (count - 1)
         if due:
@@ -169,7 +170,7 @@ class Session:
         seen.leaves = frozenset(leaves)
         seen.window = self._window
         if seen.call == "backward":
-            seen.filled, seen.piled = self._gradients.look(leaves)
+            seen.filled, seen.piled = self._gradients.look(leaves, self._window)
         recorder.keep_look(seen, array("Q", sorted(swept)), size)
         if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
             self._go_threaded()  # the engine runs custom functions in a thread of each device

@@ -33,9 +33,14 @@ class Gradients:
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}
         self.stale: set[int] = set()
+        self.window = 0
 
-    def look(self, leaves: dict[int, Any]) -> tuple[frozenset[int], frozenset[int]]:
+    def look(self, leaves: dict[int, Any], window: int) -> tuple[frozenset[int], frozenset[int]]:
         """(leaves that have a gradient of their present values, leaves whose used gradient is there again)."""
+        if window != self.window:  # passes were not looked at in between: nothing is known about what they left
+            self.window = window
+            self.versions.clear()
+            self.stale.clear()
         filled, piled = set(), set()
         for number, leaf in leaves.items():
             changed = self.versions.get(number, leaf._version) != leaf._version
@@ -98,12 +103,15 @@ class Surveyor:
 
     def _note_kept(self, names: Names, recorder: Recorder) -> None:
         """Values that hold graphs of several past steps: many in a container, or one sum of many."""
-        passes = [event for event in recorder.settle() if isinstance(event, PassSeen)]
-        counters = [event.counter for event in passes]
+        # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
+        passes = [
+            e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward" and not e.retains_graph
+        ]
+        counters = _one_per_step(passes)
         swept = [event.swept for event in passes if event.swept is not None]
         groups: dict[str, list[Held]] = {}
         for held in names.held:
-            groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name), []).append(held)
+            groups.setdefault(re.sub(r"(\[[^\]]*\])+$", "", held.name), []).append(held)
         for name, members in groups.items():
             ages = {bisect_right(counters, compat.order_of(held.node)) for held in members}
             found = walk_some(held.node for held in members)
@@ -112,8 +120,8 @@ class Surveyor:
             steps = max(len(ages), len(depth) if len(members) == 1 and _is_sum(members[0].node) else 0)
             if steps < STEPS or name in self.kept or not _any_swept(orders, swept):
                 continue
-            if len(members) == 1 and any(_contains(one, compat.order_of(members[0].node)) for one in swept):
-                continue  # it is itself swept: the next pass will walk it, and say so
+            if any(sum(_contains(one, order) for one in swept) > 1 for order in orders):
+                continue  # passes walk it again and again: a state, not a record
             self.kept[name] = Kept(name, steps, len(found), saved_bytes(found))
 
     # The end of the run
@@ -212,6 +220,15 @@ def walk_some(starts: Iterable[Any]) -> list[Any]:
     """The nodes behind these, up to a limit."""
     found = walk(starts, limit=NODES)
     return found.nodes
+
+
+def _one_per_step(passes: list[PassSeen]) -> list[int]:
+    """The node counter at each pass of the busiest site: a step may hold passes of several sites."""
+    by_site: dict[int, list[int]] = {}
+    for event in passes:
+        if event.site >= 0:
+            by_site.setdefault(event.site, []).append(event.counter)
+    return max(by_site.values(), key=len, default=[])
 
 
 def _is_sum(node: Any) -> bool:

@@ -22,19 +22,21 @@ def history_grows(history: History) -> Iterator[Diagnosis]:
 
 
 def _growing(runs: list[Pass]) -> list[Pass]:
-    """Consecutive passes of one window, each with more nodes than the one before, and all of its nodes but the root."""
+    """Consecutive passes of one window, each longer than the one before, and with more of its nodes in common."""
     chain: list[Pass] = []
+    shared = 0
     for run in runs:
         assert run.swept is not None
         if chain:
             before = chain[-1].swept or frozenset()
-            again = len(run.swept & before) >= len(before) // 2
-            if run.window == chain[-1].window and len(run.swept) > len(before) and again:
+            again = len(run.swept & before)
+            if run.window == chain[-1].window and len(run.swept) > len(before) and again > shared:
                 chain.append(run)
+                shared = again
                 continue
             if len(chain) >= TURNS:
                 return chain
-        chain = [run]
+        chain, shared = [run], 0
     return chain if len(chain) >= TURNS else []
 
 
@@ -45,12 +47,12 @@ def _diagnose(chain: list[Pass]) -> Diagnosis:
         "each backward walks further back than the last",
         site,
         f"walks {', '.join(str(size) for size in sizes[-4:])} nodes, pass after pass",
-        "A value goes from step to step with its history, and `retain_graph=True` keeps every earlier graph. "
-        "Each pass walks all of them again: time and memory grow with every step.",
+        "A value goes from step to step with its history, so each pass walks the graphs of all earlier steps again. "
+        "Nothing fails, because what they saved is kept or was never needed; time and memory grow with every step.",
         Remedy(
             "detach_state",
             Effect.CUTS_GRADIENTS,
-            "detach what is carried from step to step, and drop `retain_graph=True`; "
+            "detach what is carried from step to step (and drop `retain_graph=True` where it is given); "
             "gradients then stop at the step boundary",
             site,
         ),
