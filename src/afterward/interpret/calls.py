@@ -67,6 +67,10 @@ class Calls(Effects):
             self.gap("too many calls inside calls")
             return self.unknown()
         node = function.node
+        if args and all(isinstance(one, Unknown) for one in args):
+            inside = sum(frame.function == function.qualname for frame in self.frames)
+            if inside > 2:  # a recursion on something unknown has no end that could be seen
+                return self.unknown()
         scope = Scope(function.scope, function.scope.module)
         self._bind(function, scope, args, kwargs)
         self.calls += 1

@@ -7,6 +7,7 @@ import ast
 from afterward.interpret import library
 from afterward.interpret.generators import Generators
 from afterward.interpret.graph import Tensor
+from afterward.interpret.sources import Sources
 from afterward.interpret.values import (
     Class,
     Function,
@@ -22,6 +23,8 @@ from afterward.interpret.values import (
 
 class Effects(Generators):
     """The part of the machine that changes objects."""
+
+    sources: Sources
 
     def set_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
         if isinstance(owner, Tensor):
@@ -39,9 +42,11 @@ class Effects(Generators):
             self.name(value, label, "attribute")
             library.attribute_set(self, owner, name, value)
         elif isinstance(owner, (Class, Function)):
+            self.sources.shared.clear()
             owner.attributes[name] = value
             self.name(value, ast.unparse(node) if isinstance(node, ast.expr) else name, "attribute")
         elif isinstance(owner, Module):
+            self.sources.shared.clear()
             owner.scope.names[name] = value
         elif isinstance(owner, Unknown):
             self.unknown_attributes[id(owner), name] = value

@@ -122,27 +122,33 @@ def _alone(
 ) -> Iterator[tuple[Broken, bool]]:
     """Functions with a pass in them that no run has come to, each called once with unknown arguments."""
     wanted = [node for node in ast.walk(tree) if _has_pass(node) and id(node) not in executed]
+    machine: Machine | None = None
     for node in wanted[:30]:
         if time.perf_counter() >= deadline:
             return
-        machine = Machine(sources, Choices("true"), Budget(seconds=max(deadline - time.perf_counter(), 0.05)))
-        module = Module("__library__", file, tree)
-        machine.modules[file] = module
-        module.scope.names["__name__"] = "__library__"
+        left = max(deadline - time.perf_counter(), 0.05)
         try:
-            machine.run(module)
+            if machine is None:
+                machine = Machine(sources, Choices("true"), Budget(seconds=left))
+                module = Module("__library__", file, tree)
+                machine.modules[file] = module
+                module.scope.names["__name__"] = "__library__"
+                machine.run(module)
             function = _find(module, node)
             before = len(machine.broken)
+            machine.budget.used = 0
             if function is not None:
-                machine.budget.used = 0
                 _enter(machine, module, function)
         except RecursionError:
+            machine = None
             continue
         outcome.runs += 1
         outcome.statements += machine.budget.used
         gaps.update(machine.gaps)
         for one in machine.broken[before:]:
             yield one, False
+        if machine.passes:  # what one function has swept must not be held against the next
+            machine = None
 
 
 def _has_pass(node: ast.AST) -> bool:

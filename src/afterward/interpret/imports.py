@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.library import objects
-from afterward.interpret.values import MISSING, Lib, Module, Raised, Value
+from afterward.interpret.values import MISSING, Class, Function, Lib, Module, Raised, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.calls import Calls as _Base
@@ -90,16 +90,23 @@ class Imports(_Base):
         known = self.modules.get(file)
         if known is not None:
             return known
+        shared = self.sources.shared.get(file)
+        if shared is not None:
+            self.modules[file] = shared
+            return shared
         tree = self.sources.tree(file) if not file.endswith(os.sep) else None
         made = self.modules[file] = Module(name, file, tree)
         made.scope.names["__name__"] = name
         if tree is not None and len(self.frames) < 40:
             records, off = self.graph.records, self.graph.off
+            before = (self.graph.count, len(self.graph.leaves), len(self.choices.met))
             try:
                 self.run_module(made)
             except Raised:
                 self.gap(f"importing {name} would fail")
             self.graph.records, self.graph.off = records, off
+            if before == (self.graph.count, len(self.graph.leaves), len(self.choices.met)) and _only_defines(made):
+                self.sources.shared[file] = made
         return made
 
     def submodule(self, owner: Module, name: str) -> Module | None:
@@ -118,3 +125,19 @@ def _is_project(folder: str) -> bool:
     if os.path.basename(folder) in ("site-packages", "dist-packages"):
         return False
     return not any(os.path.exists(os.path.join(folder, name)) for name in (".git", "pyproject.toml", "setup.py"))
+
+
+def _only_defines(module: Module) -> bool:
+    """Has a module nothing but functions, classes and constants? Then the next run need not import it again."""
+    return all(_fixed(value) for value in module.scope.names.values())
+
+
+def _fixed(value: Value) -> bool:
+    if value is None or isinstance(value, (str, int, float, bool, bytes, Lib, Module, Unknown)):
+        return True
+    if isinstance(value, Function):
+        return not value.attributes and all(_fixed(one) for one in (*value.defaults, *value.kw_defaults.values()))
+    if isinstance(value, Class):
+        own = (one for name, one in value.attributes.items() if name != "__fields__")
+        return value.special == "" and all(_fixed(one) for one in own)
+    return isinstance(value, tuple) and all(_fixed(one) for one in value)

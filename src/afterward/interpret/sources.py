@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 
 from afterward.errors import SourceUnreadable
+from afterward.interpret.values import Module
 
 LARGEST = 4_000_000  # bytes
 
@@ -42,6 +43,7 @@ class Sources:
         self.trees: dict[str, ast.Module | None] = {}
         self.texts: dict[str, bytes] = {}
         self.found: dict[tuple[str, str], str | None] = {}
+        self.shared: dict[str, Module] = {}  # modules that one run has imported and the next may use as they are
 
     def add(self, file: str, data: bytes, tree: ast.Module) -> None:
         self.trees[file] = tree

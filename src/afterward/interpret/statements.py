@@ -130,6 +130,7 @@ class Statements(Matching):
 
     def _global(self, statement: ast.Global | ast.Nonlocal) -> None:
         scope = self.frame.scope
+        self.sources.shared.clear()
         for name in statement.names:
             outer: Scope | None = scope.outer
             if isinstance(statement, ast.Nonlocal):
