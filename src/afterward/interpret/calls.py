@@ -88,7 +88,7 @@ class Calls(Effects):
             finally:
                 self.frames.pop()
         self.executed.add(id(node))
-        if function.is_generator:
+        if _has_yield(node):
             return self.start_generator(frame, node.body)
         self.frames.append(frame)
         records, off = self.graph.records, self.graph.off
@@ -209,8 +209,6 @@ class Calls(Effects):
         for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
             if default is not None:
                 made.kw_defaults[argument.arg] = self.evaluate(default)
-        if not isinstance(node, ast.Lambda):
-            made.is_generator = _has_yield(node)
         return made
 
     # Attributes
@@ -340,6 +338,15 @@ def _with_setter(owner: Function, setter: Value) -> Value:
 
 
 def _has_yield(node: ast.AST) -> bool:
+    """Is this the body of a generator? Worked out when it is first called, and kept with the node."""
+    known: bool | None = getattr(node, "_has_yield", None)
+    if known is None:
+        known = _yields(node)
+        node._has_yield = known  # type: ignore[attr-defined]
+    return known
+
+
+def _yields(node: ast.AST) -> bool:
     todo: list[Any] = list(ast.iter_child_nodes(node))
     while todo:
         one = todo.pop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.library import objects
@@ -120,6 +121,7 @@ def _lib(name: str) -> Lib:
     return Lib(objects.canonical(name))
 
 
+@lru_cache(maxsize=4096)
 def _is_project(folder: str) -> bool:
     """Go on looking in the folder above, unless this one is where a project or the installed packages begin."""
     if os.path.basename(folder) in ("site-packages", "dist-packages"):

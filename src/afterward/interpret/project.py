@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 import glob
 import os
@@ -195,3 +196,20 @@ def _modules(source: bytes, names: bytes, plain: bytes) -> Iterator[str]:
         name = part.split(" as ")[0].strip()
         if name.isidentifier():
             yield f"{base}{name}" if base.endswith(".") else f"{base}.{name}"
+
+
+def has_program(tree: ast.Module, data: bytes) -> bool:
+    """Does a file do anything of its own? One that only imports and defines, with no pass in it, does not."""
+    return bool(_PASS.search(data)) or any(_acts(statement) for statement in tree.body)
+
+
+def _acts(statement: ast.stmt) -> bool:
+    if isinstance(statement, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    if isinstance(statement, ast.Expr):
+        return not isinstance(statement.value, ast.Constant)
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return statement.value is not None and any(isinstance(one, ast.Call) for one in ast.walk(statement.value))
+    if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
+        return False
+    return not isinstance(statement, ast.Pass)

@@ -95,7 +95,7 @@ class Function:
     """A function or lambda of the program, with the scope it was made in."""
 
     __slots__ = (
-        "attributes", "cls", "defaults", "is_generator", "kind", "kw_defaults", "name", "node", "qualname", "scope",
+        "attributes", "cls", "defaults", "kind", "kw_defaults", "name", "node", "qualname", "scope",
     )  # fmt: skip
 
     def __init__(
@@ -107,7 +107,6 @@ class Function:
         self.qualname = qualname
         self.defaults: list[Value] = []
         self.kw_defaults: dict[str, Value] = {}
-        self.is_generator = False
         self.kind = ""  # "static", "class" or "property", by its decorator
         self.cls: Class | None = None  # for `super()`
         self.attributes: dict[str, Value] = {}

@@ -15,7 +15,7 @@ from typing import Any
 from afterward.errors import AfterwardError, SourceUnreadable, UnknownRule
 from afterward.interpret import Sources, interpret_file, parse
 from afterward.interpret.notebook import as_program
-from afterward.interpret.project import Relevance, python_files, read
+from afterward.interpret.project import Relevance, has_program, python_files, read
 from afterward.model.diagnosis import Diagnosis, Label, Report, Severity
 from afterward.model.site import Site
 from afterward.tasks.check_cache import Cache
@@ -160,7 +160,7 @@ def _check_bytes(
     except SourceUnreadable as error:
         return Checked(file, error=_short(str(error)))
     reach = relevance.reach(file, data) if relevance is not None else []
-    if relevance is not None and not relevance.relevant(file, data):
+    if relevance is not None and not (relevance.relevant(file, data) and has_program(tree, data)):
         return Checked(file, _unused(file, data, ()), read=tuple(reach))
     sources.add(file, data, tree)
     try:

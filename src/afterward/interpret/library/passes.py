@@ -113,6 +113,8 @@ def _flag(machine: Machine, value: Value, node: ast.AST | None) -> bool:
 def _run(
     machine: Machine, roots: list[Value], call: str, given: Kwargs, inputs: list[Value] | None, node: ast.AST | None
 ) -> list[GraphNode] | None:
+    if "retain_variables" in given:
+        machine.stop("`retain_variables` is from before torch 0.2: this call fails today")
     creates = _flag(machine, given.get("create_graph", False), node)
     asked = given.get("retain_graph")
     retains = creates if asked is None else _flag(machine, asked, node)

@@ -145,7 +145,10 @@ def _filter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) 
     items = _iterated(machine, args[1])
 
     def kept() -> Iterator[Value]:
-        for item in items.source:
+        for number, item in enumerate(items.source):
+            machine.spend()
+            if not items.known and number > 20:
+                return
             value = item if args[0] is None else machine.call(args[0], [item], {}, node)
             known = machine.truth(value)
             if known or (known is None and machine.decide(value, node or ast.Pass())):
