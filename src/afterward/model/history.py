@@ -171,6 +171,16 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True)
+class Unswept:
+    """A statement that gave a name a new loss several times per pass, of which only the last was swept."""
+
+    name: str
+    times: int
+    site: Site
+    swept: Site  # the pass that swept the last one
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Something that the observer could not see. Rules stay silent across it."""
 
@@ -194,6 +204,7 @@ class History:
     values: tuple[Value, ...] = ()
     kept: tuple[Kept, ...] = ()
     idle: tuple[Idle, ...] = ()
+    unswept: tuple[Unswept, ...] = ()
     gaps: tuple[Gap, ...] = ()
     observed: bool = True
     links: frozenset[tuple[int, int]] = field(

@@ -20,6 +20,7 @@ from afterward.observe import compat
 from afterward.observe.naming import Held, Names, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.unswept import find_unswept
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import saved_bytes, walk
 
@@ -164,7 +165,16 @@ class Surveyor:
             if isinstance(event, StepSeen)
         )
         kept = tuple(self._placed(one, places) for one in self.kept.values())
-        return History((), passes, steps, leaves=leaves, kept=kept, idle=self._idle(events, places), gaps=tuple(gaps))
+        return History(
+            (),
+            passes,
+            steps,
+            leaves=leaves,
+            kept=kept,
+            idle=self._idle(events, places),
+            unswept=find_unswept(recorder, places),
+            gaps=tuple(gaps),
+        )
 
     def _placed(self, kept: Kept, places: Places) -> Kept:
         from dataclasses import replace

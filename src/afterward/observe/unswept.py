@@ -1,0 +1,75 @@
+"""Finds forward passes whose loss was overwritten before anyone swept it: only the last turn of a loop then counts."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import pairwise
+
+from afterward.model.history import Unswept
+from afterward.observe.places import Places
+from afterward.observe.recorder import PassSeen, Recorder
+from afterward.observe.replay import Place
+from afterward.observe.sources import reads, targets
+
+MARKS = 200_000  # of a longer record only passes that were looked at early could be judged: it is left alone
+
+
+def find_unswept(recorder: Recorder, places: Places) -> tuple[Unswept, ...]:
+    """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
+    if len(recorder.marks) > MARKS or recorder.base or not recorder.marks:
+        return ()
+    trail = _by_call(recorder)
+    passes = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
+    swept = [event.swept for event in passes if event.swept is not None]
+    found: dict[tuple[int, int], list[Unswept]] = {}
+    for earlier, event in pairwise(passes):
+        if event.swept is None or event.place is None or earlier.swept is None:
+            continue  # something between the two was not looked at
+        for number, unswept in _dropped(places, trail, earlier, event, swept):
+            found.setdefault((event.site, number), []).append(unswept)
+    return tuple(several[0] for several in found.values() if len(several) >= 2)
+
+
+def _by_call(recorder: Recorder) -> dict[int, list[Place]]:
+    """The statements that ran, by call, each execution once."""
+    trail: list[Place] = []
+    marks = recorder.marks[:]
+    marks.append(marks[-1])
+    recorder.replay.copy().feed(marks, recorder.base, answers={}, trail=trail)
+    calls: dict[int, list[Place]] = {}
+    for place in trail:
+        mine = calls.setdefault(place.call, [])
+        if not mine or mine[-1].moment != place.moment:
+            mine.append(place)
+    return calls
+
+
+def _dropped(
+    places: Places, trail: dict[int, list[Place]], earlier: PassSeen, event: PassSeen, swept: list[array[int]]
+) -> Iterator[tuple[int, Unswept]]:
+    assert event.place is not None
+    assert event.swept is not None
+    called = places.sources.statement(event.place.number)
+    wanted = {name.text for name in reads(called)} if called is not None else set()
+    runs: dict[int, list[tuple[Place, int]]] = {}
+    for place, after in pairwise(trail.get(event.place.call, [])):
+        if earlier.moment <= place.moment < event.place.moment and after.order_at > place.order_at:
+            runs.setdefault(place.number, []).append((place, after.order_at))
+    for number, executions in runs.items():
+        statement = places.sources.statement(number)
+        named = [target.text for target in targets(statement) if target.text in wanted] if statement else []
+        if len(executions) < 2 or not named:
+            continue
+        *dropped, (last, end) = executions
+        vain = [place for place, stop in dropped if not any(_meets(one, place.order_at, stop) for one in swept)]
+        where, spot = places.where(last), places.where(event.place)
+        if len(vain) == len(dropped) and _meets(event.swept, last.order_at, end) and where and spot:
+            yield number, Unswept(named[0], len(executions), where.site, spot.site_at(spot.innermost_turn))
+
+
+def _meets(swept: array[int], first: int, end: int) -> bool:
+    """Did a pass walk any node of this interval?"""
+    place = bisect_left(swept, first)
+    return place < len(swept) and swept[place] < end
