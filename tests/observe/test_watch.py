@@ -60,3 +60,13 @@ def test_a_generator_keeps_its_steps(torch_as_it_was: None) -> None:
 def test_a_watch_can_not_be_entered_twice(torch_as_it_was: None) -> None:
     with afterward.watch() as run, pytest.raises(RuntimeError, match="already on"):
         run.__enter__()
+
+
+def test_a_silent_fault_is_in_the_report(torch_as_it_was: None) -> None:
+    with afterward.watch() as run:
+        layer = torch.nn.Linear(2, 1)
+        for x in torch.randn(6, 3, 2):
+            layer(x).pow(2).mean().backward(retain_graph=True)
+            layer.zero_grad()
+    (finding,) = run.report().findings
+    assert (finding.code, finding.severity.value) == ("AFT303", "warning")

@@ -46,6 +46,8 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._error = error
+        if self._watched is not None and error is None and not self._watched.findings:
+            self._watched.look_back()
         if self._hooks is not None:
             self._hooks.close()
             self._hooks = None
