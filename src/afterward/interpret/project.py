@@ -7,6 +7,7 @@ import fnmatch
 import glob
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 
 from afterward.errors import SourceUnreadable
@@ -20,6 +21,14 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^#\n]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule")
+
+
+_NEAR, _FAR = 60, 400  # files that are looked at for a pass, and for what an answer depends on
+
+
+def names_pass(data: bytes) -> bool:
+    """Does a file speak of torch (or a library on top of it) and of gradients?"""
+    return (b"torch" in data or b"lightning" in data) and bool(_PASS.search(data))
 
 
 def python_files(paths: list[str], exclude: list[str]) -> tuple[list[str], list[str]]:
@@ -132,23 +141,31 @@ class Relevance:
         self.imports: dict[str, tuple[str, ...]] = {}
 
     def relevant(self, file: str, data: bytes) -> bool:
-        return bool(_PASS.search(data)) or any(self._has_pass(one) for one in self.reach(file, data))
+        """Looks no further than it must: most files have nothing to do with torch."""
+        return names_pass(data) or any(self._has_pass(one) for one in self._near(file, data, _NEAR))
+
+    def near(self, file: str, data: bytes) -> list[str]:
+        """The files that `relevant` has looked at."""
+        return list(self._near(file, data, _NEAR))
 
     def reach(self, file: str, data: bytes | None = None) -> list[str]:
         """The project's files that a file imports, directly or not."""
-        seen: dict[str, None] = {}
-        todo = list(self._imported(file, data))
-        while todo:
-            one = todo.pop()
-            if one not in seen and one != file and len(seen) < 400:
-                seen[one] = None
+        return list(self._near(file, data, _FAR))
+
+    def _near(self, file: str, data: bytes | None, most: int) -> Iterator[str]:
+        seen = {file}
+        todo = deque(self._imported(file, data))
+        while todo and len(seen) < most:
+            one = todo.popleft()
+            if one not in seen:
+                seen.add(one)
+                yield one
                 todo.extend(self._imported(one, None))
-        return list(seen)
 
     def _has_pass(self, file: str) -> bool:
         if file not in self.known:
             try:
-                self.known[file] = bool(_PASS.search(read(file)))
+                self.known[file] = names_pass(read(file))
             except SourceUnreadable:
                 self.known[file] = False
         return self.known[file]
@@ -161,7 +178,7 @@ class Relevance:
                 data = read(file)
             except SourceUnreadable:
                 data = b""
-        self.known.setdefault(file, bool(_PASS.search(data)))
+        self.known.setdefault(file, names_pass(data))
         found: dict[str, None] = {}
         folder = os.path.dirname(file)
         for source, names, plain in _IMPORT.findall(data):
