@@ -126,8 +126,8 @@ def _run(
             edges.append(edge)
     if len(known) < len(roots):
         machine.gap("a pass starts from something unknown", node)
-    if known and not edges and len(known) == len(roots):
-        _without_graph(machine, known, call, node)
+    if len(edges) < len(known):  # one root without a history is enough
+        _without_graph(machine, [root for root in known if not root.requires_grad], call, node)
         return None
     if not edges:
         return None
@@ -175,7 +175,8 @@ def _without_graph(machine: Machine, roots: list[Tensor], call: str, node: ast.A
     """A pass on data. Reported only where it is known which cut took the history away."""
     cut = next((root.cut for root in roots if root.cut is not None), None)
     if cut is None:
-        machine.gap("a pass starts from a value without history, and it is not known why", node)
+        # Either it fails here, or we have lost track: in both cases nothing that follows can be said.
+        machine.stop("a pass starts from a value without history, and it is not known why")
         return
     made = PassMade(
         len(machine.passes), machine.here(), machine.graph.tick(), [], call, False, False, frozenset(), None, [],
