@@ -33,6 +33,7 @@ class Gradients:
 
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}
+        self.written: dict[int, int] = {}  # how often the gradient itself was written to, in place
         self.stale: set[int] = set()
         self.window = 0
 
@@ -41,15 +42,22 @@ class Gradients:
         if window != self.window:  # passes were not looked at in between: nothing is known about what they left
             self.window = window
             self.versions.clear()
+            self.written.clear()
             self.stale.clear()
         filled, piled = set(), set()
         for number, leaf in leaves.items():
             changed = self.versions.get(number, leaf._version) != leaf._version
             self.versions[number] = leaf._version
+            written = leaf.grad._version if leaf.grad is not None else 0
+            # A gradient that was reset begins its count anew; one that is only added to counts on.
+            same = written > self.written.get(number, -1)
+            self.written[number] = written
             if not _has_gradient(leaf):
                 self.stale.discard(number)
             elif not changed:
                 filled.add(number)
+            elif not same:
+                self.stale.discard(number)
             elif number in self.stale:
                 piled.add(number)  # a second time: the sum of old and new was used in between
             else:
