@@ -91,13 +91,10 @@ class Calls(Effects):
         if _has_yield(node):
             return self.start_generator(frame, node.body)
         self.frames.append(frame)
-        records, off = self.graph.records, self.graph.off
         try:
             left = self.run_block(node.body)
         finally:
             self.frames.pop()
-            if function.attributes.get("mode_kept"):
-                self.graph.records, self.graph.off = records, off
         return getattr(left, "value", None)
 
     def _bind(self, function: Function, scope: Scope, args: list[Value], kwargs: dict[str, Value]) -> None:

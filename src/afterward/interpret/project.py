@@ -26,9 +26,9 @@ _PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule")
 _NEAR, _FAR = 60, 400  # files that are looked at for a pass, and for what an answer depends on
 
 
-def names_pass(data: bytes) -> bool:
-    """Does a file speak of torch (or a library on top of it) and of gradients?"""
-    return (b"torch" in data or b"lightning" in data) and bool(_PASS.search(data))
+def speaks_of(data: bytes) -> tuple[bool, bool]:
+    """(of torch or a library on top of it, of gradients)."""
+    return b"torch" in data or b"lightning" in data, bool(_PASS.search(data))
 
 
 def python_files(paths: list[str], exclude: list[str]) -> tuple[list[str], list[str]]:
@@ -137,12 +137,18 @@ class Relevance:
 
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
-        self.known: dict[str, bool] = {}
+        self.known: dict[str, tuple[bool, bool]] = {}
         self.imports: dict[str, tuple[str, ...]] = {}
 
     def relevant(self, file: str, data: bytes) -> bool:
-        """Looks no further than it must: most files have nothing to do with torch."""
-        return names_pass(data) or any(self._has_pass(one) for one in self._near(file, data, _NEAR))
+        """Is there talk of torch and of a pass, here or in what is imported? Looks no further than it must."""
+        torch, sweeps = speaks_of(data)
+        for one in self._near(file, data, _NEAR):
+            if torch and sweeps:
+                break
+            known = self._speaks(one)
+            torch, sweeps = torch or known[0], sweeps or known[1]
+        return torch and sweeps
 
     def near(self, file: str, data: bytes) -> list[str]:
         """The files that `relevant` has looked at."""
@@ -162,12 +168,12 @@ class Relevance:
                 yield one
                 todo.extend(self._imported(one, None))
 
-    def _has_pass(self, file: str) -> bool:
+    def _speaks(self, file: str) -> tuple[bool, bool]:
         if file not in self.known:
             try:
-                self.known[file] = names_pass(read(file))
+                self.known[file] = speaks_of(read(file))
             except SourceUnreadable:
-                self.known[file] = False
+                self.known[file] = (False, False)
         return self.known[file]
 
     def _imported(self, file: str, data: bytes | None) -> tuple[str, ...]:
@@ -178,7 +184,7 @@ class Relevance:
                 data = read(file)
             except SourceUnreadable:
                 data = b""
-        self.known.setdefault(file, names_pass(data))
+        self.known.setdefault(file, speaks_of(data))
         found: dict[str, None] = {}
         folder = os.path.dirname(file)
         for source, names, plain in _IMPORT.findall(data):

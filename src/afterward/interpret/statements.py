@@ -84,7 +84,7 @@ class Statements(Matching):
 
     def _aug_assign(self, statement: ast.AugAssign) -> None:
         target = statement.target
-        before = self.evaluate(_as_load(target))
+        before = self.evaluate(target)
         operand = self.evaluate(statement.value)
         if isinstance(before, list) and isinstance(statement.op, ast.Add) and isinstance(operand, (list, tuple)):
             before.extend(operand)
@@ -344,10 +344,6 @@ class Statements(Matching):
 def _leaves(body: list[ast.stmt]) -> bool:
     """Does a branch do nothing much but leave?"""
     return bool(body) and len(body) <= 3 and isinstance(body[-1], (ast.Raise, ast.Break, ast.Continue, ast.Return))
-
-
-def _as_load(target: ast.expr) -> ast.expr:
-    return target  # evaluation does not look at the context
 
 
 _RUN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {

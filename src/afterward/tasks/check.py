@@ -93,8 +93,7 @@ def check(
     errors += [done.error for done in results if done.error is not None]
     findings = _settled(results, settings)
     gaps = tuple(dict.fromkeys(gap for done in results for gap in done.gaps))
-    kind = "second_backward" if any(found.severity is Severity.ERROR for found in findings) else None
-    report = Report(tuple(paths), findings, gaps, None, kind and None)
+    report = Report(tuple(paths), findings, gaps)
     return Result(report, errors, len(files) + (STDIN in paths), time.perf_counter() - begin)
 
 

@@ -18,7 +18,6 @@ from afterward.interpret.values import (
     Lib,
     Method,
     PartialDict,
-    Unknown,
     Value,
 )
 
@@ -159,9 +158,6 @@ def instance_item(machine: Any, owner: Instance, key: Value, node: ast.AST) -> V
     if isinstance(owner.cls, Class) and owner.cls.special == "namedtuple" and isinstance(key, int):
         values = list(owner.attributes.values())
         return values[key] if -len(values) <= key < len(values) else machine.unknown()
-    kept = owner.inner.get("kept_items")
-    if kept is not None and not isinstance(key, (Unknown, list, dict, slice)) and key in kept:
-        return kept[key]
     return machine.unknown()
 
 

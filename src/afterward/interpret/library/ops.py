@@ -223,28 +223,21 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
             bits = tuple(isinstance(value, Tensor) and value.requires_grad for value in inputs)
             name, saves = plan(op, bits)
             made = graph.record(name, [target, *sources], ())
-            kept = [(label_, whose, inputs) for label_, whose in saves]
-            before = [inputs[-1 - whose] for _, whose, _ in kept if whose < 0]
-            for value in before:
-                made.saved.append(Kept("saved", value.version if isinstance(value, Tensor) else None))
-            own = [1 for _, whose, _ in kept if whose == OWN]
-            made.saved += [Kept("saved") for _ in own]
-            results = [1 for _, whose, _ in kept if 0 <= whose < OWN]
+            for _, whose in saves:
+                value = inputs[-1 - whose] if whose < 0 else None
+                if whose < 0 or whose == OWN:
+                    made.saved.append(Kept("saved", value.version if isinstance(value, Tensor) else None))
+            saves_result = any(0 <= whose < OWN for _, whose in saves)
         else:
             made = graph.record(f"{plain.capitalize()}Backward0", [target, *sources], ())
-            results = []
+            saves_result = False
         graph.written(target, label)
-        for _ in results:
+        if saves_result:
             made.saved.append(Kept("result", target.version))
-        for saved in made.saved:
-            if saved.version is target.version and saved.name == "saved" and saved.count != target.version.count:
-                pass  # it saved its own input and wrote over it: PyTorch refuses that when the pass comes
     else:
         graph.written(target, label)
     if made is not None:
         _rebase(machine, target, made)
-    elif target.base is None and not graph.records:
-        pass
     target.seen = target.version.count
     return target
 
@@ -303,7 +296,6 @@ def write_item(machine: Machine, owner: Tensor, key: Value, value: Value, node: 
     if any(isinstance(part, (Tensor, list)) for part in parts):
         write(machine, owner, [value], "index_put_", node, label)
         return
-    before = machine.graph.records
     target = owner
     if machine.graph.records and (owner.requires_grad or (isinstance(value, Tensor) and value.requires_grad)):
         view = Tensor(owner.version)
@@ -318,4 +310,3 @@ def write_item(machine: Machine, owner: Tensor, key: Value, value: Value, node: 
     write(machine, target, [value], "copy_", node, label)
     if target is not owner and owner.base is not None:
         owner.node, owner.slot, owner.seen = target.node, target.slot, owner.version.count
-    machine.graph.records = before

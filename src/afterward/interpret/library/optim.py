@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -122,7 +121,3 @@ def inherited(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
     if name in ("state_dict", "load_state_dict", "register_step_post_hook", "register_step_pre_hook"):
         return Native(lambda m, args, kwargs: m.unknown(), name)
     return MISSING
-
-
-def unused(node: ast.AST) -> None:
-    """Optimizers take no notice of where they are called."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from afterward.interpret import record
 from afterward.interpret.graph import GraphNode, Kept, Sweep, Tensor
 from afterward.interpret.library import ops
-from afterward.interpret.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Unknown, Value
+from afterward.interpret.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
 from afterward.model.site import Where
 
 if TYPE_CHECKING:
@@ -262,7 +262,3 @@ def _custom(machine: Machine, node: GraphNode, creates: bool) -> Where | None:
         machine.in_custom.pop()
         machine.graph.records, machine.graph.off = records, off
     return None
-
-
-def unknown_pass(machine: Machine, value: Unknown, node: ast.AST | None) -> None:
-    machine.gap("a pass starts from something unknown", node)
