@@ -311,6 +311,11 @@ def _same(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast
     return owner
 
 
+def _gone(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    machine.stop("`reinforce` is from before torch 0.4: this call fails today")
+    return None
+
+
 def _sum_to(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     return ops.generic(machine, "SumBackward0", [owner], "")
 
@@ -321,7 +326,7 @@ def _map(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.
 
 _SPECIAL: dict[str, Callable[[Machine, Tensor, Args, Kwargs, ast.AST | None], Value]] = {
     "backward": _backward, "detach": _detach, "detach_": _detach_, "clone": _clone, "requires_grad_": _requires_grad_,
-    "register_hook": _hook, "retain_grad": _same, "__setitem__": _item_set, "sum_to_size": _sum_to, "map_": _map,
+    "reinforce": _gone, "register_hook": _hook, "retain_grad": _same, "__setitem__": _item_set, "sum_to_size": _sum_to, "map_": _map,
     "apply_": _map, "register_post_accumulate_grad_hook": _hook,
 }  # fmt: skip
 _OPERATORS: dict[type[ast.operator], str] = {
