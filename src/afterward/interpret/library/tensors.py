@@ -326,7 +326,8 @@ def _map(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.
 
 _SPECIAL: dict[str, Callable[[Machine, Tensor, Args, Kwargs, ast.AST | None], Value]] = {
     "backward": _backward, "detach": _detach, "detach_": _detach_, "clone": _clone, "requires_grad_": _requires_grad_,
-    "reinforce": _gone, "register_hook": _hook, "retain_grad": _same, "__setitem__": _item_set, "sum_to_size": _sum_to, "map_": _map,
+    "reinforce": _gone,
+    "register_hook": _hook, "retain_grad": _same, "__setitem__": _item_set, "sum_to_size": _sum_to, "map_": _map,
     "apply_": _map, "register_post_accumulate_grad_hook": _hook,
 }  # fmt: skip
 _OPERATORS: dict[type[ast.operator], str] = {
