@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -152,7 +153,11 @@ def test_standard_input_is_the_program_s(tmp_path: Path) -> None:
 def test_an_interrupt_ends_it_as_python_would(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "afterward", "run", "program.py"]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A test run in the background of a shell ignores interrupts, and its children would too.
+    default = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=default
+    )
     assert running.stdout is not None
     running.stdout.readline()
     time.sleep(0.1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,10 +100,11 @@ for part in torch.exp(w).split(2):
     assert finding.built.step is None
 
 
-def test_a_deep_graph_is_examined_without_recursion(tmp_path: Path, torch_as_it_was: None) -> None:
-    seen = watch_source(
-        """
-import time
+def test_a_large_graph_is_examined_without_recursion(tmp_path: Path) -> None:
+    """In a process of its own, as a user meets it: 100,000 nodes in one chain, and the exit status is Python's."""
+    (tmp_path / "deep.py").write_text(
+        """\
+import torch
 w = torch.ones(2, requires_grad=True)
 value = w
 for _ in range(50_000):
@@ -109,13 +112,13 @@ for _ in range(50_000):
 loss = value.sum()
 loss.backward()
 loss.backward()
-""",
-        tmp_path,
+"""
     )
-    history, _ = _broken(seen)
-    assert len(history.nodes) > 100_000
-    (finding,) = seen.findings
-    assert (finding.name, finding.nodes) == ("swept-twice", 100_001)
+    command = [sys.executable, "-m", "afterward", "run", "deep.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "error[AFT101]" in done.stderr
+    assert "100,001 nodes" in done.stderr
 
 
 def test_old_marks_are_folded_and_rare_statements_kept(tmp_path: Path, monkeypatch, torch_as_it_was: None) -> None:

@@ -29,6 +29,8 @@ def run_program(
     else:
         code = _prepare_file(main, target, arguments, statements, on_gap)
     sys.modules["__main__"] = main
+    if "__mp_main__" in sys.modules:  # multiprocessing's alias, made when it was imported: results are unpickled by it
+        sys.modules["__mp_main__"] = main
     exec(code, main.__dict__)
 
 

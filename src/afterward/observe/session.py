@@ -166,7 +166,10 @@ class Session:
         """Walk the graph of a pass that is about to run: what it will sweep, and how much is saved there."""
         inputs = (args[3] if len(args) > 3 else ()) or ()
         seen.roots = tuple(compat.order_of(node) for node, _ in roots)
-        swept, size, leaves = look([node for node, _ in roots], inputs)
+        shown = look([node for node, _ in roots], inputs)
+        if shown is None:
+            return
+        swept, size, leaves = shown
         seen.leaves = frozenset(leaves)
         seen.window = self._window
         if seen.call == "backward":

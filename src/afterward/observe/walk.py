@@ -9,6 +9,8 @@ from typing import Any
 
 from afterward.observe import compat
 
+LOOK_NODES = 5000
+
 
 @dataclass
 class Walk:
@@ -84,9 +86,13 @@ def _nodes_of(inputs: Iterable[Any]) -> Iterator[Any]:
             yield node
 
 
-def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, dict[int, Any]]:
+def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, dict[int, Any]] | None:
     """What a pass is about to execute: the orders of its nodes, the bytes they have saved, and its leaves."""
-    found = walk(roots)
+    # Python objects for very many nodes of one deep chain can overflow the stack when Python's collector later
+    # clears a cycle around them: a larger graph is not looked at.
+    found = walk(roots, limit=LOOK_NODES)
+    if len(found.inputs) < len(found.nodes):
+        return None
     wanted = list(inputs)
     executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
     orders = array("Q")
