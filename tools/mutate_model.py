@@ -159,7 +159,7 @@ def is_caught(mutant: Mutant, count: int, seed: int) -> tuple[bool, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", default="")
-    parser.add_argument("--count", type=int, default=4000)
+    parser.add_argument("--count", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
