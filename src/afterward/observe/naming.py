@@ -6,6 +6,7 @@ No property is called and no code of the program runs.
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
 from collections import deque
@@ -138,6 +139,16 @@ def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) ->
     pointer = storage_pointer(tensor)
     if pointer is not None:
         names.storages.setdefault(pointer, set()).add(path)
+
+
+def living_optimizers(names: Names) -> dict[int, tuple[str, Any]]:
+    """Every living optimizer; those that no name was found for go by their class."""
+    torch = compat.torch_module()
+    found = dict(names.optimizers)
+    for thing in gc.get_objects():
+        if issubclass(type(thing), torch.optim.Optimizer) and id(thing) not in found:
+            found[id(thing)] = (type(thing).__name__, thing)
+    return found
 
 
 def storage_pointer(tensor: Any) -> int | None:

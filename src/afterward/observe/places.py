@@ -6,22 +6,16 @@ from afterward.model.site import Level, Site, Turn, Where
 from afterward.observe.recorder import Recorder
 from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, stem, targets
+from afterward.observe.statements import SHIFT
 
 
-class Places:
-    """Replays what is left of the marks, and turns places into the model's words."""
+class Wording:
+    """Turns places into the model's words."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.table = recorder.statements.table
-        self.sources = Sources(recorder.statements)
+    def __init__(self, sources: Sources) -> None:
+        self.table = sources.statements.table
+        self.sources = sources
         self.known: dict[Place, Where] = {}
-        self.executed: set[int] = set()
-        marks = recorder.marks[:]
-        if marks:
-            marks.append(marks[-1])
-            self.executed = {mark >> 40 for mark in marks}
-            due = [event for event in recorder.settle() if event.place is None]
-            recorder.replay.copy().feed(marks, recorder.base, due=due, answers={})
 
     def where(self, place: Place | None) -> Where | None:
         if place is None:
@@ -38,6 +32,20 @@ class Places:
             if number > 0
         )
         return Level(place.call, entry.function, self.sources.site(entry), place.moment, turns)
+
+
+class Places(Wording):
+    """Replays what is left of the marks, so that every event has its place."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__(Sources(recorder.statements))
+        self.executed: set[int] = set()
+        marks = recorder.marks[:]
+        if marks:
+            marks.append(marks[-1])
+            self.executed = {mark >> SHIFT for mark in marks}
+            due = [event for event in recorder.settle() if event.place is None]
+            recorder.replay.copy().feed(marks, recorder.base, due=due, answers={})
 
     def assigning(self, name: str) -> Site | None:
         """The executed statement that puts something into this name: the one deepest in loops."""

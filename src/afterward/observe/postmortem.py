@@ -5,7 +5,6 @@ Runs once, inside the failing call, while the program's frames are still there. 
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,11 +13,13 @@ from typing import Any
 
 from afterward.model.history import Edge, Gap, History, Leaf, Node, Pass, Saved, Step, Value
 from afterward.model.reuse import Reuse, find_reuse
-from afterward.model.site import Level, Turn, Where
+from afterward.model.site import Where
 from afterward.observe import compat, flow
+from afterward.observe.clock import event_moment, node_moment
 from afterward.observe.crossing import Trail, names_crossing, place_of
 from afterward.observe.cuts import find_cut
-from afterward.observe.naming import Names, search
+from afterward.observe.naming import Names, living_optimizers, search
+from afterward.observe.places import Wording
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, stem
@@ -71,7 +72,7 @@ class _Autopsy:
         self.recorder = recorder
         self.is_user = is_user
         self.sources = Sources(recorder.statements)
-        self.wheres: dict[Place, Where] = {}
+        self.where = Wording(self.sources).where
         self.trail: list[Place] = []
         self.names = Names()
         self.leaf_ids: dict[int, int] = {}
@@ -141,22 +142,6 @@ class _Autopsy:
             if state == "overwritten" and tensor is not None
         ]
 
-    def where(self, place: Place | None) -> Where | None:
-        if place is None:
-            return None
-        known = self.wheres.get(place)
-        if known is None:
-            known = self.wheres[place] = Where(tuple(self._level(one) for one in place.chain()))
-        return known
-
-    def _level(self, place: Place) -> Level:
-        table = self.recorder.statements.table
-        entry = table[place.number]
-        turns = tuple(
-            Turn(self.sources.site(table[loop]), entered, number) for loop, entered, number in place.turns if number > 0
-        )
-        return Level(place.call, entry.function, self.sources.site(entry), place.moment, turns)
-
     def _nodes(self) -> tuple[Node, ...]:
         nodes = []
         for position, raw in enumerate(self.found.nodes):
@@ -171,7 +156,7 @@ class _Autopsy:
                     position,
                     raw.name().removeprefix("torch::autograd::"),
                     order,
-                    _node_moment(order) if order != compat.LEAF_ORDER else 0,
+                    node_moment(order) if order != compat.LEAF_ORDER else 0,
                     self.where(self.places.get(order)),
                     tuple(Edge(node, output) for node, output in self.found.inputs[position]),
                     saved,
@@ -231,7 +216,7 @@ class _Autopsy:
             run = Pass(
                 number,
                 where,
-                _event_moment(event.counter, event.moment),
+                event_moment(event.counter, event.moment),
                 tuple(Edge(by_order[order]) for order in event.roots if order in by_order),
                 event.call,
                 event.retains_graph,
@@ -299,7 +284,7 @@ class _Autopsy:
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
             held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
             leaves = frozenset(self.leaf_ids[id(p)] for p in held if id(p) in self.leaf_ids)
-            steps.append(Step(self.where(event.place), _event_moment(event.counter, event.moment), name, leaves))
+            steps.append(Step(self.where(event.place), event_moment(event.counter, event.moment), name, leaves))
         return tuple(steps)
 
     def _values(self, history: History, reuse: Reuse) -> Iterable[Value]:
@@ -364,15 +349,6 @@ class _Autopsy:
         return frozenset()
 
 
-def _node_moment(order: int) -> int:
-    return (order + 1) << 40
-
-
-def _event_moment(counter: int, moment: int) -> int:
-    """One clock for nodes and events: the node counter, and between two nodes the count of marks."""
-    return (counter << 40) + moment + 1
-
-
 def _common(swept: Any, by_order: dict[int, int]) -> frozenset[int]:
     """Positions of the failing graph's nodes among the orders that a pass swept (both sorted by order)."""
     if len(swept) < len(by_order):
@@ -406,12 +382,8 @@ def _same_storage(one: Any, other: Any) -> bool:
 
 
 def _optimizers(names: Names) -> dict[int, tuple[str, Any]]:
-    """Every living optimizer; those that no name was found for go by their class."""
-    torch = compat.torch_module()
-    found = dict(names.optimizers)
-    for thing in gc.get_objects():
-        if issubclass(type(thing), torch.optim.Optimizer) and id(thing) not in found:
-            found[id(thing)] = (type(thing).__name__, thing)
+    """Every living optimizer, each under a name of its own."""
+    found = living_optimizers(names)
     taken: dict[str, int] = {}
     for number, (name, optimizer) in found.items():  # two objects may both be `self.opt`, each in its own call
         taken[name] = taken.get(name, 0) + 1

@@ -6,18 +6,19 @@ numbers, never a tensor.
 
 from __future__ import annotations
 
-import gc
 import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 from afterward.model.history import Edge, Gap, History, Idle, Kept, Leaf, Pass, Step
 from afterward.model.site import Site, Where
 from afterward.observe import compat
-from afterward.observe.naming import Held, Names, search
+from afterward.observe.clock import event_moment
+from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.unswept import find_unswept
@@ -98,12 +99,7 @@ class Surveyor:
         self._note_kept(names, recorder)
 
     def _note_optimizers(self, names: Names) -> None:
-        torch = compat.torch_module()
-        named = dict(names.optimizers)
-        for thing in gc.get_objects():
-            if issubclass(type(thing), torch.optim.Optimizer) and id(thing) not in named:
-                named[id(thing)] = (type(thing).__name__, thing)
-        for number, (name, optimizer) in named.items():
+        for number, (name, optimizer) in living_optimizers(names).items():
             leaves = [p for group in optimizer.param_groups for p in group["params"]]
             known = self.optimizers.get(number)
             shown = known[0] if known is not None and name == type(optimizer).__name__ else name
@@ -161,7 +157,7 @@ class Surveyor:
         steps = tuple(
             Step(
                 places.where(event.place),
-                _moment(event),
+                event_moment(event.counter, event.moment),
                 self.optimizers.get(event.optimizer, ("an optimizer", frozenset(), True))[0],
                 frozenset(
                     leaf_numbers[leaf]
@@ -185,8 +181,6 @@ class Surveyor:
         )
 
     def _placed(self, kept: Kept, places: Places) -> Kept:
-        from dataclasses import replace
-
         return replace(kept, site=places.assigning(kept.name))
 
     def _idle(self, events: list[PassSeen | StepSeen], places: Places) -> tuple[Idle, ...]:
@@ -209,10 +203,6 @@ def _site(where: Where) -> Site:
     return where.site_at(where.innermost_turn)
 
 
-def _moment(event: PassSeen | StepSeen) -> int:
-    return (event.counter << 40) + event.moment + 1
-
-
 def _pass(number: int, event: PassSeen, where: Where | None, leaves: dict[int, int]) -> Pass:
     def known(some: frozenset[int] | None) -> frozenset[int]:
         return frozenset(leaves[one] for one in some or () if one in leaves)
@@ -220,7 +210,7 @@ def _pass(number: int, event: PassSeen, where: Where | None, leaves: dict[int, i
     return Pass(
         number,
         where,
-        _moment(event),
+        event_moment(event.counter, event.moment),
         tuple(Edge(order) for order in event.roots),
         event.call,
         event.retains_graph,

@@ -11,6 +11,7 @@ from typing import Any
 from afterward.model.history import Node, Write
 from afterward.model.site import Where
 from afterward.observe import compat
+from afterward.observe.clock import event_moment
 from afterward.observe.crossing import Trail
 from afterward.observe.naming import Names, storage_pointer
 from afterward.observe.replay import Place
@@ -105,7 +106,7 @@ def _write(place: Place, target: ast.expr, where: Callable[[Place], Where | None
         return None
     spot = where(place)
     after = max(place.order_at, culprit.order + 1)
-    return Write(spot, (after << 40) + place.moment + 1, ast.unparse(target)) if spot is not None else None
+    return Write(spot, event_moment(after, place.moment), ast.unparse(target)) if spot is not None else None
 
 
 def _written(statement: ast.stmt) -> list[ast.expr]:
