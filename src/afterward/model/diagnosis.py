@@ -41,14 +41,43 @@ class Bridge:
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """What happened when a patched program was run under the observer."""
+
+    status: str  # "proven", "failed", "not_proven" (it had to be stopped early) or "not_applicable"
+    text: str  # one line for a reader
+    passes: int = 0
+    peak_graph_bytes: int = 0
+    same_gradients: bool | None = None  # compared with another remedy, or with the steps that ran before; None: not
+
+
+@dataclass(frozen=True, slots=True)
 class Remedy:
-    """A change in domain words. `title` says what to do and what it costs."""
+    """A change in domain words. `title` says what to do and what it costs.
+
+    `patch` is the change as a unified diff, and `proof` what became of it: `fix` fills them in.
+    """
 
     kind: str
     effect: Effect
     title: str
     site: Site | None = None
     target: str = ""
+    statement: str = ""  # source that the remedy is made of, where a rule knows it
+    patch: str | None = None
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How the program got to the places of a fault: the statements on the stack, outermost first."""
+
+    built: tuple[Site, ...] = ()
+    freed: tuple[Site, ...] = ()
+    reused: tuple[Site, ...] = ()
+    written: tuple[Site, ...] = ()
+    loop: Site | None = None  # the loop whose turns the report counts as steps
+    assigned: Site | None = None  # the statement that gave the bridge its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +96,7 @@ class Diagnosis:
     written: Site | None = None
     cut: Site | None = None
     bridge: Bridge | None = None
+    ways: Ways = Ways()
     nodes: int = 0
     bytes: int = 0
     caught: bool = False

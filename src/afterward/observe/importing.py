@@ -21,6 +21,7 @@ OnGap = Callable[[str], None]
 
 def marked_code(data: bytes, file: str, statements: Statements, on_gap: OnGap) -> CodeType:
     """Compile source with marks. Raises `SyntaxError` just as Python would."""
+    data = statements.patched.get(file, data)
     tree = ast.parse(data, file)
     if reads_bytecode(tree):
         on_gap(f"{file} uses a compiler that reads bytecode: its lines are not told apart")

@@ -12,6 +12,7 @@ from typing import Any
 from afterward.model.history import Gap, History
 from afterward.observe import compat
 from afterward.observe.engine import passes_announced
+from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.recorder import STEP, PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.statements import SHIFT
@@ -39,6 +40,7 @@ class Session:
         self.gaps: list[Gap] = []
         self.on_broken = on_broken
         self.strict = False  # under test a failure of ours raises
+        self.meter: Meter | None = None  # measures each pass of a run that is to prove a patch
         self._looks: dict[int, int] = {}
         self._counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
@@ -73,6 +75,8 @@ class Session:
         if self._counter is _no_counter:
             self.gap("this version of torch does not tell its node counter: no line can be named")
         begins, stepped = self._quick_hooks()
+        if self.meter is not None:
+            begins = self.meter.around(begins)
         hooked = self._hooks.enter_context(passes_announced(begins, self._pass_failed))
         if not hooked:
             self.gap("this version of torch runs its backward passes elsewhere: none can be seen")
@@ -86,6 +90,10 @@ class Session:
             return
         handle = register_optimizer_step_post_hook(stepped)
         self._hooks.callback(handle.remove)
+        if self.meter is not None:
+            from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+            self._hooks.callback(register_optimizer_step_pre_hook(self.meter.before_step).remove)
 
     def stop(self) -> None:
         self._hooks.close()

@@ -34,6 +34,7 @@ class Statements:
     def __init__(self) -> None:
         self.table: list[Statement] = []
         self.sources: dict[str, str] = {}  # the text each file had when it was compiled
+        self.patched: dict[str, bytes] = {}  # files to compile from another text than the one on disk
         self.scopes = 0
 
     def __len__(self) -> int:

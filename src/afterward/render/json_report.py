@@ -8,7 +8,7 @@ import platform
 from typing import Any
 
 import afterward
-from afterward.model.diagnosis import Bridge, Diagnosis, Remedy, Report
+from afterward.model.diagnosis import Bridge, Diagnosis, Proof, Remedy, Report
 from afterward.model.site import Site
 
 SCHEMA = "afterward/1"
@@ -69,8 +69,20 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
         "effect": remedy.effect.value,
         "title": remedy.title,
         "target": remedy.target,
-        "patch": None,
-        "proof": None,
+        "patch": remedy.patch,
+        "proof": _proof(remedy.proof),
+    }
+
+
+def _proof(proof: Proof | None) -> dict[str, Any] | None:
+    if proof is None:
+        return None
+    return {
+        "status": proof.status,
+        "text": proof.text,
+        "passes": proof.passes,
+        "peak_graph_bytes": proof.peak_graph_bytes,
+        "same_gradients": proof.same_gradients,
     }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Ways
 from afterward.model.history import Pass, Step
-from afterward.model.site import Site
+from afterward.model.site import Site, Where
 from afterward.rules._cause import Case, Cause, leaves_directly_under
 
 FREED = "backward through a graph that was already freed"
@@ -125,10 +125,29 @@ def diagnosis(
         freed=freed,
         reused=reused,
         bridge=found,
+        ways=ways(case),
         nodes=len(case.reuse.stale),
         bytes=case.reuse.early.bytes if case.reuse.early is not None else 0,
         caught=case.reuse.late.caught,
     )
+
+
+def ways(case: Case) -> Ways:
+    """The statements on the stack at each of the three places, for whoever has to change them."""
+    early, late, entry = case.reuse.early, case.reuse.late, case.reuse.entry.node
+    write = case.reuse.write
+    return Ways(
+        built=_way(entry.where),
+        freed=_way(early.where if early is not None else None),
+        reused=_way(late.where),
+        written=_way(write.where if write is not None else None),
+        loop=case.loop.loop if case.loop is not None else None,
+        assigned=case.bridge.assigned if case.bridge is not None else None,
+    )
+
+
+def _way(where: Where | None) -> tuple[Site, ...]:
+    return tuple(level.site for level in where.levels) if where is not None else ()
 
 
 def _in_step(site: Site) -> str:
@@ -242,6 +261,7 @@ def restore_input(case: Case, statement: str) -> Remedy:
         f"put the input back as each step begins: `{statement}`; the step then starts from it again",
         case.bridge.site if case.bridge is not None else None,
         bridge_name(case),
+        statement,
     )
 
 

@@ -1,0 +1,141 @@
+"""One run of a program in a process of its own, to see what becomes of it: as it is, or with a patch."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from afterward.model.diagnosis import Report
+from afterward.tasks.run import Watched, run
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run. `patched` holds the new text of changed files, by the path Python loads them from."""
+
+    target: str
+    arguments: tuple[str, ...] = ()
+    as_module: bool = False
+    patched: Mapping[str, str] = field(default_factory=dict)
+    passes: int | None = None  # stop once this many have begun
+    undo: str | None = None  # the folder that remembers what it overwrites; None: what it writes stays
+    stdin: str | None = None
+    shown: bool = False  # does the program's own output go to the terminal?
+    result: str = ""
+
+
+@dataclass
+class Trial:
+    """What became of it. `ending` is "finished", "raised", "passes" (enough of them), "time" or "died"."""
+
+    ending: str
+    report: Report
+    error: str = ""
+    passes: int = 0
+    sizes: list[int] = field(default_factory=list)
+    steps: list[dict[int, tuple[float, ...]]] = field(default_factory=list)
+    reached: set[int] = field(default_factory=set)
+    sources: dict[str, str] = field(default_factory=dict)
+    broken_at: int | None = None  # the pass that failed first
+    unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
+
+    @property
+    def clean(self) -> bool:
+        return self.ending in ("finished", "passes")
+
+
+def perform(request: Request) -> None:
+    """Runs in the new process: carry the request out, and leave the result on disk."""
+    from afterward.observe.meter import Meter
+
+    _connect(request)
+    meter = Meter(request.passes)
+    seen: list[Watched] = []
+    broken: list[int] = []
+
+    def prepare(watched: Watched) -> None:
+        seen.append(watched)
+        watched.session.meter = meter
+        watched.session.recorders.statements.patched.update(
+            {file: text.encode("utf-8") for file, text in request.patched.items()}
+        )
+        tell = watched.broken
+
+        def first_broken(error: BaseException, history: object) -> None:
+            broken.append(meter.passes)
+            tell(error, history)  # type: ignore[arg-type]
+
+        watched.session.on_broken = first_broken
+        if request.undo is not None:
+            _remember(Path(request.undo))
+
+    def leave(ending: str, report: Report, error: BaseException | None) -> None:
+        statements = seen[0].session.recorders.statements
+        result = Trial(
+            ending,
+            report,
+            _one_line(error),
+            meter.passes,
+            meter.sizes,
+            meter.steps,
+            meter.reached,
+            dict(statements.sources),
+            broken[0] if broken else None,
+        )
+        _leave(request, result)
+
+    def enough() -> None:
+        watched = seen[0]
+        if not watched.findings:
+            watched.look_back()
+        leave("passes", watched.report([request.target, *request.arguments], None, None), None)
+        os._exit(0)
+
+    meter.enough = enough
+    outcome = run(request.target, request.arguments, as_module=request.as_module, prepare=prepare)
+    if request.shown and outcome.error is not None and not isinstance(outcome.error, SystemExit):
+        sys.stdout.flush()
+        traceback.print_exception(type(outcome.error), outcome.error, outcome.error.__traceback__)
+    leave("finished" if outcome.exit == 0 else "raised", outcome.report, outcome.error)
+
+
+def _connect(request: Request) -> None:
+    """A trial reads what it is given and prints to nobody."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if request.stdin is not None:
+        os.dup2(os.open(request.stdin, os.O_RDONLY), 0)
+    elif not request.shown:
+        os.dup2(nowhere, 0)
+    if not request.shown:
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+
+
+def _remember(folder: Path) -> None:
+    from afterward.observe import compat
+    from afterward.tasks.undo import Recorder
+
+    recorder = Recorder(folder)
+    recorder.install()
+    compat.announce_files(recorder.before_write)
+
+
+def _leave(request: Request, result: Trial) -> None:
+    path = Path(request.result)
+    scratch = path.with_suffix(".part")
+    scratch.write_bytes(pickle.dumps(replace(result)))
+    scratch.replace(path)
+
+
+def _one_line(error: BaseException | None) -> str:
+    if error is None or (isinstance(error, SystemExit) and not error.code):
+        return ""
+    if isinstance(error, SystemExit):
+        return f"left with status {error.code}"
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
