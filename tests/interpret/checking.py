@@ -7,6 +7,7 @@ from pathlib import Path
 from afterward.interpret import Sources, interpret_file, parse
 from afterward.model.diagnosis import Diagnosis
 from afterward.rules import diagnose
+from afterward.tasks.check_silent import silent_findings
 
 
 def check_source(source: str, folder: Path, name: str = "program.py") -> list[Diagnosis]:
@@ -17,4 +18,5 @@ def check_source(source: str, folder: Path, name: str = "program.py") -> list[Di
     sources = Sources()
     sources.add(file, data, tree)
     outcome = interpret_file(file, tree, sources, seconds=5.0)
-    return [found for each in outcome.findings for found in diagnose(each.history)]
+    loud = [found for each in outcome.findings for found in diagnose(each.history)]
+    return [*loud, *silent_findings(outcome)]

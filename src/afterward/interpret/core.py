@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from afterward.interpret.account import Account
 from afterward.interpret.graph import Cutting, Graph, Naming, Tensor
 from afterward.interpret.values import Class, Instance, Module, OutOfBudget, Scope, Unknown, Value
 from afterward.model.history import Gap, History
@@ -69,6 +70,7 @@ class Core:
 
     def __init__(self, choices: Choices, budget: Budget) -> None:
         self.graph = Graph(self.here)
+        self.account = Account()
         self.frames: list[Frame] = []
         self.choices = choices
         self.budget = budget
@@ -187,7 +189,10 @@ class Core:
             if value.node is not None:
                 names = value.node.names.setdefault(value.slot, [])
                 if len(names) < 12:
-                    names.append(Naming(name, kind, frame.call, frame.moment, frame.function == ""))
+                    at = (frame.file, frame.statement)
+                    names.append(Naming(name, kind, frame.call, frame.moment, frame.function == "", *at))
+                if kind in ("local", "global"):
+                    self.account.assigns(frame, name, value)
             elif value.needs and not value.label:
                 value.label = name
         elif isinstance(value, Instance):

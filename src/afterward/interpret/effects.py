@@ -50,6 +50,7 @@ class Effects(Generators):
             owner.scope.names[name] = value
         elif isinstance(owner, Unknown):
             self.unknown_attributes[id(owner), name] = value
+            self.account.lose([value])
             self.kept_alive.append(owner)
 
     def set_item(self, owner: Value, key: Value, value: Value, node: ast.AST) -> None:
@@ -85,6 +86,7 @@ class Effects(Generators):
 
     def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Something unknown was given these: it may have changed what they hold."""
+        self.account.lose((*args, *kwargs.values()))
         for value in (*args, *kwargs.values()):
             self._loosen(value, 0)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from afterward.interpret import silent
 from afterward.interpret.core import STATEMENTS, Broken, Budget, Choices
 from afterward.interpret.machine import Machine
 from afterward.interpret.sources import Sources
+from afterward.interpret.unexecuted import Key, words_not_run
 from afterward.interpret.values import Bound, Class, Function, Instance, Module, Value
 from afterward.model.history import Gap, History
 
@@ -27,11 +29,21 @@ class Finding:
     always: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """A run in which no pass failed: what the rules about silent faults need, and the statements that ran."""
+
+    history: History
+    ran: set[Key]
+
+
 @dataclass(slots=True)
 class Outcome:
     """What came of interpreting one file."""
 
     findings: list[Finding] = field(default_factory=list)
+    silent: list[Quiet] = field(default_factory=list)
+    not_run: Callable[[], frozenset[str]] = frozenset  # words in code that no run came to
     gaps: list[Gap] = field(default_factory=list)
     runs: int = 0
     statements: int = 0
@@ -48,11 +60,16 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
     broken: dict[tuple[object, ...], tuple[Broken, bool]] = {}
     try:
         executed: set[int] = set()
+        modules: dict[str, Module] = {}
         first = True
         for choices in _schedule(deadline):
             machine = _run(file, tree, sources, choices[0], deadline, outcome)
             choices[1].update(choices[0].met)
             executed |= machine.executed
+            modules.update(machine.modules)
+            quiet = silent.history(machine)
+            if quiet is not None:
+                outcome.silent.append(Quiet(quiet, set(machine.ran)))
             gaps.update(machine.gaps)
             for one in machine.broken:
                 broken.setdefault(_key(one.history), (one, first))
@@ -64,6 +81,9 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
         sys.setrecursionlimit(limit)
     outcome.findings = [Finding(one.history, one.caught, always) for one, always in broken.values()]
     outcome.gaps = list(gaps.values())
+    if outcome.silent:
+        ran = set().union(*(one.ran for one in outcome.silent))
+        outcome.not_run = lambda: words_not_run(modules.values(), ran, executed)
     return outcome
 
 

@@ -108,6 +108,7 @@ class Expressions(Operators):
             return owner.make()
         if isinstance(owner, dict):
             if isinstance(key, Unknown) or not _hashable(key):
+                self.account.lose([owner])
                 return next(iter(owner.values())) if len(owner) == 1 else self.unknown()
             if key in owner:
                 return owner[key]
@@ -122,7 +123,9 @@ class Expressions(Operators):
             try:
                 return list(owner)[key] if isinstance(owner, deque) and isinstance(key, slice) else owner[key]
             except ORDINARY:
+                self.account.lose([owner])
                 return self.unknown()
+        self.account.lose([owner])
         return self.unknown()
 
     def _slice(self, node: ast.Slice) -> Value:

@@ -6,6 +6,7 @@ known: an input that may or may not need a gradient adds no edge, so whatever is
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,8 @@ class Naming:
     call: int
     moment: int
     in_module: bool
+    file: str = ""
+    statement: ast.stmt | None = None
 
 
 class GraphNode:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from afterward.interpret import silent
 from afterward.interpret.core import Frame
 from afterward.interpret.graph import Tensor
 from afterward.interpret.matching import Matching
@@ -203,6 +204,11 @@ class Statements(Matching):
         self.at(statement)
         return self.run_block(statement.orelse)
 
+    def _loop(self, statement: Any) -> Any:
+        left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
+        silent.loop_left(self)
+        return left
+
     def _while(self, statement: ast.While) -> Any:
         frame = self.frame
         site, entry = self.enter_loop(statement)
@@ -360,9 +366,9 @@ _RUN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Break: Statements._break,
     ast.Continue: Statements._continue,
     ast.If: Statements._if,
-    ast.For: Statements._for,
-    ast.AsyncFor: Statements._for,
-    ast.While: Statements._while,
+    ast.For: Statements._loop,
+    ast.AsyncFor: Statements._loop,
+    ast.While: Statements._loop,
     ast.With: Statements._with,
     ast.AsyncWith: Statements._with,
     ast.Try: Statements._try,

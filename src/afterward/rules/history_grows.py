@@ -10,18 +10,19 @@ from afterward.rules import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 TURNS = 5
+FEW = 3  # where they were interpreted, and each turn is like the last
 
 
 @rule("AFT302", Severity.WARNING)
 def history_grows(history: History) -> Iterator[Diagnosis]:
     """Every pass walks the graphs of all earlier steps again, and is longer than the last."""
     for runs in passes_by_site(history):
-        growing = _growing(runs)
+        growing = _growing(runs, TURNS if history.observed else FEW)
         if growing:
             yield _diagnose(growing)
 
 
-def _growing(runs: list[Pass]) -> list[Pass]:
+def _growing(runs: list[Pass], turns: int) -> list[Pass]:
     """Consecutive passes of one window, each longer than the one before, and with more of its nodes in common."""
     chain: list[Pass] = []
     shared = 0
@@ -34,10 +35,10 @@ def _growing(runs: list[Pass]) -> list[Pass]:
                 chain.append(run)
                 shared = again
                 continue
-            if len(chain) >= TURNS:
+            if len(chain) >= turns:
                 return chain
         chain, shared = [run], 0
-    return chain if len(chain) >= TURNS else []
+    return chain if len(chain) >= turns else []
 
 
 def _diagnose(chain: list[Pass]) -> Diagnosis:

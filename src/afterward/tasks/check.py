@@ -19,6 +19,7 @@ from afterward.interpret.project import Relevance, has_program, python_files, re
 from afterward.model.diagnosis import Diagnosis, Label, Report, Severity
 from afterward.model.site import Site
 from afterward.tasks.check_cache import Cache
+from afterward.tasks.check_silent import silent_findings
 
 SECONDS = 0.5  # for one file
 STDIN = "-"
@@ -167,6 +168,7 @@ def _check_bytes(
     findings: list[Diagnosis] = []
     for found in outcome.findings:
         findings += [_inferred(one, found.always, found.caught) for one in _diagnose(found.history)]
+    findings += [_inferred(one, len(outcome.silent) == outcome.runs, False) for one in silent_findings(outcome)]
     gaps = tuple(
         f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
         for gap in outcome.gaps

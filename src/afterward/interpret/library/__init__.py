@@ -9,6 +9,7 @@ from typing import Any
 
 from afterward.interpret.graph import Tensor
 from afterward.interpret.library import containers, functions, layers, modules, nn, objects, ops, optim, python, tensors
+from afterward.interpret.library.words import words
 from afterward.interpret.values import (
     MISSING,
     Bound,
@@ -18,6 +19,7 @@ from afterward.interpret.values import (
     Lib,
     Method,
     PartialDict,
+    Unknown,
     Value,
 )
 
@@ -40,8 +42,46 @@ call_object: Callable[..., Any] = objects.call
 class_attribute: Callable[..., Any] = objects.class_attribute
 
 
+# Calls whose result, where it is not known, has nothing to do with the history of what they were given.
+_KEEPS = words(
+    "abs bool breakpoint callable delattr dir eval exec float format globals hasattr hash help id input int isinstance "
+    "issubclass len locals open print range repr round setattr str type vars"
+)
+_SIDE = words(
+    "PIL argparse csv cv2 datetime gc glob gym gymnasium h5py hashlib imageio io json logging loguru matplotlib mlflow "
+    "neptune networkx nltk numpy os pandas pathlib pickle platform psutil random re rich scipy seaborn shutil sklearn "
+    "socket spacy statistics string subprocess sys tensorboard tensorboardX textwrap time tokenizers tqdm typing uuid "
+    "visdom wandb warnings yaml"
+)
+_TORCH_SIDE = (
+    "torch.save", "torch.load", "torch.cuda.", "torch.nn.utils.clip_grad", "torch.manual_seed", "torch.utils.data.",
+    "torch.optim.", "torch.backends.", "torch.distributed.", "torch.utils.tensorboard.", "torch.nn.init.",
+    "torch.allclose", "torch.equal", "torch.onnx.", "torch.profiler.",
+)  # fmt: skip
+
+
 def call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     """Call something of a library by its full name."""
+    result = _call(machine, path, args, kwargs, node)
+    if is_unknown(result) and not _beside(path):
+        machine.account.lose((*args, *kwargs.values()))
+    return result
+
+
+def is_unknown(result: Value) -> bool:
+    if isinstance(result, tuple):
+        return any(isinstance(one, Unknown) for one in result)
+    return isinstance(result, Unknown) and result.cut is None
+
+
+def _beside(path: str) -> bool:
+    top, _, rest = path.partition(".")
+    if top == "builtins":
+        return rest in _KEEPS
+    return top in _SIDE or path.startswith(_TORCH_SIDE)
+
+
+def _call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     top = path.split(".", 1)[0]
     if top == "builtins":
         return python.call(machine, path[9:], args, kwargs, node)
@@ -61,10 +101,18 @@ def call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | No
 def call_method(machine: Any, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     """Call a method of a tensor, of a container or of a modelled object."""
     if isinstance(owner, Tensor):
-        return tensors.method(machine, owner, name, args, kwargs, node)
-    if isinstance(owner, Instance):
-        return objects.method(machine, owner, name, args, kwargs, node)
-    return containers.method(machine, owner, name, args, kwargs, node)
+        result = tensors.method(machine, owner, name, args, kwargs, node)
+        if is_unknown(result) and name not in tensors.PLAIN:
+            machine.account.lose([owner, *args])
+    elif isinstance(owner, Instance):
+        result = objects.method(machine, owner, name, args, kwargs, node)
+        if is_unknown(result) and not (isinstance(owner.cls, Lib) and _beside(owner.cls.path)):
+            machine.account.lose([owner, *args, *kwargs.values()])
+    else:
+        result = containers.method(machine, owner, name, args, kwargs, node)
+        if is_unknown(result) and not isinstance(owner, (str, Iter)):
+            machine.account.lose([owner])
+    return result
 
 
 def plain_attribute(machine: Any, owner: Value, name: str) -> Value:
@@ -110,6 +158,8 @@ def inherited(machine: Any, owner: Value, base: Lib, name: str) -> Value:
 
 def prepare(machine: Any, made: Instance) -> None:
     """Before `__init__`: what an object of such a class has from the start."""
+    if isinstance(made.cls, Class) and any(_not_known(base) for base in made.order):
+        machine.account.strange.append(made)  # its inherited methods may do anything to what it holds
     if nn.is_module(made):
         made.attributes["training"] = True
         bases = [base for base in made.order if isinstance(base, Lib) and nn.looks_like_module(base.path)]
@@ -122,6 +172,15 @@ def prepare(machine: Any, made: Instance) -> None:
             made.inner["items"] = []
         elif kinds & {"builtins.dict", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict"}:
             made.inner["items"] = PartialDict()
+
+
+_KNOWN_BASES = ("torch.", "builtins.", "abc.", "typing.", "collections.", "enum.", "dataclasses.", "argparse.", "json.")
+
+
+def _not_known(base: Value) -> bool:
+    if isinstance(base, Lib):
+        return not base.path.startswith(_KNOWN_BASES)
+    return not isinstance(base, Class)
 
 
 def construct(machine: Any, made: Instance, args: Args, kwargs: Kwargs, node: ast.AST | None) -> None:

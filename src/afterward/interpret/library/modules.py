@@ -97,6 +97,7 @@ def _set_training(flag: bool) -> Callable[..., Value]:
 
 def _zero_grad(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     for _, parameter in parameters(owner):
+        machine.account.zeroed(parameter)
         parameter.grad = None
     return None
 

@@ -207,7 +207,7 @@ def layer(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: a
         params = [one for one in here.values() if isinstance(one, Tensor)]
         made = ops.generic(machine, f"{name}Backward", [*[a for a in args if isinstance(a, Tensor)], *params], "all")
         return (made, machine.unknown()) if name == "MultiheadAttention" else made
-    machine.escape(args, kwargs)
+    machine.escape([owner, *args], kwargs)
     return machine.unknown()
 
 

@@ -219,6 +219,7 @@ def attribute(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
     if path.startswith("torch.distributions.") and not isinstance(owner.cls, Class):
         if name in ("mean", "mode", "stddev", "variance") and name not in owner.attributes:
             inputs = distributions.inputs_of(machine, owner)
+            machine.account.lose(inputs)
             return inputs[0] if name == "mean" and owner.class_name == "Normal" else machine.unknown()
         if name == "logits":
             return (distributions.inputs_of(machine, owner) or [machine.unknown()])[0]

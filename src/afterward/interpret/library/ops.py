@@ -211,6 +211,9 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
     sources = [value for value in others if isinstance(value, Tensor)]
     records = graph.records and (target.requires_grad or any(source.requires_grad for source in sources))
     base = target.base if target.base is not None else target
+    machine.account.written(base)
+    if base.needs and base.node is None:
+        machine.account.updated(base, by_hand=True)
     if records and base.needs and base.node is None and not isinstance(base, Unknown):
         machine.stop("a leaf that needs gradients is written to in place")
     made: GraphNode | None = None

@@ -40,10 +40,22 @@ def construct(machine: Machine, made: Instance, args: Args, kwargs: Kwargs) -> N
         entry.partial = True
         groups.append(entry)
     made.inner["params"] = params
+    made.inner["partial"] = _is_partial(given, params)
     made.attributes["param_groups"] = groups
     made.attributes.setdefault("state", PartialDict())
     if made not in machine.optimizers:
         machine.optimizers.append(made)
+
+
+def _is_partial(given: Value, params: list[Tensor]) -> bool:
+    """Does the optimizer hold parameters that are not known?"""
+    if isinstance(given, dict):
+        return _is_partial(given.get("params"), params)
+    if isinstance(given, (list, tuple)):
+        return any(_is_partial(one, params) for one in given)
+    if isinstance(given, Iter):
+        return given.partial
+    return not isinstance(given, (Tensor, str))
 
 
 def _groups(machine: Machine, given: Value) -> list[list[Value]]:
@@ -88,12 +100,14 @@ def _write(machine: Machine, owner: Instance) -> None:
             if isinstance(leaf, Tensor) and leaf.needs and leaf.grad is not None:
                 leaf.version.count += 1
                 changed.append(leaf)
+                machine.account.updated(leaf)
     machine.steps.append(passes.StepMade(machine.here(), machine.graph.tick(), owner, changed))
 
 
 def zero_grad(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     keeps = kwargs.get("set_to_none", args[0] if args else True)
     for leaf in owner.inner.get("params", ()):
+        machine.account.zeroed(leaf)
         if machine.truth(keeps) is not False:
             leaf.grad = None
     return None

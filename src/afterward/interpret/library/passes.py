@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from afterward.interpret import record
+from afterward.interpret import record, silent
 from afterward.interpret.graph import GraphNode, Kept, Sweep, Tensor
 from afterward.interpret.library import ops
 from afterward.interpret.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
@@ -33,6 +33,9 @@ class PassMade:
     nested_in: str | None
     leaves: list[Tensor]
     receiver: str
+    created: tuple[int, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
+    filled: list[Tensor] = field(default_factory=list)  # leaves with a gradient already
+    piled: list[Tensor] = field(default_factory=list)  # leaves whose used gradient it added to, and that was used again
 
 
 @dataclass(slots=True)
@@ -77,6 +80,7 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
     if walked is None:
         return machine.unknown()
     results: list[Value] = []
+    before = machine.graph.count
     for _ in inputs:
         made = Tensor()
         if creates:
@@ -84,6 +88,8 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
             recorded = machine.graph.record("GradBackward", leaves, [Kept("saved")])
             made.node = recorded
         results.append(made)
+    if machine.graph.count > before:
+        machine.passes[-1].created = (before + 1, machine.graph.count + 1)
     single = not isinstance(given.get("inputs"), (list, tuple, Iter, Stream, dict))
     return results[0] if single and len(results) == 1 else tuple(results)
 
@@ -149,12 +155,18 @@ def _run(
     )
     machine.passes.append(made)
     _reduced(machine, made)
+    machine.account.look_for_dropped(machine.frames, made)
+    if call == "backward":
+        machine.account.before(made)
     done = machine.graph.sweep(
         walked, retain=retains, accumulate=call == "backward", custom=lambda one: _custom(machine, one, creates)
     )
     if done.error is not None:
         history = record.history(machine, made, done)
         raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+    if call == "backward":
+        machine.account.after(made)
+    silent.look(machine)
     return walked
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from afterward.interpret.account import MEMORY
 from afterward.interpret.graph import Tensor
 from afterward.interpret.library import ops, passes
 from afterward.interpret.library.words import words
@@ -42,7 +43,7 @@ VIEWS = words(
 )
 _NUMBERS = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float(...)"}
 _DIMS = words("aminmax cummax cummin kthvalue max median min mode sort topk")
-_PLAIN = words(
+PLAIN = words(
     "__len__ data_ptr device dim dtype element_size get_device is_complex is_contiguous is_cuda is_floating_point "
     "is_sparse itemsize layout names nbytes ndim ndimension nelement numel shape size storage storage_offset stride "
     "type_str untyped_storage"
@@ -60,7 +61,7 @@ def method(machine: Machine, owner: Tensor, name: str, args: Args, kwargs: Kwarg
             return shape
         if isinstance(args[0], int) and -len(shape) <= args[0] < len(shape):
             return shape[args[0]]
-    if name in _PLAIN:
+    if name in PLAIN:
         return machine.unknown("attr", owner, name, *[arg for arg in args if isinstance(arg, (int, str))])
     if name in _NUMBERS:
         return (
@@ -222,6 +223,7 @@ def binary(machine: Machine, op: ast.operator, left: Value, right: Value, writes
         return in_place_operator(machine, name, left, right, node, label)
     for side in (left, right):
         if isinstance(side, (Instance, list)):
+            machine.account.lose([left, right])
             return machine.unknown()
     if isinstance(left, Tensor) and isinstance(right, (Tensor, Unknown)):
         return ops.apply(machine, name, [left, right])
@@ -344,8 +346,10 @@ def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
         made = Tensor()
         node = machine.frame.statement
         made.cut = ops.cut_of(machine, owner, ".data", node, owner.label)
+        made.attributes[MEMORY] = owner
         return made
     if name == "grad":
+        machine.account.read_gradient(owner)
         return owner.grad if owner.grad is not None else machine.unknown("grad", owner, machine.graph.clock)
     if name == "requires_grad":
         return owner.requires_grad

@@ -1,0 +1,210 @@
+"""Keeps account, while a program is interpreted, of what raises nothing: gradients that are used and not zeroed, losses
+that are overwritten, and what has gone out of sight and can no longer be judged."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from afterward.interpret.graph import GraphNode, Tensor
+from afterward.interpret.values import Bound, Class, Function, Instance, Iter, Lib, Star, Value
+from afterward.model.site import Turn
+
+if TYPE_CHECKING:
+    from afterward.interpret.core import Frame
+    from afterward.interpret.library.passes import PassMade
+
+_DEEP = 5  # how far into objects something that goes out of sight is followed
+_REMEMBERED = 24  # values that one name was given, one after the other
+
+
+@dataclass(slots=True)
+class Gradient:
+    """What is known about the gradient of a leaf since the last pass that added to it."""
+
+    value: Tensor
+    writes: int
+    used: bool = False  # the leaf was changed with it
+    read: bool = False  # by the program itself
+    mixed: PassMade | None = None  # the pass that added to it although it had been used
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A value with a history that a statement gave to a name."""
+
+    node: GraphNode
+    statement: ast.stmt
+    file: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A loss that was overwritten in a loop, and the pass after the loop that swept the last one."""
+
+    name: str
+    values: tuple[Assigned, ...]
+    last: Assigned
+    loop: int  # which entry into which loop
+    swept_by: PassMade
+
+
+class Account:
+    """What one run of a program has shown beside its errors."""
+
+    def __init__(self) -> None:
+        self.gradients: dict[int, Gradient] = {}
+        self.lost: dict[int, GraphNode] = {}  # their tensors were given to something unknown
+        self.touched: set[int] = set()  # leaves that something unknown can reach
+        self.strange: list[Instance] = []  # objects with methods that are not known
+        self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
+        self.dropped: list[Dropped] = []
+        self.used: set[int] = set()  # leaves that took part in a recorded operation
+        self.surveyed = 0  # passes there were at the last look for records that hold graphs
+        self.kept: dict[str, Any] = {}
+        self.seen: set[int] = set()
+
+    # Gradients
+
+    def before(self, made: PassMade) -> None:
+        """A pass is about to add to the gradients of its leaves."""
+        for leaf in made.leaves:
+            known = self._present(leaf)
+            if known is None:
+                continue
+            if known.used:
+                known.mixed = made
+            else:
+                made.filled.append(leaf)
+
+    def after(self, made: PassMade) -> None:
+        for leaf in made.leaves:
+            if isinstance(leaf.grad, Tensor):
+                known = self._present(leaf)
+                entry = Gradient(leaf.grad, leaf.grad.version.count)
+                entry.mixed = known.mixed if known is not None else None
+                self.gradients[id(leaf)] = entry
+
+    def _present(self, leaf: Tensor) -> Gradient | None:
+        """The gradient that the last pass left, if it is still there as it was."""
+        known = self.gradients.get(id(leaf))
+        if known is None or leaf.grad is not known.value or known.value.version.count != known.writes:
+            self.gradients.pop(id(leaf), None)
+            return None
+        return known
+
+    def updated(self, leaf: Tensor, by_hand: bool = False) -> None:
+        """A leaf was changed: by an optimizer, or in place by the program, which had read the gradient."""
+        known = self._present(leaf)
+        if known is None or (by_hand and not known.read):
+            return
+        if known.mixed is not None:
+            known.mixed.piled.append(leaf)
+            known.mixed = None
+        known.used = True
+
+    def read_gradient(self, leaf: Tensor) -> None:
+        known = self.gradients.get(id(leaf))
+        if known is not None:
+            known.read = True
+
+    def zeroed(self, leaf: Tensor) -> None:
+        self.gradients.pop(id(leaf), None)
+
+    def written(self, tensor: Tensor) -> None:
+        """Something was written in place, also through `.data`."""
+        memory = tensor.attributes.get(MEMORY)
+        if isinstance(memory, Tensor):
+            for leaf, known in list(self.gradients.items()):
+                if known.value is memory:
+                    del self.gradients[leaf]
+            self.written(memory)
+
+    # Losses that are overwritten
+
+    def assigns(self, frame: Frame, name: str, value: Tensor) -> None:
+        if value.node is None or frame.statement is None or not frame.turns:
+            return
+        values = self.assigned.setdefault((frame.call, name), deque(maxlen=_REMEMBERED))
+        values.append(Assigned(value.node, frame.statement, frame.file, tuple(frame.turns)))
+
+    def look_for_dropped(self, frames: list[Frame], made: PassMade) -> None:
+        """A pass begins: were there other values of that name, in a loop that is over, that it does not reach?"""
+        for frame in reversed(frames):
+            if frame.statement is None:
+                continue
+            for name in _names(frame.statement):
+                values = self.assigned.get((frame.call, name))
+                if values and len(values) > 1:
+                    self._compare(frame, name, list(values), made)
+
+    def _compare(self, frame: Frame, name: str, values: list[Assigned], made: PassMade) -> None:
+        last, depth = values[-1], len(frame.turns)
+        if len(last.turns) <= depth or last.turns[:depth] != tuple(frame.turns) or last.node.number not in made.swept:
+            return
+        loop = last.turns[depth].entry
+        same = [
+            one
+            for one in values[:-1]
+            if one.statement is last.statement and len(one.turns) > depth and one.turns[depth].entry == loop
+        ]
+        if same:
+            self.dropped.append(Dropped(name, tuple(same), last, loop, made))
+
+    # What goes out of sight
+
+    def lose(self, values: Iterable[Value], depth: int = 0) -> None:
+        """Values were given to something unknown: it may sweep what they lead to, and change what they hold."""
+        for value in values:
+            if isinstance(value, Tensor):
+                if value.node is not None:
+                    self.lost[value.node.number] = value.node
+                else:
+                    self.touched.add(id(value))
+            elif isinstance(value, (list, tuple, set, deque)):
+                if depth < _DEEP:
+                    self.lose(list(value)[:100], depth + 1)
+            elif isinstance(value, dict):
+                if depth < _DEEP:
+                    self.lose(list(value.values())[:100], depth + 1)
+            elif isinstance(value, Star):
+                self.lose([value.value], depth)
+            elif isinstance(value, (Instance, Bound, Function)) and depth < _DEEP and id(value) not in self.seen:
+                self.seen.add(id(value))
+                self._lose_object(value, depth)
+
+    def _lose_object(self, value: Instance | Bound | Function, depth: int) -> None:
+        if isinstance(value, Instance):
+            self.lose(list(value.attributes.values()), depth + 1)
+            self.lose([value.inner.get("items"), value.inner.get("params"), value.inner.get("values")], depth + 1)
+        elif isinstance(value, Bound):
+            self.lose([value.owner, value.function], depth + 1)
+        else:
+            names = {node.id for node in ast.walk(value.node) if isinstance(node, ast.Name)}
+            for name in names:
+                scope = value.scope.find(name)
+                if scope is not None and not isinstance(scope.names[name], (Class, Lib, Iter)):
+                    self.lose([scope.names[name]], depth + 1)
+
+
+MEMORY = "#memory"  # what `.data` of a tensor was taken from: no program can have an attribute of that name
+
+
+def _names(statement: ast.stmt) -> set[str]:
+    """The names that a statement (of a compound one, its head) reads."""
+    known: set[str] | None = getattr(statement, "_names_read", None)
+    if known is None:
+        parts: list[ast.AST] = [statement]
+        if isinstance(getattr(statement, "body", None), list):
+            heads = (getattr(statement, "test", None), getattr(statement, "iter", None))
+            parts = [one for one in heads if one is not None]
+            parts += [item.context_expr for item in getattr(statement, "items", ())]
+        known = {
+            n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
+        statement._names_read = known  # type: ignore[attr-defined]
+    return known

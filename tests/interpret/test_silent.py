@@ -1,0 +1,154 @@
+"""Programs that do not fail: a silent fault is found where it is certain, and nothing is said where it is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.interpret.checking import check_source
+
+_MARK = re.compile(r"# warning: (AFT\d+)")
+
+_START = """
+import torch
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+
+SCRIPTS = {
+    "a meter two objects deep": """
+class Meter:
+    def __init__(self):
+        self.total = 0.0
+    def update(self, value):
+        self.total += value  # warning: AFT301
+class Log:
+    def __init__(self):
+        self.meter = Meter()
+log = Log()
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    loss.backward()
+    opt.step()
+    log.meter.update(loss)
+""",
+    "a window of a fixed length": """
+from collections import deque
+recent = deque(maxlen=3)
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    loss.backward()
+    opt.step()
+    recent.append(loss)
+""",
+    "losses that are collected and swept together": """
+for epoch in range(3):
+    losses = []
+    for x in torch.randn(6, 4, 2):
+        losses.append(net(x).pow(2).mean())
+    opt.zero_grad()
+    sum(losses).backward()
+    opt.step()
+""",
+    "a sum that is swept in a turn nobody comes to": """
+total = 0
+for i, x in enumerate(unknown_loader):
+    loss = net(x).pow(2).mean()
+    total += loss
+    (loss * 0.5).backward(retain_graph=True)
+    if (i + 1) % 50 == 0:
+        total.backward()
+        total = 0
+""",
+    "retained for a pass that comes every tenth turn": """
+for i, x in enumerate(unknown_loader):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    loss.backward(retain_graph=True)
+    if i % 10 == 9:
+        loss.backward()
+    opt.step()
+""",
+    "something unknown may have zeroed the gradients": """
+from elsewhere import prepare
+for x in torch.randn(6, 4, 2):
+    prepare(opt)
+    net(x).pow(2).mean().backward()
+    opt.step()
+""",
+    "zeroed by hand, one parameter after the other": """
+for x in torch.randn(6, 4, 2):
+    net(x).pow(2).mean().backward()
+    with torch.no_grad():
+        for p in net.parameters():
+            p -= 0.1 * p.grad
+            p.grad.data.zero_()
+""",
+    "the critic's gradients are polluted, then zeroed": """
+critic = torch.nn.Linear(1, 1)
+opt_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    opt_critic.zero_grad()
+    critic(net(x).detach()).mean().backward()
+    opt_critic.step()
+    opt.zero_grad()
+    (-critic(net(x)).mean()).backward()
+    opt.step()
+""",
+    "a recurrent network's last output": """
+cell, out = torch.nn.RNNCell(2, 3), torch.nn.Linear(3, 1)
+opt = torch.optim.SGD([*cell.parameters(), *out.parameters()], lr=0.1)
+for sequence in torch.randn(4, 5, 1, 2):
+    h = torch.zeros(1, 3)
+    opt.zero_grad()
+    for x in sequence:
+        h = cell(x, h)
+        y = out(h)
+    y.pow(2).mean().backward()
+    opt.step()
+""",
+    "a loss overwritten, swept by a helper": """
+def update(value):
+    opt.zero_grad()
+    value.backward()
+    opt.step()
+for epoch in range(3):
+    for x in torch.randn(5, 4, 2):
+        loss = net(x).pow(2).mean()  # warning: AFT304
+    update(loss)
+""",
+    "an optimizer whose parameters something unknown may reach": """
+from elsewhere import criterion
+other = torch.nn.Linear(2, 1)
+opt_other = torch.optim.SGD(other.parameters(), lr=0.1)
+for x in torch.randn(5, 4, 2):
+    loss = net(x).pow(2).mean() + criterion(other(x))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    opt_other.step()
+""",
+    "a state that grows in a method": """
+class Track:
+    def __init__(self):
+        self.level = torch.zeros(1)
+    def step(self, x):
+        self.level = 0.9 * self.level + net(x).mean()
+        return self.level.sum()
+track = Track()
+for x in torch.randn(8, 4, 2):
+    opt.zero_grad()
+    track.step(x).backward(retain_graph=True)  # warning: AFT302
+    opt.step()
+""",
+}
+
+
+@pytest.mark.parametrize("source", SCRIPTS.values(), ids=SCRIPTS.keys())
+def test_a_script(source: str, tmp_path: Path) -> None:
+    text = _START + source
+    expected = [(number, mark[1]) for number, line in enumerate(text.splitlines(), 1) if (mark := _MARK.search(line))]
+    assert [(f.primary.site.line, f.code) for f in check_source(text, tmp_path)] == expected
