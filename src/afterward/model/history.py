@@ -44,6 +44,7 @@ class Node:
     inputs: tuple[Edge, ...] = ()
     saved: tuple[Saved, ...] = ()
     leaf: LeafId | None = None  # an AccumulateGrad node: the leaf it feeds
+    bytes: int = 0  # of the memory its value took, by the shape that autograd keeps; 0 for a view
 
     @property
     def saves(self) -> bool:
@@ -94,6 +95,10 @@ class Pass:
     reached: frozenset[LeafId] = frozenset()
     filled: frozenset[LeafId] = frozenset()  # leaves that had a gradient already, of the parameters as they are
     piled: frozenset[LeafId] = frozenset()  # leaves whose gradient was used, not zeroed, and is added to again
+    stale: frozenset[LeafId] = frozenset()  # leaves that a step changed after the forward had used them
+    value: float | None = None  # of the loss that it starts from, where somebody looked
+    clock: float | None = None  # seconds into the watch as it began, where somebody looked
+    created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +166,83 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """An optimizer that steps though no pass ever reaches a parameter of it."""
+    """An optimizer that steps though no pass reaches some or all of its parameters."""
+
+    optimizer: str
+    steps: int  # that changed none of them
+    parameters: int  # that no pass reached
+    site: Site
+    cut: Cut | None = None  # what lies between them and every loss
+    held: int = 0  # parameters it holds in all; 0: none but those
+    names: tuple[str, ...] = ()  # of those that no pass reached
+    instead: tuple[str, ...] = ()  # parameters of the same shapes that the passes reach; no optimizer holds them
+    replaced: Site | None = None  # the statement that put the others in their place
+
+
+@dataclass(frozen=True, slots=True)
+class Unheld:
+    """A pass that only reaches parameters that no optimizer holds, and that nothing changes."""
+
+    names: tuple[str, ...]
+    parameters: int
+    passes: int
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Zeroed:
+    """An optimizer whose gradients were zeroed after the pass that made them and before its step."""
 
     optimizer: str
     steps: int
+    site: Site  # of the step
+    swept: Site  # the pass
+    zeroed: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A part of a loss with a graph of its own that no pass sweeps, though another part of it is swept."""
+
+    name: str
+    swept_part: str
+    nodes: int
+    bytes: int
     parameters: int
+    site: Site  # where it was computed
+    swept: Site  # the pass that swept the other part
+
+
+@dataclass(frozen=True, slots=True)
+class Wasted:
+    """A statement whose nodes no pass sweeps: evaluation without `no_grad`, an output that is never used."""
+
     site: Site
-    cut: Cut | None = None
+    times: int  # that it ran, of the run that is still on record
+    nodes: int
+    recorded: int  # nodes built in all that time
+    after_last: bool = False  # seen after the last pass; else between passes that were all looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Work that was tried in two ways after the run, on numbers of its own."""
+
+    calls: int
+    seconds: float
+    together: float  # the same work in one go, in seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """A loop that hands one sample after the other to code that takes a batch."""
+
+    site: Site  # the statement of the loop's body
+    loop: Site
+    times: int
+    nodes: int  # of the whole pass
+    swept: Site
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +280,11 @@ class History:
     kept: tuple[Kept, ...] = ()
     idle: tuple[Idle, ...] = ()
     unswept: tuple[Unswept, ...] = ()
+    unheld: tuple[Unheld, ...] = ()
+    zeroed: tuple[Zeroed, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    wasted: tuple[Wasted, ...] = ()
+    singles: tuple[Singles, ...] = ()
     gaps: tuple[Gap, ...] = ()
     observed: bool = True
     links: frozenset[tuple[int, int]] = field(

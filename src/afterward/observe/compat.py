@@ -58,6 +58,15 @@ def backward_entry() -> Any:
     return getattr(torch.autograd.graph, "_engine_run_backward", None)
 
 
+def capturing() -> bool:
+    """Is a CUDA graph being captured? Reading a number then would spoil it."""
+    cuda = sys.modules.get("torch.cuda")
+    try:
+        return bool(cuda is not None and cuda.is_initialized() and cuda.is_current_stream_capturing())
+    except (AttributeError, RuntimeError):
+        return False
+
+
 def vanish_when_compiled(function: Any) -> None:
     """Make torch.compile evaluate `function` once, while tracing, and leave no trace of it in the graph.
 
@@ -133,6 +142,21 @@ def _state(node: Any, attribute: str, raw: Any) -> tuple[str, Any] | None:
             return "overwritten", data
         return "freed", None
     return None if value is None else ("live", data if data is not None else value)
+
+
+def value_bytes(node: Any) -> int:
+    """The size of what an operation made, by the shapes that its node keeps; 0 where this torch does not tell."""
+    try:
+        return sum(_product(one.shape) * int(one.dtype.itemsize) for one in node._input_metadata)
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return 0
+
+
+def _product(shape: Any) -> int:
+    size = 1
+    for length in shape:
+        size *= int(length)
+    return size
 
 
 def error_kind(error: BaseException) -> str | None:

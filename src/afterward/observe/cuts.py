@@ -30,6 +30,13 @@ def find_cut(paths: Trail, late: Pass, trail: Sequence[Place], where: WhereOf) -
     return _Search(paths, trail, where).from_pass(late)
 
 
+def cuts_of_history(paths: Trail, late: Pass, trail: Sequence[Place], where: WhereOf) -> list[Cut]:
+    """Every cut, on the way to the value that a pass starts from, of something that had a history; nearest first."""
+    search = _Search(paths, trail, where)
+    search.begin(late)
+    return [cut for had_history, cut in search.found if had_history]
+
+
 class _Search:
     def __init__(self, paths: Trail, trail: Sequence[Place], where: WhereOf) -> None:
         self.paths = paths
@@ -47,17 +54,22 @@ class _Search:
 
     def from_pass(self, late: Pass) -> Cut | None:
         """Follow what the pass was called on; prefer a cut of something that had a history, the nearest first."""
-        if late.where is None:
+        if not self.begin(late):
             return None
-        level = late.where.levels[-1]
-        place = next((p for p in reversed(self.paths.by_call.get(level.call, [])) if p.moment == level.moment), None)
-        if place is None:
-            return None
-        self._follow(place, late.receiver)
         if not any(had_history for had_history, _ in self.found):
             self._note_switches()
         certain = [cut for had_history, cut in self.found if had_history]
         return next(iter(certain or [cut for _, cut in self.found]), None)
+
+    def begin(self, late: Pass) -> bool:
+        """Follow what a pass was called on, where the statement that called it is on record."""
+        if late.where is None:
+            return False
+        level = late.where.levels[-1]
+        place = next((p for p in reversed(self.paths.by_call.get(level.call, [])) if p.moment == level.moment), None)
+        if place is not None:
+            self._follow(place, late.receiver)
+        return place is not None
 
     def _follow(self, place: Place, only: str = "") -> None:
         """Note the cuts in a statement itself, then in what it called, then in what it read."""
@@ -167,7 +179,7 @@ class _Search:
             for mark in marks:
                 how = _mode(mark)
                 if how is not None:
-                    return Cut(spot, how, name, self.sources.site_of(entry.file, mark))
+                    return Cut(spot, how, name, self.sources.site_of(spot.site.file, mark))
         return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from array import array
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,7 +17,9 @@ from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.recorder import STEP, PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.statements import SHIFT
-from afterward.observe.survey import Gradients, Surveyor
+from afterward.observe.survey import Detail, Gradients, Surveyor
+from afterward.observe.updates import STEPS as STEPS_LOOKED_AT
+from afterward.observe.updates import Updates, loss_value
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import look, roots_of
 
@@ -49,8 +52,11 @@ class Session:
         self._warned = False
         self._window = 0
         self._surveys = 0
+        self._began = time.perf_counter()
         self._gradients = Gradients()
-        self.surveyor = Surveyor(self.recorders)
+        self._updates = Updates()
+        self._steps_due = 0  # optimizer steps still to be looked at after a pass that was
+        self.surveyor = Surveyor(self.recorders, self._updates)
 
     # Hooks
 
@@ -136,6 +142,8 @@ class Session:
                 note(len(marks) | STEP)
                 note(counter())
                 note(id(optimizer))
+            if self._steps_due:
+                self._look_at_step(optimizer)
 
         return begins, stepped
 
@@ -155,8 +163,8 @@ class Session:
         seen.site = site
         count = self._looks.get(site, 0) + 1
         due = count <= FIRST_LOOKS or not count & (count - 1)
-        if due:
-            self._look(recorder, seen, roots_of(outputs), args)
+        if due and not compat.capturing():
+            self._look(recorder, seen, outputs, args)
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
         quiet = 0
@@ -170,25 +178,37 @@ class Session:
             self.surveyor.look(recorder, sys._getframe(2))
         return quiet
 
-    def _look(self, recorder: Recorder, seen: PassSeen, roots: list[tuple[Any, int]], args: tuple[Any, ...]) -> None:
+    def _look(self, recorder: Recorder, seen: PassSeen, outputs: Any, args: tuple[Any, ...]) -> None:
         """Walk the graph of a pass that is about to run: what it will sweep, and how much is saved there."""
+        roots = roots_of(outputs)
         inputs = (args[3] if len(args) > 3 else ()) or ()
         seen.roots = tuple(compat.order_of(node) for node, _ in roots)
         shown = look([node for node, _ in roots], inputs)
         if shown is None:
             return
-        swept, size, leaves = shown
-        seen.leaves = frozenset(leaves)
+        seen.leaves = frozenset(shown.leaves)
         seen.window = self._window
+        detail = Detail(seen, time.perf_counter() - self._began, loss_value(outputs))
         if seen.call == "backward":
-            seen.filled, seen.piled = self._gradients.look(leaves, self._window)
-        recorder.keep_look(seen, array("Q", sorted(swept)), size)
+            seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
+            detail.stale = self._updates.pass_begins(seen, shown)
+            self._steps_due = STEPS_LOOKED_AT
+        self.surveyor.details[id(seen)] = detail
+        recorder.keep_look(seen, array("Q", sorted(shown.orders)), shown.bytes)
         if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
             self._go_threaded()  # the engine runs custom functions in a thread of each device
 
     def _stepped(self, optimizer: Any) -> None:
         recorder = self.recorders.current()
         recorder.add(StepSeen(recorder.moment, self._counter(), id(optimizer)))
+
+    def _look_at_step(self, optimizer: Any) -> None:
+        self._steps_due -= 1
+        try:
+            if not compat.capturing():
+                self._updates.stepped(optimizer, self.recorders.current().moment)
+        except Exception as error:
+            self._failed_open("an optimizer's step could not be looked at", error)
 
     def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         error = sys.exc_info()[1]

@@ -10,18 +10,21 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.history import Edge, Gap, History, Idle, Kept, Leaf, Pass, Step
-from afterward.model.site import Site, Where
+from afterward.model.history import Edge, Gap, History, Kept, Leaf, Pass, Step
 from afterward.observe import compat
+from afterward.observe.aftermath import Aftermath
 from afterward.observe.clock import event_moment
+from afterward.observe.idle import find_idle, find_unheld, find_zeroed
 from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.statements import COUNTER
 from afterward.observe.unswept import find_unswept
+from afterward.observe.updates import Updates, has_gradient
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import saved_bytes, walk
 
@@ -53,7 +56,7 @@ class Gradients:
             # A gradient that was reset begins its count anew; one that is only added to counts on.
             same = written > self.written.get(number, -1)
             self.written[number] = written
-            if not _has_gradient(leaf):
+            if not has_gradient(leaf):
                 self.stale.discard(number)
             elif not changed:
                 filled.add(number)
@@ -66,20 +69,23 @@ class Gradients:
         return frozenset(filled), frozenset(piled)
 
 
-def _has_gradient(leaf: Any) -> bool:
-    gradient = leaf.grad
-    if gradient is None or gradient.is_sparse:
-        return False
-    torch = compat.torch_module()
-    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-        return bool(gradient.any())
+@dataclass(slots=True)
+class Detail:
+    """What a look at a pass has shown beside its nodes."""
+
+    seen: PassSeen
+    clock: float  # seconds into the watch
+    value: float | None
+    stale: frozenset[int] = frozenset()
 
 
 class Surveyor:
     """Collects what the surveys of one run have shown, and writes it as a history at the end."""
 
-    def __init__(self, recorders: Recorders) -> None:
+    def __init__(self, recorders: Recorders, updates: Updates) -> None:
         self.recorders = recorders
+        self.updates = updates
+        self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
         self.kept: dict[str, Kept] = {}
         self.leaf_names: dict[int, str] = {}
         self.owners: dict[int, set[str]] = {}
@@ -105,6 +111,7 @@ class Surveyor:
             shown = known[0] if known is not None and name == type(optimizer).__name__ else name
             any_gradient = any(p.grad is not None for p in leaves) or (known is not None and known[2])
             self.optimizers[number] = (shown, frozenset(id(p) for p in leaves), any_gradient)
+            self.updates.meet(optimizer)
 
     def _note_kept(self, names: Names, recorder: Recorder) -> None:
         """Values that hold graphs of several past steps: many in a container, or one sum of many."""
@@ -135,93 +142,83 @@ class Surveyor:
         """What the looks and surveys of the whole run have shown, as far as it is still in the record."""
         recorder = self.recorders.main
         self.look(recorder, None)
+        self.updates.finish(recorder.moment)
         places = Places(recorder)
-        events = recorder.settle()
+        after = Aftermath(recorder, places, self.updates, self.leaf_names, self.optimizers)
         leaf_numbers: dict[int, int] = {}
-        for event in events:
-            for leaf in (event.leaves or ()) if isinstance(event, PassSeen) else ():
+        for event in after.passes:
+            for leaf in event.leaves or ():
                 leaf_numbers.setdefault(leaf, len(leaf_numbers))
+        return History(
+            (),
+            tuple(
+                self._pass(number, event, places, leaf_numbers)
+                for number, event in enumerate(after.events)
+                if isinstance(event, PassSeen)
+            ),
+            tuple(self._step(event, places, leaf_numbers) for event in after.events if isinstance(event, StepSeen)),
+            leaves=self._leaves(leaf_numbers),
+            kept=tuple(replace(one, site=places.assigning(one.name)) for one in self.kept.values()),
+            idle=tuple(find_idle(after)),
+            unswept=find_unswept(after),
+            unheld=tuple(find_unheld(after)),
+            zeroed=tuple(find_zeroed(after)),
+            gaps=tuple(gaps),
+        )
+
+    def _leaves(self, leaf_numbers: dict[int, int]) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}
         for name, members, _ in self.optimizers.values():
             for member in members:
                 owners.setdefault(member, []).append(name)
-        leaves = tuple(
+        return tuple(
             Leaf(number, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ())))
             for leaf, number in leaf_numbers.items()
         )
-        passes = tuple(
-            _pass(number, event, places.where(event.place), leaf_numbers)
-            for number, event in enumerate(events)
-            if isinstance(event, PassSeen)
-        )
-        steps = tuple(
-            Step(
-                places.where(event.place),
-                event_moment(event.counter, event.moment),
-                self.optimizers.get(event.optimizer, ("an optimizer", frozenset(), True))[0],
-                frozenset(
-                    leaf_numbers[leaf]
-                    for leaf in self.optimizers.get(event.optimizer, ("", frozenset(), True))[1]
-                    if leaf in leaf_numbers
-                ),
-            )
-            for event in events
-            if isinstance(event, StepSeen)
-        )
-        kept = tuple(self._placed(one, places) for one in self.kept.values())
-        return History(
-            (),
-            passes,
-            steps,
-            leaves=leaves,
-            kept=kept,
-            idle=self._idle(events, places),
-            unswept=find_unswept(recorder, places),
-            gaps=tuple(gaps),
+
+    def _step(self, event: StepSeen, places: Places, leaf_numbers: dict[int, int]) -> Step:
+        name, members, _ = self.optimizers.get(event.optimizer, ("an optimizer", frozenset(), True))
+        return Step(
+            places.where(event.place),
+            event_moment(event.counter, event.moment),
+            name,
+            frozenset(leaf_numbers[leaf] for leaf in members if leaf in leaf_numbers),
         )
 
-    def _placed(self, kept: Kept, places: Places) -> Kept:
-        return replace(kept, site=places.assigning(kept.name))
+    def _pass(self, number: int, event: PassSeen, places: Places, leaves: dict[int, int]) -> Pass:
+        def known(some: frozenset[int] | None) -> frozenset[int]:
+            return frozenset(leaves[one] for one in some or () if one in leaves)
 
-    def _idle(self, events: list[PassSeen | StepSeen], places: Places) -> tuple[Idle, ...]:
-        reached: set[int] = set()
-        for event in events:
-            if isinstance(event, PassSeen):
-                reached |= event.leaves or set()
-        found = []
-        for number, (name, members, any_gradient) in self.optimizers.items():
-            steps = [e for e in events if isinstance(e, StepSeen) and e.optimizer == number]
-            if len(steps) < 2 or not members or any_gradient or members & reached:
-                continue
-            where = places.where(steps[0].place)
-            if where is not None:
-                found.append(Idle(name, len(steps), len(members), _site(where)))
-        return tuple(found)
+        detail = self.details.get(id(event))
+        return Pass(
+            number,
+            places.where(event.place),
+            event_moment(event.counter, event.moment),
+            tuple(Edge(order) for order in event.roots),
+            event.call,
+            event.retains_graph,
+            event.creates_graph,
+            None if event.swept is None else frozenset(event.swept),
+            bytes=event.bytes,
+            window=event.window,
+            reached=known(event.leaves),
+            filled=known(event.filled),
+            piled=known(event.piled),
+            stale=known(detail.stale if detail else None),
+            value=detail.value if detail else None,
+            clock=detail.clock if detail else None,
+            created=self._created(event),
+        )
 
-
-def _site(where: Where) -> Site:
-    return where.site_at(where.innermost_turn)
-
-
-def _pass(number: int, event: PassSeen, where: Where | None, leaves: dict[int, int]) -> Pass:
-    def known(some: frozenset[int] | None) -> frozenset[int]:
-        return frozenset(leaves[one] for one in some or () if one in leaves)
-
-    return Pass(
-        number,
-        where,
-        event_moment(event.counter, event.moment),
-        tuple(Edge(order) for order in event.roots),
-        event.call,
-        event.retains_graph,
-        event.creates_graph,
-        None if event.swept is None else frozenset(event.swept),
-        bytes=event.bytes,
-        window=event.window,
-        reached=known(event.leaves),
-        filled=known(event.filled),
-        piled=known(event.piled),
-    )
+    def _created(self, event: PassSeen) -> tuple[int, ...]:
+        """The nodes that a pass with `create_graph=True` made: those up to the mark of the next statement."""
+        recorder = self.recorders.main
+        place = event.moment - recorder.base
+        if not event.creates_graph or place < 0:
+            return ()
+        counter = compat.sequence_counter()
+        after = recorder.marks[place] & COUNTER if place < len(recorder.marks) else counter() if counter else 0
+        return (event.counter, after) if after > event.counter else ()
 
 
 def walk_some(starts: Iterable[Any]) -> list[Any]:

@@ -8,42 +8,25 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from afterward.model.history import Unswept
+from afterward.observe.aftermath import Aftermath
 from afterward.observe.places import Places
-from afterward.observe.recorder import PassSeen, Recorder
+from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import reads, targets
 
-MARKS = 200_000  # of a longer record only passes that were looked at early could be judged: it is left alone
 
-
-def find_unswept(recorder: Recorder, places: Places) -> tuple[Unswept, ...]:
+def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
-    if len(recorder.marks) > MARKS or recorder.base or not recorder.marks:
-        return ()
-    trail = _by_call(recorder)
-    passes = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
+    trail = after.paths.by_call
+    passes = [event for event in after.passes if event.call == "backward"]
     swept = [event.swept for event in passes if event.swept is not None]
     found: dict[tuple[int, int], list[Unswept]] = {}
-    for earlier, event in pairwise(passes):
+    for earlier, event in pairwise(passes) if trail else ():
         if event.swept is None or event.place is None or earlier.swept is None:
             continue  # something between the two was not looked at
-        for number, unswept in _dropped(places, trail, earlier, event, swept):
+        for number, unswept in _dropped(after.places, trail, earlier, event, swept):
             found.setdefault((event.site, number), []).append(unswept)
     return tuple(several[0] for several in found.values() if len(several) >= 2)
-
-
-def _by_call(recorder: Recorder) -> dict[int, list[Place]]:
-    """The statements that ran, by call, each execution once."""
-    trail: list[Place] = []
-    marks = recorder.marks[:]
-    marks.append(marks[-1])
-    recorder.replay.copy().feed(marks, recorder.base, answers={}, trail=trail)
-    calls: dict[int, list[Place]] = {}
-    for place in trail:
-        mine = calls.setdefault(place.call, [])
-        if not mine or mine[-1].moment != place.moment:
-            mine.append(place)
-    return calls
 
 
 def _dropped(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from afterward.observe import compat
 
@@ -86,8 +86,17 @@ def _nodes_of(inputs: Iterable[Any]) -> Iterator[Any]:
             yield node
 
 
-def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, dict[int, Any]] | None:
-    """What a pass is about to execute: the orders of its nodes, the bytes they have saved, and its leaves."""
+class Shown(NamedTuple):
+    """What a pass is about to execute. Lives as long as one look does: it holds the program's leaves."""
+
+    orders: array[int]  # of the nodes, leaves left out
+    bytes: int  # that they have saved, each storage counted once, parameters left out
+    leaves: dict[int, Any]
+    used_at: dict[int, int]  # leaf -> order of the oldest node that takes it
+
+
+def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
+    """What a pass is about to execute; None where the graph is too large to be looked at."""
     # Python objects for very many nodes of one deep chain can overflow the stack when Python's collector later
     # clears a cycle around them: a larger graph is not looked at.
     found = walk(roots, limit=LOOK_NODES)
@@ -95,36 +104,39 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> tuple[array[int], int, 
         return None
     wanted = list(inputs)
     executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
-    orders = array("Q")
+    swept, leaves, used_at = array("Q"), dict[int, Any](), dict[int, int]()
     own: set[int] = set()
-    leaves: dict[int, Any] = {}
     storages: dict[int, int] = {}
+    orders = [compat.order_of(node) for node in found.nodes]
     for position in executed:
-        node = found.nodes[position]
-        order = compat.order_of(node)
+        node, order = found.nodes[position], orders[position]
         if order == compat.LEAF_ORDER:
             variable = getattr(node, "variable", None)
             if variable is not None:
                 leaves[id(variable)] = variable
-                own.add(_storage_key(variable)[0])
+                own.add(storage_key(variable)[0])
             continue
-        orders.append(order)
+        swept.append(order)
+        for place, _ in found.inputs[position]:
+            if orders[place] == compat.LEAF_ORDER:
+                leaf = id(getattr(found.nodes[place], "variable", None))
+                used_at[leaf] = min(order, used_at.get(leaf, order))
         for _, _, tensor in compat.saved_states(node):
             if tensor is not None:
-                key, size = _storage_key(tensor)
+                key, size = storage_key(tensor)
                 storages[key] = size
-    return orders, sum(size for key, size in storages.items() if key not in own), leaves
+    return Shown(swept, sum(size for key, size in storages.items() if key not in own), leaves, used_at)
 
 
 def saved_bytes(nodes: Iterable[Any]) -> int:
     """Bytes that these nodes have saved, each storage counted once."""
     storages = dict(
-        _storage_key(tensor) for node in nodes for _, _, tensor in compat.saved_states(node) if tensor is not None
+        storage_key(tensor) for node in nodes for _, _, tensor in compat.saved_states(node) if tensor is not None
     )
     return sum(storages.values())
 
 
-def _storage_key(tensor: Any) -> tuple[int, int]:
+def storage_key(tensor: Any) -> tuple[int, int]:
     try:
         storage = tensor.untyped_storage()
         return storage.data_ptr(), storage.nbytes()

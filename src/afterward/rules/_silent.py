@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy
 from afterward.model.history import History, Pass
@@ -23,6 +24,26 @@ def site_of(run: Pass) -> Site:
     return run.where.site_at(run.where.innermost_turn)
 
 
+def several(names: tuple[str, ...], shown: int = 2) -> str:
+    """`a`, `b` and 3 more."""
+    known = [f"`{name}`" for name in names if name]
+    text = ", ".join(known[:shown])
+    return f"{text} and {len(known) - shown} more" if len(known) > shown else text
+
+
+def span(runs: list[Pass]) -> str:
+    """The usual time from one of these passes to the next, in words; empty where it was not measured."""
+    pairs = [(one.clock, two.clock) for one, two in pairwise(runs) if one.window == two.window]
+    gaps = sorted(later - earlier for earlier, later in pairs if earlier is not None and later is not None)
+    return duration(gaps[len(gaps) // 2]) if gaps else ""
+
+
+def duration(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} us"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
 def warning(
     message: str,
     site: Site,
@@ -36,6 +57,8 @@ def warning(
     size: int = 0,
     built: Site | None = None,
     freed: Site | None = None,
+    cut: Site | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Diagnosis:
     return Diagnosis(
         message=message,
@@ -45,6 +68,8 @@ def warning(
         remedies=(remedy,),
         built=built or site,
         freed=freed,
+        cut=cut,
+        notes=notes,
         bridge=bridge,
         nodes=nodes,
         bytes=size,

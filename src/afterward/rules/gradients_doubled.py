@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
@@ -17,6 +18,11 @@ def gradients_doubled(history: History) -> Iterator[Diagnosis]:
         pairs = [(earlier, run) for run in runs if (earlier := _already_added(history, run)) is not None]
         if len(pairs) >= 2:
             yield _diagnose(*pairs[0])
+            continue
+        pairs = [(earlier, run) for run in runs if (earlier := _computed_before(history, run)) is not None]
+        # A loss that is the same step after step is a constant, and says nothing about the batch.
+        if len(pairs) >= 3 and len({run.value for _, run in pairs}) >= 2:
+            yield _diagnose_fresh(*pairs[0], len(pairs))
 
 
 def _already_added(history: History, run: Pass) -> Pass | None:
@@ -33,6 +39,28 @@ def _already_added(history: History, run: Pass) -> Pass | None:
     return None
 
 
+def _computed_before(history: History, run: Pass) -> Pass | None:
+    """The pass just before this one, if it swept another graph of the very same loss: same leaves, size and value.
+
+    Both were reached by different ways. A loop that accumulates gradients gets to each pass by the same one.
+    """
+    if run.call != "backward" or run.value is None or not math.isfinite(run.value) or run.value == 0.0:
+        return None
+    before = [other for other in history.passes if other.moment < run.moment]
+    earlier = before[-1] if before else None
+    if earlier is None or earlier.window != run.window or earlier.call != "backward" or earlier.swept is None:
+        return None
+    same = earlier.value == run.value and len(earlier.swept) == len(run.swept or ())
+    unused = bool(run.reached) and earlier.reached == run.reached and run.filled == run.reached
+    if same and unused and not earlier.swept & (run.swept or frozenset()) and _way(earlier) != _way(run):
+        return earlier
+    return None
+
+
+def _way(run: Pass) -> tuple[tuple[str, int], ...]:
+    return tuple((level.site.file, level.site.line) for level in run.where.levels) if run.where is not None else ()
+
+
 def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
     first, site = site_of(earlier), site_of(run)
     return warning(
@@ -41,14 +69,36 @@ def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
         f"sweeps the loss of line {first.line} again",
         f"Line {first.line} has added the gradients of its loss, and this pass sweeps a sum that holds the same loss. "
         "Nothing was zeroed in between, so that part of the gradient counts twice.",
-        Remedy(
-            "remove_duplicate",
-            Effect.CHANGES_GRADIENTS,
-            "drop one of the two passes, or call `zero_grad()` between them; each loss then counts once",
-            site,
-        ),
+        _remedy(run),
         secondary=(Label(first, "added these gradients first"),),
         bridge=Bridge("grad", "attribute"),
         nodes=len(run.swept or ()),
         freed=site,
+    )
+
+
+def _diagnose_fresh(earlier: Pass, run: Pass, times: int) -> Diagnosis:
+    first, site = site_of(earlier), site_of(run)
+    return warning(
+        "gradients that were already added are added again",
+        site,
+        f"adds the gradients of the same loss as line {first.line}, {run.value:.6g}, once more",
+        f"In {times} steps that were looked at, line {first.line} swept a loss and this line another graph of it: "
+        "the same parameters, as many nodes, the same value to the last bit. Nothing was zeroed or updated in "
+        "between, so every gradient is twice what it should be, and the forward pass is computed twice.",
+        _remedy(run),
+        secondary=(Label(first, "added these gradients first"),),
+        bridge=Bridge("grad", "attribute"),
+        nodes=len(run.swept or ()),
+        size=run.bytes,
+        freed=first,
+    )
+
+
+def _remedy(run: Pass) -> Remedy:
+    return Remedy(
+        "remove_duplicate",
+        Effect.CHANGES_GRADIENTS,
+        "drop one of the two passes, or call `zero_grad()` between them; each loss then counts once",
+        site_of(run),
     )

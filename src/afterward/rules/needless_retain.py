@@ -1,4 +1,4 @@
-"""AFT303: `retain_graph=True` that no later pass uses."""
+"""AFT303: `retain_graph=True` or `create_graph=True` that no later pass uses."""
 
 from __future__ import annotations
 
@@ -7,52 +7,79 @@ from collections.abc import Iterator
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History, Pass
 from afterward.rules import rule
-from afterward.rules._silent import passes_by_site, site_of, warning
+from afterward.rules._silent import passes_by_site, site_of, span, warning
 from afterward.rules._speech import human
 
 
 @rule("AFT303", Severity.WARNING)
 def needless_retain(history: History) -> Iterator[Diagnosis]:
-    """A graph is kept with `retain_graph=True`, and no later pass walks it."""
+    """A graph is kept with `retain_graph=True`, or made with `create_graph=True`, and no later pass walks it."""
+    if _some_not_looked_at(history):
+        return
     looked = [run for run in history.passes if run.swept is not None]
     for runs in passes_by_site(history):
-        retained = [run for run in runs if run.retains_graph and not run.creates_graph]
-        if len(retained) != len(runs) or not retained:
+        kept = [run for run in runs if run.retains_graph or run.creates_graph]
+        if len(kept) != len(runs) or not kept or len({run.creates_graph for run in kept}) > 1:
             continue
-        judged = [used for run in retained if (used := _used(run, runs, looked)) is not None]
+        judged = [used for run in kept if (used := _used(run, runs, looked)) is not None]
         if len(judged) >= 2 and not any(judged):
-            yield _diagnose(retained)
+            yield _diagnose(kept)
+
+
+def _some_not_looked_at(history: History) -> bool:
+    """Is there a place whose passes nobody could look at? Any of them may have walked a kept graph."""
+    places: dict[tuple[str, int], bool] = {}
+    for run in history.passes:
+        if run.where is not None:
+            key = (run.where.site.file, run.where.site.line)
+            places[key] = places.get(key, False) or run.swept is not None
+    return not all(places.values())
 
 
 def _used(run: Pass, runs: list[Pass], looked: list[Pass]) -> bool | None:
-    """Did a pass after this one, up to the next from the same site, walk the kept graph? None: nobody knows."""
+    """Did a pass after this one walk the kept graph, or the one it made? None: nobody knows."""
     after = [other for other in runs if other.moment > run.moment]
     if not after or after[0].window != run.window:
         return None
-    later = [other for other in looked if run.moment < other.moment <= after[0].moment]
-    return any((run.swept or frozenset()) & (other.swept or frozenset()) for other in later)
+    if run.creates_graph and not run.created:
+        return None
+    later = (other.swept or frozenset() for other in looked if other.moment > run.moment)
+    kept = run.swept or frozenset()
+    return any(kept & walked or any(_made(run, node) for node in walked) for walked in later)
 
 
-def _diagnose(retained: list[Pass]) -> Diagnosis:
-    site = site_of(retained[0])
-    size = max(run.bytes for run in retained)
-    nodes = max(len(run.swept or ()) for run in retained)
+def _made(run: Pass, node: int) -> bool:
+    return len(run.created) == 2 and run.created[0] <= node < run.created[1]
+
+
+def _diagnose(kept: list[Pass]) -> Diagnosis:
+    site = site_of(kept[0])
+    word = "create_graph" if kept[0].creates_graph else "retain_graph"
+    size = max(run.bytes for run in kept)
+    nodes = max(len(run.swept or ()) for run in kept)
     cost = f", {human(size)}" if size else ""
+    until = span(kept)
+    held = f" That is at most until the next pass from this line, {until} later." if until else ""
     return warning(
-        "`retain_graph=True` that no later pass uses",
+        f"`{word}=True` that no later pass uses",
         site,
-        f"keeps {nodes:,} nodes{cost} that no pass walked again",
-        f"In the {len(retained)} passes that were looked at, nothing went backward through the kept graph again. "
-        "Keeping it holds the saved values until the loss is overwritten, which a plain backward would have freed.",
+        f"keeps {nodes:,} nodes{cost} that no pass walked again" + _built(kept),
+        f"In the {len(kept)} passes that were looked at, nothing went backward through the kept graph again. "
+        f"Keeping it holds the saved values until the loss is overwritten, which a plain pass would have freed.{held}",
         Remedy(
             "remove_retain",
             Effect.SAME_GRADIENTS,
-            "drop `retain_graph=True`; the gradients are the same, and the saved values are freed at once",
+            f"drop `{word}=True`; the gradients are the same, and the saved values are freed at once",
             site,
-            "retain_graph",
+            word,
         ),
-        bridge=Bridge("retain_graph", "expression"),
+        bridge=Bridge(word, "expression"),
         nodes=nodes,
         size=size,
         freed=site,
     )
+
+
+def _built(kept: list[Pass]) -> str:
+    made = max((run.created[1] - run.created[0] for run in kept if len(run.created) == 2), default=0)
+    return f", and builds {made:,} more" if made else ""
