@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TORCH := torch==2.13.0
 N ?= 100000
 SEED ?= 0
 CASES ?= ../shared/cases
@@ -14,12 +15,14 @@ help:  ## list the targets
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet -e '.[dev]'
+	echo $(TORCH) > $(VENV)/constraints.txt  # so that nothing below brings another torch
+	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install --quiet -c $(VENV)/constraints.txt -e '.[dev,docs,dgl,pyg]'
 	touch $(READY)
 
 demo: $(READY)  ## run the shipped example under afterward: it fails, and is explained
 	-$(BIN)/afterward run examples/carried_state.py
+	@echo "More examples: $(BIN)/afterward demo"
 
 test: $(READY)  ## what CI runs: lint, types and the fast tests
 	$(BIN)/ruff format --check src tests tools examples

@@ -19,3 +19,15 @@ class ReportNotWritten(AfterwardError):
 
 class UnknownRule(AfterwardError):
     """No rule has that code or name."""
+
+
+class HistoryUnreadable(AfterwardError):
+    """A file is not a history that afterward has saved."""
+
+
+class UnknownExample(AfterwardError):
+    """No shipped example, or no program of it, has that name."""
+
+
+class ExampleNotRunnable(AfterwardError):
+    """A shipped example needs a library that is not installed."""

@@ -20,7 +20,8 @@ MAY_IMPORT = {  # package: (our packages, third-party libraries); all may use af
     "observe": (["model"], ["torch"]),  # the one home of torch
     "repair": (["model"], ["libcst"]),  # the one home of libcst
     "render": (["model"], ["rich"]),
-    "tasks": (["model", "rules", "interpret", "observe", "repair"], []),
+    "gallery": ([], ["torch", "dgl", "torch_geometric"]),  # the shipped examples, and the reader of their pages
+    "tasks": (["model", "rules", "interpret", "observe", "repair", "gallery"], []),
     "integrations": (["model", "tasks", "render"], ["pytest", "IPython", "lightning", "pygls"]),
     "cli": (["model", "tasks", "render"], []),
 }

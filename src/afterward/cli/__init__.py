@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 
 from afterward import __version__
-from afterward.cli import check, explain, rules, run
+from afterward.cli import check, demo, explain, fix, report, rules, run
 from afterward.errors import AfterwardError
 
-COMMANDS = (run, check, explain, rules)
+COMMANDS = (run, check, fix, report, explain, rules, demo)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="afterward",
         description="Says where a PyTorch graph was built, freed and used again, and what to change.",
@@ -22,7 +22,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add_parser(subparsers)
-    options = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = command_line().parse_args(argv)
     try:
         status: int = options.perform(options)
         return status

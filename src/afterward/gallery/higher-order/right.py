@@ -1,0 +1,17 @@
+"""`create_graph=True` records the first pass itself, and so keeps the graph: a second derivative can be taken."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+
+for step in range(5):
+    loss = (model(torch.randn(32, 3)) - 1).pow(2).mean()
+    gradients = torch.autograd.grad(loss, model.parameters(), create_graph=True)
+    size = sum(gradient.pow(2).sum() for gradient in gradients)
+    optimizer.zero_grad()
+    (loss + 0.1 * size).backward()
+    optimizer.step()
+    print(f"step {step} loss {loss.item():.4f} squared gradient {size.item():.4f}")

@@ -1,0 +1,106 @@
+"""Every program of the gallery does what its page says: run by Python alone, and run under afterward."""
+
+from __future__ import annotations
+
+import importlib.util
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from tests.watching import watch_source
+
+from afterward.gallery import FOLDER, NAMES, Program, examples
+
+MESSAGES = {
+    "": "",
+    "second_backward": "Trying to backward through the graph a second time",
+    "inplace": "has been modified by an inplace operation",
+    "no_grad": "does not require grad",
+}
+PRINTS_TIMES = {"per-sample-loop/batched", "lightgcn/costs"}  # so what it prints differs from run to run
+
+
+def _programs() -> list[object]:
+    return [
+        pytest.param(program, id=program.full_name, marks=_needs(example.needs))
+        for example in examples()
+        for program in example.programs
+    ]
+
+
+def _needs(needs: tuple[str, str] | None) -> list[pytest.MarkDecorator]:
+    missing = needs is not None and importlib.util.find_spec(needs[0]) is None
+    return [pytest.mark.skipif(missing, reason="its graph library is not installed")]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("program", _programs())
+def test_a_program_does_what_its_page_says(
+    program: Program,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    torch_as_it_was: None,
+) -> None:
+    monkeypatch.setattr(sys, "argv", [program.full_name, *program.quick])
+    message = _raised_by_python_alone(program.path)
+    printed = capsys.readouterr().out
+    assert MESSAGES[program.raises] in message
+    assert bool(message) == bool(program.raises)
+
+    seen = watch_source(program.path.read_text(), tmp_path)
+    assert str(seen.error or "") == message
+    found = [(f.code, f.bridge.name if f.bridge else "") for f in seen.findings if f.severity.value != "info"]
+    assert [code for code, _ in found] == ([program.finds] if program.finds else [])
+    if program.bridge:
+        assert found[0][1] == program.bridge
+    if program.full_name not in PRINTS_TIMES:
+        assert capsys.readouterr().out == printed
+
+
+def _raised_by_python_alone(path: Path) -> str:
+    try:
+        runpy.run_path(str(path))
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def test_every_folder_is_listed_and_every_program_has_its_place_on_the_page() -> None:
+    assert {folder.parent.name for folder in FOLDER.glob("*/page.md")} == set(NAMES)
+    for example in examples():
+        on_page = {program.name for program in example.programs}
+        assert on_page == {path.stem for path in (FOLDER / example.name).glob("*.py")}
+        assert example.title
+        assert example.summary
+
+
+def test_what_you_may_have_read_has_a_program_of_every_kind() -> None:
+    told = [program for example in examples() for program in example.programs if program.read]
+    assert len(told) > 25
+    assert {program.raises for program in told} == {"", "second_backward", "inplace"}
+
+
+ADVICE = {
+    "same-loss-twice/wrong": "remove_duplicate",
+    "one-layer-twice/fails": "combine_losses",
+    "combined-losses/separate": "combine_losses",
+    "retain-graph-cure/broken": "detach_state",
+    "truncated-bptt/wrong": "detach_state",
+    "truncated-bptt/halfway": "detach_state",
+    "cached-embeddings/wrong": "detach_state",
+    "gan/wrong": "detach_input",
+    "actor-critic/wrong": "detach_input",
+    "multi-agent/wrong": "recompute_forward",
+    "lightgcn/wrong": "recompute_forward",
+}
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_the_first_advice_is_what_the_right_program_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch_as_it_was: None
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name])
+    (found,) = watch_source((FOLDER / f"{name}.py").read_text(), tmp_path).findings
+    assert found.remedies[0].kind == ADVICE[name]
