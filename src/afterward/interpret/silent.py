@@ -169,6 +169,7 @@ def history(machine: Machine) -> History | None:
                 one.creates,
                 swept,
                 nested_in=one.nested_in,
+                created=one.created,
                 receiver=one.receiver,
                 # Something unknown may sweep it again: not to be compared with the next.
                 window=0 if not swept & lost else 1 + one.number,

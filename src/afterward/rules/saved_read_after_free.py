@@ -28,6 +28,12 @@ def _diagnose(case: Case) -> Diagnosis:
             "That pass freed the graph the first time; the second time there is nothing left."
         )
         remedies: tuple[Remedy, ...] = (say.recompute_forward(case), say.combine_losses(case))
+    elif case.reuse.late.call == "read":
+        why = f"This line reads a value that a node had saved. {say.freed_by(case).capitalize()} has freed it."
+        remedies = (
+            say.remove_duplicate(case, "read the value before the backward, or keep the tensor itself"),
+            say.retain_graph(case),
+        )
     else:
         why = (
             "This backward reads what its forward had saved. "

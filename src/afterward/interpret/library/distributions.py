@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
-from afterward.interpret.library import ops
+from afterward.interpret.library import ops, transforms
 from afterward.interpret.values import Class, Instance, Lib, Unknown, Value
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
         both = [one for side in args for one in (inputs_of(machine, side) if isinstance(side, Instance) else [side])]
         return ops.generic(machine, "KlBackward", both, "all")
     made = Instance(Lib(path))
+    if path.endswith(".TransformedDistribution") or transforms.is_transform(made):
+        transforms.construct(made, args, kwargs)
+        return made
     values = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, Unknown, Instance))]
     made.inner["values"] = values
     name = path.rsplit(".", 1)[-1]
@@ -56,7 +59,11 @@ def inputs_of(machine: Machine, owner: Instance) -> list[Value]:
 
 
 def method(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
-    if owner.class_name in ("TransformedDistribution",) or isinstance(owner.cls, Class):
+    if transforms.is_transform(owner):
+        return transforms.method(machine, owner, name, args)
+    if "base" in owner.inner:
+        return _transformed(machine, owner, name, args)
+    if isinstance(owner.cls, Class):
         return machine.unknown()
     if name in ("sample", "sample_n"):
         return ops.data(machine, inputs_of(machine, owner), ".sample()", machine.frame.statement)
@@ -67,4 +74,25 @@ def method(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
         if name == "entropy" and owner.class_name in ("Normal",):
             inputs = inputs[1:] or inputs
         return ops.generic(machine, f"{name.title().replace('_', '')}Backward", inputs, "all")
+    return machine.unknown()
+
+
+def _transformed(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
+    base = owner.inner["base"]
+    if not isinstance(base, Instance):
+        machine.account.lose([base, *owner.inner["chain"], *args])
+        return machine.unknown()
+    if name in ("rsample", "sample"):
+        drawn = method(machine, base, name, args)
+        records, off = machine.graph.records, machine.graph.off
+        if name == "sample":
+            machine.graph.records, machine.graph.off = False, machine.cutting(".sample()", "", machine.frame.statement)
+        try:
+            return transforms.draw(machine, owner, drawn)
+        finally:
+            machine.graph.records, machine.graph.off = records, off
+    if name == "log_prob" and args:
+        volumes, value = transforms.densities(machine, owner, args[0])
+        return ops.generic(machine, "SubBackward0", [*volumes, method(machine, base, name, [value])], "")
+    machine.account.lose([base, *owner.inner["chain"]])
     return machine.unknown()

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
-from afterward.interpret.library import nn, objects, ops, optim, passes, tensors
+from afterward.interpret.library import compiled, nn, objects, ops, optim, passes, tensors
 from afterward.interpret.library.words import words
 from afterward.interpret.values import Instance, Iter, Lib, Native, Stream, Unknown, Value
 
@@ -70,7 +70,9 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
         return passes.backward(machine, listed, given_all, node)
     if path == "torch.autograd.Variable":
         return _variable(machine, args, kwargs)
-    if path in ("torch.compile", "torch.jit.script", "torch.jit.trace", "torch.jit.ignore"):
+    if path == "torch.compile":
+        return compiled.compile_(machine, args, kwargs)
+    if path in ("torch.jit.script", "torch.jit.trace", "torch.jit.ignore"):
         return args[0] if args else Native(lambda m, a, k: a[0] if a else m.unknown(), name)
     if path.startswith(("torch.func.", "torch.vmap", "torch.jit.", "torch.distributed.", "torch.optim.")):
         return objects.make(machine, path, args, kwargs, node)

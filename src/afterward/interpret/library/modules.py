@@ -102,6 +102,11 @@ def _zero_grad(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) ->
     return None
 
 
+def _compile(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
+    owner.inner["compiled"] = kwargs.get("backend", "inductor") in ("inductor", "aot_eager")
+    return None
+
+
 def _same(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     return owner
 
@@ -167,7 +172,7 @@ METHODS: dict[str, Callable[..., Value]] = {
     "register_buffer": _register, "register_parameter": _register, "add_module": _register,
     "register_module": _register, "register_forward_hook": _hook("hooks"),
     "register_forward_pre_hook": _hook("pre_hooks"), "requires_grad_": _requires_grad_, "state_dict": _state_dict,
-    "load_state_dict": _load, "compile": lambda m, o, a, k: None, "buffers": lambda m, o, a, k: Iter(iter([])),
+    "load_state_dict": _load, "compile": _compile, "buffers": lambda m, o, a, k: Iter(iter([])),
     "__init__": lambda m, o, a, k: _construct_base(m, o, a, k),
     "forward": lambda m, o, a, k: nn.layer(m, o, a, k, None),
     "__call__": lambda m, o, a, k: nn.call(m, o, a, k, None),

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Kept, Tensor
-from afterward.interpret.library import layers, ops, tensors
+from afterward.interpret.library import compiled, layers, ops, tensors
 from afterward.interpret.values import (
     Bound,
     Function,
@@ -141,7 +141,14 @@ def call(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: as
     for hook in owner.inner.get("pre_hooks", ()):
         machine.call(hook, [owner, tuple(args)], {}, node)
     forward = machine.lookup(owner, "forward")
-    if isinstance(forward, (Bound, Function, Native)):
+    if owner.inner.get("compiled"):
+        one = (
+            forward
+            if isinstance(forward, (Bound, Function, Native))
+            else Native(lambda m, a, k: layer(m, owner, a, k, node), "forward")
+        )
+        result = compiled.region(machine, one, lambda: machine.call(one, args, kwargs, node))
+    elif isinstance(forward, (Bound, Function, Native)):
         result = machine.call(forward, args, kwargs, node)
     else:
         result = layer(machine, owner, args, kwargs, node)

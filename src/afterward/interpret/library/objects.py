@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import Tensor
-from afterward.interpret.library import containers, distributions, modules, nn, ops, optim, passes, python
+from afterward.interpret.library import (
+    containers,
+    distributions,
+    modules,
+    nn,
+    ops,
+    optim,
+    passes,
+    python,
+    transforms,
+)
 from afterward.interpret.values import (
     MISSING,
     Bound,
@@ -215,6 +225,8 @@ def attribute(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
             return Stream(lambda: True)
         return Method(owner, name)
     if path == "torch.autograd.graph.Node":
+        if name.startswith("_saved_"):
+            passes.read_saved(machine, owner.inner["node"])
         return machine.unknown()
     if path.startswith("torch.distributions.") and not isinstance(owner.cls, Class):
         if name in ("mean", "mode", "stddev", "variance") and name not in owner.attributes:
@@ -224,8 +236,14 @@ def attribute(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
         if name == "logits":
             return (distributions.inputs_of(machine, owner) or [machine.unknown()])[0]
         return Method(owner, name)
+    if name == "__init__" and path.startswith("torch.distributions."):
+        return Native(lambda m, args, kwargs: transforms.construct(owner, args, kwargs), name)
     if name == "__init__":
         return Native(lambda m, args, kwargs: construct_from(m, owner, args), name)
+    if path.startswith("torch.distributions.") and (transforms.is_transform(owner) or "base" in owner.inner):
+        if name == "inv":
+            return Native(lambda m, args, kwargs: transforms.inverse(m, owner, args[0]), name)
+        return Native(lambda m, args, kwargs: distributions.method(m, owner, name, args), name)
     if "items" in owner.inner and hasattr(owner.inner["items"], name):
         return Method(owner, name)
     if isinstance(owner.cls, Lib):
@@ -301,6 +319,8 @@ def call(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: as
     """Call an object that is no module: a grad mode as a decorator, or something unknown."""
     if "records" in owner.inner and args:
         return under(machine, owner, args[0])
+    if args and transforms.is_transform(owner):
+        return transforms.forward(machine, owner, args[0])
     machine.escape(args, kwargs)
     return machine.unknown()
 

@@ -209,6 +209,19 @@ def _receiver(node: ast.AST | None, call: str) -> str:
     return ""
 
 
+def read_saved(machine: Machine, node: GraphNode) -> None:
+    """`tensor.grad_fn._saved_...`: an error, if a pass has freed it."""
+    if not (node.freed and node.saved):
+        return
+    made = PassMade(
+        len(machine.passes), machine.here(), machine.graph.tick(), [(node, 0)], "read", True, False,
+        frozenset({node.number}), None, [], "",
+    )  # fmt: skip
+    machine.passes.append(made)
+    history = record.history(machine, made, Sweep([node], "second_backward", node, machine.here()))
+    raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+
+
 # Custom functions
 
 
