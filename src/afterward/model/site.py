@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 @dataclass(frozen=True, slots=True)
 class Site:
     """A span of source. Lines count from 1, columns from 0 in code points; a line runs many times, so
-    a site also says in which step it ran (None: outside the loop that the report speaks of)."""
+    a site also says in which step it ran (None: outside the loop that the report speaks of). A step may have a name
+    of its own: that of the notebook cell that was run."""
 
     file: str
     line: int
@@ -17,10 +18,13 @@ class Site:
     column: int = 0
     end_column: int | None = None
     step: int | None = None
+    cell: str = ""
 
     @property
     def step_name(self) -> str:
-        return "an earlier pass" if self.step is None else f"step {self.step}"
+        if self.step is None:
+            return "an earlier pass"
+        return self.cell or f"step {self.step}"
 
     def same_lines(self, other: Site) -> bool:
         return (self.file, self.line, self.end_line) == (other.file, other.line, other.end_line)
@@ -33,6 +37,7 @@ class Turn:
     loop: Site
     entry: int
     number: int
+    cell: str = ""  # a cell of a notebook, run again and again: the name of this run
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +98,10 @@ class Where:
 
     def site_at(self, loop: Turn | None, level: int = -1) -> Site:
         """The site of a level, dated by its turn of the given loop."""
-        step = self.turn_of(loop) if loop is not None else None
-        return replace(self.levels[level].site, step=step)
+        turn = next((t for t in self.turns if t.entry == loop.entry), None) if loop is not None else None
+        if turn is None:
+            return replace(self.levels[level].site, step=None)
+        return replace(self.levels[level].site, step=turn.number, cell=turn.cell)
 
 
 def parting(one: Where, other: Where) -> Parting:

@@ -219,7 +219,8 @@ def _target(trail: Trail, giver: Place, name: Name, node: Node, output: int) -> 
 
 
 def _value(trail: Trail, reading: _Reading, name: Name, node: Node, output: int, depth: int) -> Value:
-    entry = trail.sources.statements.table[reading.at.number]
+    statements = trail.sources.statements
+    entry = statements.table[reading.at.number]
     assert node.where is not None
     return Value(
         name.text,
@@ -227,7 +228,7 @@ def _value(trail: Trail, reading: _Reading, name: Name, node: Node, output: int,
         node.id,
         output,
         how="carried",
-        site=trail.sources.site_of(entry.file, reading.name.node),
+        site=trail.sources.site_of(statements.file_at(entry.file, reading.at.moment), reading.name.node),
         assigned=node.where.levels[depth].site if depth >= 0 else None,
         level=depth,
         read_at=reading.at.moment,

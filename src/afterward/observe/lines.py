@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import opcode
 import sys
 import threading
@@ -17,6 +18,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from afterward.observe import compat
+from afterward.observe.cells import name_of_cell
 from afterward.observe.recorder import MARK_LIMIT, Recorders
 from afterward.observe.rewrite import head_end
 from afterward.observe.sources import Sources
@@ -47,6 +49,7 @@ class LineMarker:
         self.numbers: dict[tuple[CodeType, int], int] = {}
         self.ways: dict[tuple[CodeType, int], int] = {}
         self.watched: dict[CodeType, bool] = {}
+        self.names: dict[str, str] = {}
 
     def is_watched(self, code: CodeType) -> bool:
         known = self.watched.get(code)
@@ -93,6 +96,17 @@ class LineMarker:
         if len(marks) > MARK_LIMIT:
             recorder.fold()
 
+    def _file(self, code: CodeType) -> str:
+        """The file of a piece of code, or the name of a notebook's cell."""
+        file = code.co_filename
+        if file not in self.names:
+            cell = name_of_cell(file)
+            if cell is not None:
+                self.recorders.statements.sources[cell] = "".join(linecache.getlines(file))
+                linecache.cache[cell] = linecache.cache[file]  # so that it can be shown by that name
+            self.names[file] = cell or file
+        return self.names[file]
+
     def _scope(self, code: CodeType) -> int:
         scope = self.scopes.get(code)
         if scope is None:
@@ -104,7 +118,7 @@ class LineMarker:
         number = self.ways.get((code, flag))
         if number is None:
             entry = Statement(
-                code.co_filename,
+                self._file(code),
                 code.co_firstlineno,
                 code.co_firstlineno,
                 0,
@@ -118,13 +132,14 @@ class LineMarker:
         return number
 
     def _number(self, code: CodeType, line: int) -> int:
-        outline = self.outlines.get(code.co_filename)
+        file = self._file(code)
+        outline = self.outlines.get(file)
         if outline is None:
-            outline = self.outlines[code.co_filename] = _Outline(self.files.text(code.co_filename))
+            outline = self.outlines[file] = _Outline(self.files.text(file))
         statement = outline.statement_on(line)
         scope = self._scope(code)
         if statement is None:
-            entry = Statement(code.co_filename, line, line, 0, None, scope, _name(code), 0, ())
+            entry = Statement(file, line, line, 0, None, scope, _name(code), 0, ())
             return self.recorders.statements.add(entry)
         known = self.numbers.get((code, statement.lineno))
         if known is not None and statement.lineno != line:
@@ -133,7 +148,7 @@ class LineMarker:
         end_line, end_column = head_end(statement)
         flags = HEAD if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)) else 0
         entry = Statement(
-            code.co_filename,
+            file,
             statement.lineno,
             end_line,
             statement.col_offset,

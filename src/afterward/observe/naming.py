@@ -7,6 +7,7 @@ No property is called and no code of the program runs.
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import types
 from collections import deque
@@ -19,6 +20,7 @@ from afterward.observe import compat
 LIMIT = 150_000  # objects looked at
 DEPTH = 7
 _PLAIN = (str, bytes, bytearray, int, float, complex, bool, type(None), type, types.ModuleType)
+_SHELL_NAMES = re.compile(r"_+|_[io]h|_dh|_i*\d*|_\d+|In|Out|get_ipython|exit|quit|open")
 _MODULE_INTERNALS = frozenset(
     {
         "training", "call_super_init", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set",
@@ -68,13 +70,27 @@ def search(frames: Iterable[types.FrameType], is_user: Any) -> Names:
             continue
         spaces.add(id(space))
         keep_alive.append(space)
-        for name, value in list(space.items()):
+        for name, value in _own_names(space):
             if isinstance(name, str) and not (name.startswith("__") and name.endswith("__")):
                 todo.append((value, name, kind, 0))
         _drain(todo, seen, names, torch, keep_alive)
     for name, tensor in _parametrized(names):
         _note_tensor(tensor, name, "attribute", 1, names)
     return names
+
+
+def _own_names(space: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """What the program itself has put there. IPython adds names for its history and for itself: of these only `Out`
+    is told, for it may be what holds a graph; and last, for a variable of the program's is the better name."""
+    if "_oh" not in space or space.get("Out") is not space["_oh"]:
+        return list(space.items())
+    shown = {id(value) for value in space["Out"].values()}
+    own = [
+        (name, value)
+        for name, value in list(space.items())
+        if not _SHELL_NAMES.fullmatch(str(name)) or (set(str(name)) == {"_"} and id(value) not in shown)
+    ]
+    return [*own, ("Out", space["Out"])]
 
 
 def _parametrized(names: Names) -> Iterator[tuple[str, Any]]:
@@ -95,9 +111,9 @@ def _roots(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[tuple[di
         spaces.append(frame.f_globals)
     for space in spaces:
         yield space, "global"
-    for module in list(sys.modules.values()):
+    for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and is_user(file):
+        if (isinstance(file, str) and is_user(file)) or (file is None and name == "__main__"):
             yield vars(module), "global"
 
 

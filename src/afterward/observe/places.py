@@ -6,7 +6,7 @@ from afterward.model.site import Level, Site, Turn, Where
 from afterward.observe.recorder import Recorder
 from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, stem, targets
-from afterward.observe.statements import SHIFT
+from afterward.observe.statements import CELL, SHIFT
 
 
 class Wording:
@@ -26,12 +26,12 @@ class Wording:
 
     def _level(self, place: Place) -> Level:
         entry = self.table[place.number]
-        turns = tuple(
-            Turn(self.sources.site(self.table[loop]), entered, number)
-            for loop, entered, number in place.turns
-            if number > 0
-        )
-        return Level(place.call, entry.function, self.sources.site(entry), place.moment, turns)
+        turns = tuple(self._turn(place, *turn) for turn in place.turns if turn[2] > 0)
+        return Level(place.call, entry.function, self.sources.site(entry, place.moment), place.moment, turns)
+
+    def _turn(self, place: Place, loop: int, entered: int, number: int) -> Turn:
+        site = self.sources.site(self.table[loop], place.moment)
+        return Turn(site, entered, number, site.file if self.table[loop].flags & CELL else "")
 
 
 class Places(Wording):

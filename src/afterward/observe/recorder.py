@@ -141,6 +141,11 @@ class Recorders:
         self.others: dict[int, Recorder] = {}
         self._saved_start: Any = None
 
+    def go_on_with(self, statements: Statements) -> None:
+        """Take over the statements of an earlier watch: code that was marked for it may still run."""
+        self.statements = statements
+        self.main = Recorder(statements)
+
     def current(self) -> Recorder:
         ident = threading.get_ident()
         if ident == self.main_thread:

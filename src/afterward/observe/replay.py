@@ -7,7 +7,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.observe.statements import COUNTER, ENTER, EXIT, HEAD, LOOP, NEXT, RESUME, SHIFT, SUSPEND, Statements
+from afterward.observe.statements import (
+    CELL,
+    COUNTER,
+    ENTER,
+    EXIT,
+    HEAD,
+    LOOP,
+    NEXT,
+    RESUME,
+    SHIFT,
+    SUSPEND,
+    Statements,
+)
 
 KEPT_PLACES = 1 << 16
 
@@ -66,12 +78,14 @@ class Replay:
         # Intervals of node orders whose statement is known though their marks are gone: (from, to, place).
         self.kept: list[tuple[int, int, Place]] = []
         self.forgotten = False
+        self.runs: dict[int, int] = {}  # how often each cell of a notebook has begun
 
     def copy(self) -> Replay:
         """A machine in the same state, to look ahead with."""
         other = Replay.__new__(Replay)
         other.table, other.serial, other.forgotten = self.table, self.serial, self.forgotten
         other.kept = self.kept
+        other.runs = dict(self.runs)
         other.stack = [call.copy() for call in self.stack]
         other.suspended = {scope: [call.copy() for call in calls] for scope, calls in self.suspended.items()}
         return other
@@ -130,6 +144,8 @@ class Replay:
     def _execute(self, number: int, moment: int, order: int) -> _Call:
         statement = self.table[number]
         flags = statement.flags
+        if flags & CELL:
+            return self._begin_cell(number, moment, order)
         if flags & EXIT:
             return self._leave(statement.scope)
         if flags & SUSPEND:
@@ -158,6 +174,15 @@ class Replay:
         call.moment = moment
         call.order_at = order
         call.place = None
+        return call
+
+    def _begin_cell(self, number: int, moment: int, order: int) -> _Call:
+        """A cell begins: whatever ran before is over. Runs of the cell that is running now are turns of a loop."""
+        statement = self.table[number]
+        call = self._find(statement.scope)
+        self.runs[number] = self.runs.get(number, 0) + 1
+        call.turns = [[number, -number - 1, self.runs[number]]] if statement.flags & LOOP else []
+        call.number, call.moment, call.order_at, call.place = number, moment, order, None
         return call
 
     def _enter(self, scope: int) -> _Call:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,8 +41,8 @@ class Sources:
             try:
                 with open(file, encoding="utf-8", errors="replace") as handle:
                     self.statements.sources[file] = handle.read()
-            except OSError:
-                self.statements.sources[file] = ""
+            except OSError:  # a cell of a notebook is no file, but Python's own tracebacks can show it
+                self.statements.sources[file] = "".join(linecache.getlines(file))
         return self.statements.sources[file]
 
     def statement(self, number: int) -> ast.stmt | None:
@@ -66,12 +67,12 @@ class Sources:
                 return
             current = self._around[file].get(current)
 
-    def site(self, entry: Statement) -> Site:
+    def site(self, entry: Statement, moment: int | None = None) -> Site:
         """Columns in code points, as the reader counts them; `ast` counts bytes."""
         lines = self._lines(entry.file)
         column = _points(lines, entry.line, entry.column)
         end = None if entry.end_column is None else _points(lines, entry.end_line, entry.end_column)
-        return Site(entry.file, entry.line, entry.end_line, column, end)
+        return Site(self.statements.file_at(entry.file, moment), entry.line, entry.end_line, column, end)
 
     def site_of(self, file: str, node: ast.expr | ast.stmt) -> Site:
         lines = self._lines(file)

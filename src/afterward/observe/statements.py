@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 # What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
 # HEAD is a loop's head seen as a line: it enters the loop, or begins its next turn.
-ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND = 1, 2, 4, 8, 16, 32, 64
+# CELL is the beginning of a notebook's cell.
+ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND, CELL = 1, 2, 4, 8, 16, 32, 64, 128
 
 # A mark is one integer: the statement's number above, the node counter below.
 SHIFT = 40
@@ -35,6 +37,7 @@ class Statements:
         self.table: list[Statement] = []
         self.sources: dict[str, str] = {}  # the text each file had when it was compiled
         self.patched: dict[str, bytes] = {}  # files to compile from another text than the one on disk
+        self.runs: dict[str, list[tuple[int, str]]] = {}  # of a notebook's cell: when it began, under which name
         self.scopes = 0
 
     def __len__(self) -> int:
@@ -43,6 +46,15 @@ class Statements:
     @property
     def full(self) -> bool:
         return len(self.table) >= (1 << 24) - 4096  # what is left of 64 bits
+
+    def file_at(self, file: str, moment: int | None = None) -> str:
+        """The name that a file had at a moment, or has now: a cell gets a new one each time it is run."""
+        runs = self.runs.get(file)
+        if not runs:
+            return file
+        if moment is None:
+            return runs[-1][1]
+        return runs[max(bisect_right(runs, moment, key=lambda run: run[0]) - 1, 0)][1]
 
     def new_scope(self) -> int:
         self.scopes += 1

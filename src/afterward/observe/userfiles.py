@@ -12,11 +12,14 @@ _INSTALLED = {
     for name, path in sysconfig.get_paths().items()
     if name in ("stdlib", "platstdlib", "purelib", "platlib")
 }
+_CELL = "<ipython-input-"  # what IPython calls a cell, where it has no better name for it
 _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
 
 
 @lru_cache(maxsize=4096)
 def is_user_file(file: str) -> bool:
+    if file.startswith(_CELL):
+        return True
     if file.startswith("<") or (not file.endswith((".py", ".pyw")) and not os.path.isfile(file)):
         return False
     path = os.path.realpath(file)

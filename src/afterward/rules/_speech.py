@@ -87,7 +87,7 @@ def freed_by(case: Case) -> str:
     call = "autograd.grad" if early.call == "grad" else "backward"
     late = reused_site(case)
     if site.step is not None and site.step != late.step:
-        return f"step {site.step}'s {call}"
+        return f"{site.step_name}'s {call}"
     return f"the {call} on line {site.line}" + (f" of {_short(site.file)}" if site.file != late.file else "")
 
 
@@ -151,7 +151,7 @@ def _way(where: Where | None) -> tuple[Site, ...]:
 
 
 def _in_step(site: Site) -> str:
-    return f", in step {site.step}" if site.step is not None else ""
+    return f", in {site.step_name}" if site.step is not None and site.cell != site.file else ""
 
 
 def _short(file: str) -> str:
@@ -193,13 +193,16 @@ def _fails_next(case: Case) -> str | None:
                 if saved.leaf is not None and saved.leaf in step.leaves:
                     name = case.history.leaf(saved.leaf).name
                     what = f"`{name}`" if name else "a parameter that it saved"
-                    return f"would fail here too: {what} was changed by {step_words(step)} since, in place"
+                    return f"would fail here too: {what} was changed by {step_words(step, late)} since, in place"
     return None
 
 
-def step_words(step: Step) -> str:
-    line = f" (line {step.where.site.line})" if step.where is not None else ""
-    return f"`{step.optimizer}.step()`{line}"
+def step_words(step: Step, late: Pass) -> str:
+    if step.where is None:
+        return f"`{step.optimizer}.step()`"
+    site = step.where.site
+    elsewhere = late.where is not None and late.where.site.file != site.file
+    return f"`{step.optimizer}.step()` (line {site.line}{f' of {_short(site.file)}' if elsewhere else ''})"
 
 
 # Remedies, best first. Each says what to do and what it does to the gradients.
@@ -242,16 +245,44 @@ def detach_input(case: Case, *, in_early: bool = False) -> Remedy:
 
 def recompute_forward(case: Case) -> Remedy:
     built = built_site(case)
-    line = f"line {built.line}" if built is not None else "the forward pass"
     name = name_of(case)
     return Remedy(
         "recompute_forward",
         Effect.CHANGES_GRADIENTS,
-        f"compute {name} anew for each pass (run {line} again before each backward); "
+        f"compute {name} anew for each pass (run {_lines_behind(case, built)} again before each backward); "
         "costs one forward pass each time, gradients are those of the present parameters",
         built,
         bridge_name(case),
     )
+
+
+def _lines_behind(case: Case, built: Site | None) -> str:
+    """The lines that made the freed part, where its value got its name: running only the last of them is not enough."""
+    entry = case.reuse.entry.node
+    if built is None or entry.where is None:
+        return "the forward pass"
+    call = entry.where.levels[case.bridge.level if case.bridge is not None else -1].call
+    made: dict[tuple[str, int], int] = {}
+    for number in case.reuse.stale:
+        where = case.history.node(number).where
+        for level in where.levels if where is not None else ():
+            if level.call == call:
+                spot = (level.site.file, level.site.line)
+                made[spot] = min(made.get(spot, level.moment), level.moment)
+    made.setdefault((built.file, built.line), entry.where.moment)
+    spots = sorted(made, key=lambda spot: made[spot])
+    here = reused_site(case).file
+    if any(file != here for file, _ in spots):
+        return _listed([f"line {line} of {_short(file)}" for file, line in spots], "the lines from {} to {}")
+    return _listed([str(line) for _, line in spots], "{} to {}", "line ", "lines ")
+
+
+def _listed(parts: list[str], span: str, one: str = "", several: str = "") -> str:
+    if len(parts) == 1:
+        return one + parts[0]
+    if len(parts) == 2:
+        return several + " and ".join(parts)
+    return several + span.format(parts[0], parts[-1])
 
 
 def restore_input(case: Case, statement: str) -> Remedy:

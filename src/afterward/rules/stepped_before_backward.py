@@ -33,7 +33,7 @@ def _diagnose(case: Case) -> Diagnosis:
     reused = say.reused_site(case)
     where = reuse.write.where if reuse.write is not None else None
     written = where.site_at(case.loop) if where is not None else None
-    who = say.step_words(reuse.write) if isinstance(reuse.write, Step) else "an in-place write"
+    who = say.step_words(reuse.write, reuse.late) if isinstance(reuse.write, Step) else "an in-place write"
     built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
     labels = []
     if built is not None:
