@@ -23,6 +23,7 @@ class Seen:
     error: BaseException | None
     names: dict[str, object]
     session: Session
+    watched: Watched
 
 
 def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
@@ -54,4 +55,4 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
         # The hooks come off whatever happened.
         session.stop()
     assert session.gaps == [], session.gaps
-    return Seen(watched.findings, error, module.__dict__, session)
+    return Seen(watched.findings, error, module.__dict__, session, watched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from afterward.errors import ReportNotWritten
 from afterward.model.diagnosis import Report
+from afterward.model.saved import as_saved
 from afterward.render.json_report import as_json, relative
 from afterward.render.terminal import show
 from afterward.render.text import as_text
@@ -27,13 +29,16 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page that any browser opens")
+    parser.add_argument("--history", metavar="FILE", help="save what was seen, for `afterward report`")
     parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
     parser.set_defaults(perform=perform)
 
 
 def perform(options: argparse.Namespace) -> int:
-    out = _claimed(options.out)
+    out, page, history = _claimed(options.out), _claimed(options.html), _claimed(options.history)
+    folder = os.getcwd()
     outcome = task.run(
         options.target, options.arguments, as_module=options.module, note=lambda found: "\n" + as_text(found)
     )
@@ -41,6 +46,12 @@ def perform(options: argparse.Namespace) -> int:
     _tell(outcome.report, options)
     if out is not None:
         _write(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
+    if history is not None:
+        _write(history, as_saved(outcome.saved(), folder))
+    if page is not None:
+        from afterward.render.html import as_html
+
+        _write(page, as_html(outcome.saved()))
     return outcome.exit
 
 

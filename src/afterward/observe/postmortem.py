@@ -33,6 +33,12 @@ _VIEWS = (
     "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
     "Alias", "Reshape", "ToCopy", "AsStrided",
 )  # fmt: skip
+# Operations whose value lies in the memory of another.
+_NO_MEMORY = (
+    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
+    "Alias", "ReshapeAlias", "AsStrided", "Split", "UnsafeSplit", "Unbind", "UnsafeChunk", "Chunk", "Narrow",
+    "Diagonal", "Unfold", "Detach",
+)  # fmt: skip
 # Which input of a node a saved tensor is, for the operations that save weights.
 _SAVED_INPUT = {
     "mat1": {"Addmm": 1, "Addmv": 1},
@@ -161,6 +167,7 @@ class _Autopsy:
                     tuple(Edge(node, output) for node, output in self.found.inputs[position]),
                     saved,
                     self._leaf_id(variable) if variable is not None else None,
+                    0 if order == compat.LEAF_ORDER or raw.name().startswith(_NO_MEMORY) else compat.value_bytes(raw),
                 )
             )
         return tuple(nodes)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from afterward.errors import ProgramNotFound
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.history import Gap, History
+from afterward.model.saved import Chapter, SavedRun, files_of
 
 if TYPE_CHECKING:
     from afterward.observe.session import Session
@@ -27,15 +28,15 @@ class Watched:
     session: Session
     note: Note | None = None
     findings: list[Diagnosis] = field(default_factory=list)
+    chapters: list[Chapter] = field(default_factory=list)
 
     def broken(self, error: BaseException, history: History) -> None:
         """A pass broke: diagnose it now, and attach the diagnosis to the exception."""
         from afterward.rules import diagnose
 
         found = diagnose(history)
-        first = len(self.findings)
-        self.findings += found
-        setattr(error, _ATTRIBUTE, tuple(range(first, len(self.findings))))
+        numbers = self._tell(history, found)
+        setattr(error, _ATTRIBUTE, numbers)
         if self.note is not None and hasattr(error, "add_note"):
             for each in found:
                 error.add_note(self.note(each))
@@ -56,10 +57,34 @@ class Watched:
 
         history = self.session.look_back()
         if history is not None:
-            self.findings += diagnose(history)
+            self._tell(history, diagnose(history))
 
-    def report(self, argv: Sequence[str], error: BaseException | None, exit_status: int | None) -> Report:
-        escaped = self.escaped(error)
+    def _tell(self, history: History, found: Sequence[Diagnosis]) -> tuple[int, ...]:
+        first = len(self.findings)
+        self.findings += found
+        numbers = tuple(range(first, len(self.findings)))
+        self.chapters.append(Chapter(history, numbers))
+        return numbers
+
+    def saved(self, report: Report, first: int = 0) -> SavedRun:
+        """The run with its histories and the source as it ran: what a page or a file is made of.
+
+        A report that begins later begins with the finding of number `first`.
+        """
+        chapters = (Chapter(c.history, tuple(n - first for n in c.findings if n >= first)) for c in self.chapters)
+        run = SavedRun(report, tuple(c for c in chapters if c.findings or not first))
+        texts = self.session.recorders.statements.sources
+        return replace(run, sources={file: texts[file] for file in files_of(run) if file in texts})
+
+    def report(
+        self,
+        argv: Sequence[str],
+        error: BaseException | None,
+        exit_status: int | None,
+        *,
+        escaped: set[int] | None = None,
+    ) -> Report:
+        escaped = self.escaped(error) if escaped is None else escaped
         findings = tuple(
             replace(f, caught=f.severity is Severity.ERROR and n not in escaped) for n, f in enumerate(self.findings)
         )
@@ -89,6 +114,19 @@ def _gap_text(gap: Gap) -> str:
     return gap.what
 
 
+running: list[Watched] = []
+
+
+@contextmanager
+def joinable(watched: Watched) -> Iterator[None]:
+    """Within this block, `afterward.watch()` joins this watch: hooks that go on twice would come off in disorder."""
+    running.append(watched)
+    try:
+        yield
+    finally:
+        running.remove(watched)
+
+
 @dataclass
 class Outcome:
     """How a watched program ended: its report, and the exception that ended it, if one did."""
@@ -96,10 +134,21 @@ class Outcome:
     report: Report
     error: BaseException | None
     exit: int
+    saved: Callable[[], SavedRun]
 
 
-def run(target: str, arguments: Sequence[str], *, as_module: bool = False, note: Note | None = None) -> Outcome:
-    """Run a program as Python would, watch it, and say what became of its graphs."""
+def run(
+    target: str,
+    arguments: Sequence[str],
+    *,
+    as_module: bool = False,
+    note: Note | None = None,
+    prepare: Callable[[Watched], None] | None = None,
+) -> Outcome:
+    """Run a program as Python would, watch it, and say what became of its graphs.
+
+    `prepare` may change the watch before anything runs.
+    """
     from afterward.observe.importing import imports_marked
     from afterward.observe.program import run_program, without_our_frames
     from afterward.observe.session import Session
@@ -107,11 +156,14 @@ def run(target: str, arguments: Sequence[str], *, as_module: bool = False, note:
     session = Session()
     watched = Watched(session, note)
     session.on_broken = watched.broken
+    if prepare is not None:
+        prepare(watched)
     error: BaseException | None = None
     with ExitStack() as hooks:
         hooks.callback(session.stop)
         statements = session.recorders.statements
         hooks.enter_context(imports_marked(statements, session.gap, session.torch_imported))
+        hooks.enter_context(joinable(watched))
         session.start()
         try:
             run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
@@ -123,7 +175,8 @@ def run(target: str, arguments: Sequence[str], *, as_module: bool = False, note:
         if not watched.findings:
             watched.look_back()
     status = exit_status(error)
-    return Outcome(watched.report([target, *arguments], error, status), error, status)
+    report = watched.report([target, *arguments], error, status)
+    return Outcome(report, error, status, lambda: watched.saved(report))
 
 
 def exit_status(error: BaseException | None) -> int:

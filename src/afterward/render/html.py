@@ -1,0 +1,216 @@
+"""The report as one page: no network, no files beside it, nothing in it but text, pictures and one known script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import afterward
+from afterward.model.diagnosis import Diagnosis, Report
+from afterward.model.history import History
+from afterward.model.saved import SavedRun
+from afterward.render.html_graph import graph_data
+from afterward.render.html_memory import memory_html
+from afterward.render.html_source import prose, remedies_html, source_html, text, words_html
+from afterward.render.json_report import relative
+from afterward.render.lifeline import story_of
+from afterward.render.lifeline.draw import as_svg
+from afterward.render.lifeline.story import Block, Event, Story
+from afterward.render.source import SourceTexts, counted, shortened, visible
+
+
+def as_html(run: SavedRun) -> str:
+    """The whole page."""
+    sources = SourceTexts(run.sources)
+    articles, data = [], []
+    for number, found in enumerate(run.report.findings):
+        article, about = _article(number, found, run.history_of(number), sources)
+        articles.append(article)
+        data.append(about)
+    memory = "" if run.report.findings else _memory_alone(run, sources)
+    body = "".join(articles) or f'<article><h1 class="info">Nothing wrong was seen</h1>{memory}</article>'
+    style, script = asset("page.css") + asset("lifeline.css"), asset("page.js")
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="afterward {afterward.__version__}">\n'
+        f"<title>{text(_title(run.report))}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f'<a class="skip-link" href="#finding-1">To the first finding</a>\n{_header(run.report)}'
+        f"<main>{_contents(run.report)}{body}</main>\n{_footer(run.report)}"
+        f'<script type="application/json" id="afterward-data">{_json({"findings": data})}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+@lru_cache(maxsize=8)
+def asset(name: str) -> str:
+    """A built file of the page. It goes into the page as it is, so that its sum in the policy holds."""
+    return resources.files("afterward.render").joinpath(f"assets/{name}").read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing is loaded from anywhere, and no script runs but ours, whatever the page's texts contain."""
+    return (
+        f"default-src 'none'; style-src '{_sum(style)}'; script-src '{_sum(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _sum(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+
+
+def _json(data: Any) -> str:
+    """JSON in which no character can end the element that holds it."""
+    plain = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+# The frame
+
+
+def _title(report: Report) -> str:
+    program = relative(report.argv[0]) if report.argv else "a program"
+    if not report.findings:
+        return f"afterward: {program}"
+    first = report.findings[0]
+    return f"{first.code} {first.message} ({program})"
+
+
+def _header(report: Report) -> str:
+    ran = [f"torch {report.torch}" if report.torch else "", f"exit {report.exit}" if report.exit is not None else ""]
+    return (
+        f'<header><span class="brand">afterward</span><span class="program">{text(" ".join(report.argv))}</span>'
+        f'<span class="ran">{text(" · ".join(part for part in ran if part))}</span>'
+        '<button type="button" data-theme-button hidden aria-pressed="false">Light / dark</button></header>\n'
+    )
+
+
+def _contents(report: Report) -> str:
+    if len(report.findings) < 2:
+        return ""
+    items = "".join(
+        f'<li><a href="#finding-{number}">{text(found.code)} {prose(found.message)}</a> '
+        f"<small>{text(_place(found))}</small></li>"
+        for number, found in enumerate(report.findings, 1)
+    )
+    return f'<nav class="findings" aria-label="Findings"><ol>{items}</ol></nav>'
+
+
+def _footer(report: Report) -> str:
+    gaps = ""
+    if report.gaps:
+        items = "".join(f"<li>{text(gap)}</li>" for gap in report.gaps)
+        gaps = f"<p>Not seen:</p><ul>{items}</ul>"
+    summary = f"<p>{text(report.summary)}</p>" if report.summary else ""
+    return f"<footer>{summary}{gaps}<p><small>afterward {afterward.__version__}</small></p></footer>\n"
+
+
+def _place(found: Diagnosis) -> str:
+    site = found.primary.site
+    step = f", step {site.step}" if site.step is not None else ""
+    return f"{relative(site.file)}:{site.line}:{site.column + 1}{step}"
+
+
+def _memory_alone(run: SavedRun, sources: SourceTexts) -> str:
+    return "".join(memory_html(chapter.history, sources) for chapter in run.chapters)
+
+
+# One finding
+
+
+def _article(
+    number: int, found: Diagnosis, history: History | None, sources: SourceTexts
+) -> tuple[str, dict[str, Any]]:
+    story = story_of(history, found, sources) if history is not None else None
+    graph = graph_data(history, sources) if history is not None else None
+    caught = " (caught by the program)" if found.caught else ""
+    parts = [
+        f'<article id="finding-{number + 1}" tabindex="-1">'
+        f'<h1 class="{found.severity.value}"><span class="code">{text(found.code)}</span>'
+        f"{prose(found.message)}{caught}</h1>"
+        f'<p class="at">{text(_place(found))}</p>',
+        _picture(story, number) if story is not None else "",
+        f'<section aria-label="What happened"><h2>What happened</h2>{words_html(found)}{source_html(found, sources)}'
+        "</section>",
+        remedies_html(found),
+        _graph_place(graph) if graph is not None else "",
+        memory_html(history, sources) if history is not None else "",
+        "</article>",
+    ]
+    about: dict[str, Any] = {"graph": graph}
+    if story is not None and history is not None:
+        about["story"] = _story_data(story, history, sources)
+    return "".join(parts), about
+
+
+def _picture(story: Story, number: int) -> str:
+    drawn = as_svg(story, name=f"life{number + 1}", alone=False)
+    return (
+        f'<section class="life" aria-label="Life line"><figure class="stage">{drawn}</figure>'
+        '<div class="time" data-time hidden><button type="button">Play</button>'
+        '<input type="range" min="0" value="0" step="1" aria-label="Time"><output></output></div>'
+        '<div class="detail" data-detail hidden aria-live="polite"></div></section>'
+    )
+
+
+def _graph_place(graph: dict[str, Any]) -> str:
+    states = {box["state"] for box in graph["boxes"]}
+    keys = ['<span><i class="fresh"></i>alive</span>'] if "fresh" in states else []
+    keys += ['<span><i class="dead"></i>freed by an earlier pass</span>'] if states & {"dead", "swept"} else []
+    keys += ['<span><i class="spoilt"></i>overwritten</span>'] if "spoilt" in states else []
+    keys += ['<span><i class="bridge"></i>what leads back</span>'] if any(edge[3] for edge in graph["edges"]) else []
+    boxes = len(graph["boxes"])
+    folded = f"{counted(graph['total'], 'operation')} in {boxes} {'box' if boxes == 1 else 'boxes'}"
+    return (
+        f'<section class="graph-place" data-graph hidden aria-label="The graph"><h2>The graph, line by line '
+        f"<small>{folded}; open a line to see its operations</small></h2>"
+        f'<div class="graph-bar" data-graph-bar><div class="keys">{"".join(keys)}</div></div>'
+        '<div class="canvas" data-canvas></div></section>'
+    )
+
+
+# What the script knows about the life line
+
+
+def _story_data(story: Story, history: History, sources: SourceTexts) -> dict[str, Any]:
+    moments = [""] * story.slots
+    for block in story.blocks:
+        moments[block.slot] = " ".join(part for part in (block.step, story.lanes[block.lane].name) if part)
+    for event in story.events:
+        moments[event.slot] = event.title
+    return {
+        "slots": story.slots,
+        "moments": [visible(moment) for moment in moments],
+        "blocks": [_block_data(story, block, history, sources) for block in story.blocks],
+        "events": [_event_data(event) for event in story.events],
+        "beats": [{"block": beat.block, "event": beat.event} for beat in story.beats],
+    }
+
+
+def _block_data(story: Story, block: Block, history: History, sources: SourceTexts) -> dict[str, Any]:
+    lane = story.lanes[block.lane]
+    counts: Counter[tuple[str, int]] = Counter()
+    for number in block.nodes:
+        where = history.node(number).where
+        if where is not None:
+            counts[where.site.file, where.site.line] += 1
+    lines = [
+        [line, visible(shortened(sources.line(file, line).strip(), 90)), counts[file, line]]
+        for file, line in sorted(counts)[:40]
+    ]
+    title = lane.name + (f", {block.step}" if block.step else "")
+    facts = [visible(fact) for fact in block.facts]
+    return {"title": visible(title), "facts": facts, "lines": lines, "step": block.step}
+
+
+def _event_data(event: Event) -> dict[str, Any]:
+    where = f", line {event.line}" if event.line is not None else ""
+    return {"title": visible(event.title + where), "facts": [visible(fact) for fact in event.facts]}

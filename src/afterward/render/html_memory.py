@@ -1,0 +1,136 @@
+"""Memory, as far as the record shows it: saved values as each pass began, and by the line that made them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from afterward.model.history import History, Pass
+from afterward.model.reuse import find_reuse
+from afterward.render.html_source import text
+from afterward.render.json_report import relative
+from afterward.render.sizes import saved_sizes
+from afterward.render.source import SourceTexts, human, shortened
+
+PASSES = 60
+LINES = 12
+WIDTH, HEIGHT, LEFT, FLOOR, ROOF = 960, 190, 70, 150, 18
+
+
+def memory_html(history: History, sources: SourceTexts) -> str:
+    parts = [over_time(history), by_line(history, sources)]
+    if not any(parts):
+        return ""
+    return f'<section class="memory" aria-label="Memory"><h2>Memory</h2>{"".join(parts)}</section>'
+
+
+# Over time
+
+
+def over_time(history: History) -> str:
+    """A tooth per pass: what the graph had saved when the pass began, and whether it was freed then."""
+    looked = [run for run in history.passes if run.bytes > 0]
+    if not looked:
+        return ""
+    shown = looked if len(looked) <= PASSES else [looked[n * len(looked) // PASSES] for n in range(PASSES)]
+    peak = max(run.bytes for run in shown)
+    room = (WIDTH - LEFT - 20) / len(shown)
+    teeth = "".join(_tooth(run, LEFT + n * room, room, peak, len(shown)) for n, run in enumerate(shown))
+    scale = "".join(
+        f'<path class="grid" d="M{LEFT} {_y(part * peak, peak):.1f}H{WIDTH - 10}"/>'
+        f'<text class="scale" x="{LEFT - 8}" y="{_y(part * peak, peak) + 4:.1f}">{human(int(part * peak))}</text>'
+        for part in (0.0, 0.5, 1.0)
+    )
+    count = f"{len(looked):,} of {len(history.passes):,} passes were looked at"
+    kept = any(run.retains_graph for run in shown)
+    words = "Measured as each pass began (the dots); " + (
+        "a dashed tooth is a graph that the pass kept. " if kept else "the pass then freed it. "
+    )
+    return (
+        f'<figure class="chart"><figcaption>Saved values over time. {words}<small>{count}.</small></figcaption>'
+        f'<svg class="memory-time" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="Saved values as each pass began, at most {human(peak)}">{scale}{teeth}</svg></figure>'
+    )
+
+
+def _y(size: float, peak: int) -> float:
+    return FLOOR - (FLOOR - ROOF) * size / max(peak, 1)
+
+
+def _tooth(run: Pass, x: float, room: float, peak: int, count: int) -> str:
+    top, end = _y(run.bytes, peak), x + room * 0.86
+    kind = "late" if run.error is not None else "kept" if run.retains_graph else "freed"
+    words = [f"{human(run.bytes)} of saved values"]
+    turn = run.where.innermost_turn if run.where is not None else None
+    step = f"step {turn.number}" if turn is not None else ""
+    if run.where is not None:
+        words.append(f"backward on line {run.where.site.line}{', ' + step if step else ''}")
+    words.append("kept afterwards" if run.retains_graph else "freed by this pass")
+    label = ""
+    if step and count <= 14:
+        label = f'<text x="{end:.1f}" y="{FLOOR + 18}">{step}</text>'
+    return (
+        f'<g class="tooth {kind}"><title>{text("; ".join(words))}</title>'
+        f'<path d="M{x:.1f} {FLOOR}L{end:.1f} {top:.1f}V{FLOOR}z"/><circle cx="{end:.1f}" cy="{top:.1f}" r="3.5"/>'
+        f"{label}</g>"
+    )
+
+
+# By line
+
+
+@dataclass
+class _Line:
+    alive: int = 0
+    freed: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.alive + self.freed
+
+
+def by_line(history: History, sources: SourceTexts) -> str:
+    lines = _lines(history)
+    if not lines:
+        return ""
+    order = sorted(lines, key=lambda key: lines[key].total, reverse=True)
+    most = lines[order[0]].total
+    rows = "".join(_row(key, lines[key], most, sources) for key in order[:LINES])
+    rest = sum(lines[key].total for key in order[LINES:])
+    more = f"<p><small>and {human(rest)} on {len(order) - LINES:,} more lines</small></p>" if rest else ""
+    return (
+        '<figure class="chart"><figcaption>Saved values of this graph, by the line that made them. '
+        "<small>Worked out from the shapes that the graph still holds; inputs and parameters are not counted."
+        f'</small></figcaption><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">source</th>'
+        f'<th scope="col">saved</th><th scope="col"></th></tr></thead><tbody>{rows}</tbody></table>{more}</figure>'
+    )
+
+
+def _row(key: tuple[str, int], line: _Line, most: int, sources: SourceTexts) -> str:
+    file, number = key
+    code = shortened(sources.line(file, number).strip(), 70)
+    alive, freed = 200 * line.alive / most, 200 * line.freed / most
+    bar = (
+        '<svg class="bar" viewBox="0 0 200 12" role="img" aria-label="'
+        f'{human(line.freed)} freed, {human(line.alive)} alive">'
+        f'<rect class="freed" width="{freed:.1f}" height="12"/>'
+        f'<rect class="alive" x="{freed:.1f}" width="{alive:.1f}" height="12"/></svg>'
+    )
+    place = text(f"{relative(file)}:{number}")
+    return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{human(line.total)}</td><td>{bar}</td></tr>"
+
+
+def _lines(history: History) -> dict[tuple[str, int], _Line]:
+    """Values that some operation had saved, each counted once, at the line that made it."""
+    late = next(history.broken_passes(), None)
+    reuse = find_reuse(history, late) if late is not None else None
+    stale = reuse.stale if reuse is not None and reuse.write is None else frozenset()
+    lines: dict[tuple[str, int], _Line] = {}
+    for number, size in saved_sizes(history).items():
+        where = history.node(number).where
+        if where is not None:
+            line = lines.setdefault((where.site.file, where.site.line), _Line())
+            if number in stale:
+                line.freed += size
+            else:
+                line.alive += size
+    return lines

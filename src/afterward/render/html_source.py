@@ -1,0 +1,177 @@
+"""The labelled source and the words of a finding, as HTML. Whatever the reader's file holds is text here."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import keyword
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import lru_cache
+from html import escape
+
+from afterward.model.diagnosis import Diagnosis, Label, Remedy
+from afterward.render.json_report import relative
+from afterward.render.source import SourceTexts, human, visible
+
+CONTEXT = 1  # lines shown around a labelled one
+
+_EFFECTS = {
+    "same_gradients": "same gradients",
+    "cuts_gradients": "cuts gradients",
+    "changes_gradients": "changes gradients",
+    "sketch": "a sketch",
+}
+
+
+def text(words: str) -> str:
+    return escape(visible(words))
+
+
+def prose(words: str) -> str:
+    """Words in which `code` is set as code."""
+    parts = text(words).split("`")
+    if len(parts) % 2 == 0:  # an odd backtick is a backtick
+        return text(words)
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+# Source
+
+
+def source_html(found: Diagnosis, sources: SourceTexts) -> str:
+    labels = [(label, label is found.primary) for label in (found.primary, *found.secondary)]
+    files = list(dict.fromkeys(label.site.file for label, _ in labels))
+    return "".join(_file_html(file, [pair for pair in labels if pair[0].site.file == file], sources) for file in files)
+
+
+def _file_html(file: str, labels: list[tuple[Label, bool]], sources: SourceTexts) -> str:
+    by_line: dict[int, list[tuple[Label, bool]]] = {}
+    for label, primary in labels:
+        by_line.setdefault(label.site.line, []).append((label, primary))
+    wanted = sorted({n for line in by_line for n in range(max(line - CONTEXT, 1), line + CONTEXT + 1)})
+    count = len(sources.lines(file))
+    rows = []
+    previous: int | None = None
+    for number in wanted:
+        if number > count and number not in by_line:
+            continue
+        if previous is not None and number > previous + 1:
+            rows.append('<li class="skip" aria-hidden="true"></li>')
+        rows.append(_line_html(file, number, by_line.get(number, []), sources))
+        previous = number
+    return f'<figure class="source"><figcaption>{text(relative(file))}</figcaption><ol>{"".join(rows)}</ol></figure>'
+
+
+def _line_html(file: str, number: int, labels: list[tuple[Label, bool]], sources: SourceTexts) -> str:
+    line = sources.line(file, number).rstrip()
+    spans = [_span(label, line) for label, _ in labels]
+    marks = [(start, end, primary) for (start, end), (_, primary) in zip(spans, labels, strict=True)]
+    code = _marked(line, _colours(sources.text(file)).get(number, ()), marks)
+    under = "".join(
+        f'<p class="label {"primary" if primary else "secondary"}"><span class="lead">{text(line[:start])}</span>'
+        f"<span>{prose(label.text)}</span></p>"
+        for (label, primary), (start, _) in sorted(zip(labels, spans, strict=True), key=lambda pair: pair[1])
+    )
+    classes = "marked" if labels else "around"
+    return f'<li class="{classes}" data-line="{number}"><code>{code or " "}</code>{under}</li>'
+
+
+def _span(label: Label, line: str) -> tuple[int, int]:
+    site = label.site
+    end = site.end_column if site.end_line == site.line and site.end_column is not None else len(line)
+    start = min(max(site.column, 0), len(line))
+    return start, max(min(end, len(line)), start)
+
+
+def _marked(line: str, colours: tuple[tuple[int, int, str], ...], marks: list[tuple[int, int, bool]]) -> str:
+    """The line with its tokens coloured and its labelled spans underlined."""
+    cuts = {0, len(line)}
+    for start, end, _ in (*colours, *marks):
+        cuts |= {min(start, len(line)), min(end, len(line))}
+    order = sorted(cuts)
+    shown = []
+    for start, end in itertools.pairwise(order):
+        classes = [kind for first, last, kind in colours if first <= start and end <= last][:1]
+        classes += ["primary" if p else "secondary" for first, last, p in marks if first <= start and end <= last][:1]
+        piece = text(line[start:end])
+        shown.append(f'<span class="{" ".join(classes)}">{piece}</span>' if classes else piece)
+    return "".join(shown)
+
+
+@lru_cache(maxsize=32)
+def _colours(source: str) -> dict[int, tuple[tuple[int, int, str], ...]]:
+    """(first column, last column, kind) of the tokens of each line; nothing where it is no Python."""
+    found: dict[int, list[tuple[int, int, str]]] = {}
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            kind = _kind(token)
+            if kind:
+                for number in range(token.start[0], token.end[0] + 1):
+                    first = token.start[1] if number == token.start[0] else 0
+                    last = token.end[1] if number == token.end[0] else 1 << 30
+                    found.setdefault(number, []).append((first, last, kind))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        pass
+    return {number: tuple(spans) for number, spans in found.items()}
+
+
+def _kind(token: tokenize.TokenInfo) -> str:
+    if token.type == tokenize.COMMENT:
+        return "c"
+    if token.type == tokenize.STRING or "STRING" in tokenize.tok_name[token.type]:
+        return "s"
+    if token.type == tokenize.NUMBER:
+        return "n"
+    return "k" if token.type == tokenize.NAME and keyword.iskeyword(token.string) else ""
+
+
+# Words
+
+
+def words_html(found: Diagnosis) -> str:
+    shown = []
+    if found.why:
+        shown.append(f'<p class="why">{prose(found.why)}</p>')
+    shown += [f'<p class="note"><b>note</b> {prose(note)}</p>' for note in found.notes]
+    return "".join(shown)
+
+
+def remedies_html(found: Diagnosis) -> str:
+    if not found.remedies:
+        return ""
+    items = "".join(_remedy_html(remedy, number) for number, remedy in enumerate(found.remedies))
+    return f'<section class="remedies" aria-label="What to do"><h2>What to do</h2><ol>{items}</ol></section>'
+
+
+def _remedy_html(remedy: Remedy, number: int) -> str:
+    title = remedy.title.removeprefix("or ")
+    first = " best" if number == 0 else ""
+    effect = _EFFECTS.get(remedy.effect.value, remedy.effect.value)
+    shown = [f'<li class="remedy{first}"><p>{prose(title[:1].upper() + title[1:])} ']
+    shown.append(f'<span class="effect {remedy.effect.value}">{effect}</span></p>')
+    if remedy.patch:
+        shown.append(diff_html(remedy.patch))
+    if remedy.proof is not None:
+        facts = [f"{remedy.proof.passes:,} passes" if remedy.proof.passes else ""]
+        size = remedy.proof.peak_graph_bytes
+        facts.append(f"at most {human(size)} of saved values at a time" if size else "")
+        rest = ", ".join(fact for fact in facts if fact)
+        status = remedy.proof.status.replace("_", " ")
+        shown.append(
+            f'<p class="proof {text(remedy.proof.status)}"><b>{text(status)}</b> {prose(remedy.proof.text)}'
+            f"{f' <small>({rest})</small>' if rest else ''}</p>"
+        )
+    return "".join(shown) + "</li>"
+
+
+def diff_html(patch: str) -> str:
+    return '<pre class="diff" tabindex="0">' + "".join(_diff_lines(patch)) + "</pre>"
+
+
+def _diff_lines(patch: str) -> Iterator[str]:
+    for line in re.split(r"\r\n|\n|\r", patch.rstrip("\n")):
+        kind = {"+": "add", "-": "del", "@": "at"}.get(line[:1], "same")
+        kind = "file" if line.startswith(("+++", "---")) else kind
+        yield f'<span class="{kind}">{text(line)}\n</span>'

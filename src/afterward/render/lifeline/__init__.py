@@ -1,0 +1,33 @@
+"""The life line: one picture of what became of the graph, from a history and what was found in it."""
+
+from __future__ import annotations
+
+from afterward.model.diagnosis import Diagnosis
+from afterward.model.history import History
+from afterward.model.reuse import find_reuse
+from afterward.model.saved import SavedRun
+from afterward.render.lifeline.broken import broken_story
+from afterward.render.lifeline.draw import as_svg
+from afterward.render.lifeline.silent import cut_story, silent_story
+from afterward.render.lifeline.story import Story
+from afterward.render.source import SourceTexts
+
+
+def story_of(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
+    """The story of one finding; None where the record holds nothing to draw."""
+    for late in history.broken_passes():
+        reuse = find_reuse(history, late)
+        if reuse is not None:
+            return broken_story(history, found, reuse, sources)
+        if late.error == "no_grad":
+            return cut_story(history, late, sources)
+    return silent_story(history, found, sources)
+
+
+def picture(run: SavedRun, finding: int = 0) -> str | None:
+    """The life line of one finding as an SVG file of its own, light or dark as its reader is."""
+    history = run.history_of(finding)
+    if history is None:
+        return None
+    story = story_of(history, run.report.findings[finding], SourceTexts(run.sources))
+    return as_svg(story) if story is not None else None

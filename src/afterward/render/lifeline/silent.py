@@ -1,0 +1,347 @@
+"""Stories of faults that raise nothing, and of a loss without a graph: told from passes, cuts and what is kept.
+
+Which story is told depends on what the record holds about the places that the finding names, not on its code.
+"""
+
+from __future__ import annotations
+
+from afterward.model.diagnosis import Diagnosis
+from afterward.model.history import Cut, History, Idle, Kept, Pass, Step, Unswept
+from afterward.model.site import Site
+from afterward.render.lifeline.sheet import Sheet
+from afterward.render.lifeline.story import Event, Lane, Link, Story
+from afterward.render.source import SourceTexts, counted, human, shortened
+
+SHOWN = 4  # passes of a site shown
+HELD = 3  # steps of which a record holds the graphs, shown
+
+
+def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
+    """A pass that had nothing to walk."""
+    sheet = Sheet()
+    cut = history.cuts[0] if history.cuts else None
+    line = late.where.site.line if late.where is not None else None
+    receiver = late.receiver or "this value"
+    sheet.column("", "only", fails=True)
+    event = None
+    if cut is not None:
+        place = sheet.lane(_lane(cut.site, sources, cut.name, role="empty"))
+        whole = sheet.block(place, "fresh", "history", facts=("what the value was computed from",))
+        event = sheet.event(Event(0, "cut", cut.how, cut.site.line, (place,)))
+        sheet.end(whole, event)
+    same = cut is not None and cut.name == receiver
+    holder = 0 if same else sheet.lane(Lane(receiver, "what backward is called on", line, role="empty"))
+    ghost = sheet.block(holder, "ghost", "no graph", facts=("it has numbers, and no history",))
+    failing = sheet.event(Event(0, "late", _title(late, sources), line, facts=("nothing to walk",)))
+    sheet.links.append(Link("reach", failing, ghost, misses=True))
+    if cut is not None:
+        sheet.tell(f"Line {cut.site.line}: `{cut.how}` keeps the numbers and drops the graph.", "writes", event=event)
+    sheet.tell(f"From there on nothing leads from `{receiver}` back to a parameter.", block=ghost)
+    sheet.tell(f"The backward{_on(line)} has nothing to walk.", "fails", event=failing)
+    moral = f"`{receiver}` has no graph to walk" + (f": `{cut.how}` has cut its history" if cut is not None else "")
+    return sheet.story(moral)
+
+
+def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
+    site = found.primary.site
+    name = found.bridge.name if found.bridge is not None else ""
+    kept = next((k for k in history.kept if k.name == name), None)
+    if kept is not None:
+        return _kept(history, kept, sources)
+    idle = next((i for i in history.idle if i.site.same_lines(site)), None)
+    if idle is not None:
+        return _idle(history, idle, idle.cut, sources)
+    unswept = next((u for u in history.unswept if u.site.same_lines(site)), None)
+    if unswept is not None:
+        return _unswept(unswept, sources)
+    runs = _passes_at(history, site)
+    if not runs:
+        return None
+    if len([run for run in runs if run.piled]) > 1:
+        return _piled(history, found, runs, sources)
+    first = next((label.site for label in found.secondary if _passes_at(history, label.site)), None)
+    if first is not None and any(run.filled for run in runs):
+        return _doubled(_passes_at(history, first), runs, sources)
+    growing = _growing(runs)
+    if growing:
+        return _grows(growing, sources)
+    if all(run.retains_graph for run in runs):
+        return _retained(runs, sources)
+    return _plain(found, runs, sources)
+
+
+# One story each
+
+
+def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    runs = [run for run in _busiest(history) if not run.retains_graph] or _busiest(history)
+    graph = sheet.lane(_pass_lane(runs[0], sources)) if runs else None
+    holder = sheet.lane(_lane(kept.site, sources, kept.name, role="kept"))
+    count = min(HELD, kept.steps)
+    held = []
+    passes = []
+    for number in range(1, count + 1):
+        last = number == count
+        if last and kept.steps > count:
+            sheet.column(f"{kept.steps - count:,} more steps", "gap")
+        sheet.column(f"step {kept.steps if last else number}" if runs else "")
+        run = runs[min(number, len(runs)) - 1] if runs else None
+        if run is not None and graph is not None:
+            block = sheet.block(graph, "done", _size(run), facts=_facts(run))
+            passes.append(sheet.event(Event(0, "pass", _title(run, sources), _line(run), (graph,), facts=_facts(run))))
+            sheet.end(block, passes[-1])
+        label = f"holds {kept.steps}" if last else "+ 1 graph"
+        facts = (f"`{kept.name}` keeps the graph of this step reachable",)
+        held.append(sheet.block(holder, "kept", label, facts=facts))
+    for block in held:
+        sheet.end(block, None)
+    if passes:
+        sheet.tell("Each step builds a graph, and its backward is done with it.", "frees", event=passes[0])
+    where = f" (line {kept.site.line})" if kept.site is not None else ""
+    sheet.tell(
+        f"`{kept.name}` takes a tensor with its history{where}, and so keeps that graph.", "bridge", block=held[0]
+    )
+    size = f" and {human(kept.bytes)} of saved values" if kept.bytes else ""
+    sheet.tell(
+        f"It holds the graphs of {counted(kept.steps, 'step')}: {counted(kept.nodes, 'node')}{size}, and grows.",
+        "fails",
+        block=held[-1],
+    )
+    return sheet.story(f"`{kept.name}` keeps the graph of every step alive, though nobody needs them any more")
+
+
+def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    lane = sheet.lane(_pass_lane(runs[0], sources))
+    blocks, events = [], []
+    for number, run in enumerate(runs):
+        sheet.column(_step(run, number + 1))
+        before = runs[number - 1].swept or frozenset() if number else frozenset()
+        new = len((run.swept or frozenset()) - before)
+        blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", f"+ {counted(new, 'op')}"))
+        facts = (f"walks {counted(len(run.swept or ()), 'operation')}", *_bytes(run))
+        kind = "late" if run is runs[-1] else "pass"
+        title = f"walks {len(run.swept or ()):,}"
+        events.append(sheet.event(Event(0, kind, title, _line(run), (lane,), facts=facts)))
+        oldest = next(n for n, other in enumerate(runs) if (other.swept or frozenset()) & (run.swept or frozenset()))
+        if oldest < number:
+            sheet.links.append(Link("reach", events[-1], blocks[oldest]))
+    for block in blocks:
+        sheet.end(block, None)
+    sizes = [len(run.swept or ()) for run in runs]
+    sheet.tell(f"The first of these passes walks {counted(sizes[0], 'operation')}.", "frees", event=events[0])
+    sheet.tell("What it walked is still within reach in the next step, so the next pass walks it again.", "bridge",
+               block=blocks[1])  # fmt: skip
+    sheet.tell(f"Each pass walks further back than the last: {', '.join(f'{s:,}' for s in sizes)} operations.", "fails",
+               event=events[-1])  # fmt: skip
+    return sheet.story("Each backward walks the graphs of all earlier steps again")
+
+
+def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    lane = sheet.lane(_pass_lane(runs[0], sources))
+    blocks, events = [], []
+    for number, run in enumerate(runs[:3]):
+        sheet.column(_step(run, number + 1))
+        blocks.append(sheet.block(lane, "kept", _size(run), facts=_facts(run), bytes=run.bytes))
+        events.append(
+            sheet.event(Event(0, "pass", _title(run, sources), _line(run), (lane,), frees=False, facts=_facts(run)))
+        )
+        if number:
+            sheet.end(blocks[number - 1], events[number])
+    sheet.end(blocks[-1], None)
+    size = max(run.bytes for run in runs)
+    cost = f" ({human(size)})" if size else ""
+    sheet.tell(f"The backward{_on(_line(runs[0]))} is told to keep its graph.", "frees", event=events[0])
+    sheet.tell(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
+    sheet.tell(
+        f"In {counted(len(runs), 'pass').replace('passs', 'passes')} that were looked at, nothing walked it again."
+    )
+    return sheet.story("The graph is kept after each backward, and no later pass walks it")
+
+
+def _unswept(unswept: Unswept, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    lane = sheet.lane(_lane(unswept.site, sources, unswept.name, role="bridge"))
+    count = min(unswept.times, SHOWN)
+    blocks = []
+    for number in range(1, count + 1):
+        last = number == count
+        if last and unswept.times > count:
+            sheet.column(f"{unswept.times - count:,} more turns", "gap")
+        sheet.column(f"turn {unswept.times if last else number}")
+        blocks.append(sheet.block(lane, "fresh" if last else "unused", unswept.name[:12]))
+    sheet.column("after the loop", "after")
+    text = shortened(sources.excerpt(unswept.swept), 18)
+    swept = sheet.event(Event(0, "pass", text, unswept.swept.line, (lane,)))
+    sheet.end(blocks[-1], swept)
+    sheet.tell(f"Line {unswept.site.line} builds a graph and gives `{unswept.name}` a new value in each turn.",
+               block=blocks[0])  # fmt: skip
+    sheet.tell(f"The next turn overwrites it: {counted(unswept.times - 1, 'graph')} of {unswept.times} dropped unused.",
+               "fails", block=blocks[max(len(blocks) - 2, 0)])  # fmt: skip
+    sheet.tell(f"The backward on line {unswept.swept.line} walks the last one only.", "frees", event=swept)
+    return sheet.story(f"Of {unswept.times} values of `{unswept.name}` only the last one is ever walked")
+
+
+def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    name = found.bridge.name if found.bridge is not None else "grad"
+    lane = sheet.lane(Lane(name, "what backward adds to", None, role="bridge"))
+    blocks, events, steps = [], [], []
+    start = next((n for n, run in enumerate(runs) if run.piled), 1)
+    shown = runs[max(start - 2, 0) : max(start - 2, 0) + 3]
+    for number, run in enumerate(shown):
+        sheet.column(_step(run, number + 1))
+        events.append(sheet.event(Event(0, "pass", _title(run, sources), _line(run), (lane,))))
+        old = "of this step" if number == 0 else "+ old ones"
+        facts = ("the gradient of this step" + ("" if number == 0 else ", added to what was there"),)
+        blocks.append(sheet.block(lane, "grad" if number == 0 else "piled", old, facts=facts))
+        step = _step_between(history, run, runs)
+        if step is not None:
+            steps.append(sheet.event(Event(0, "step", f"{step.optimizer}.step()", _line(step), muted=True)))
+    for block in blocks:
+        sheet.end(block, None)
+    sheet.tell(f"The backward{_on(_line(shown[0]))} adds this step's gradient to `{name}`.", "frees", event=events[0])
+    used = f"`{sheet.events[steps[0]].title}`" if steps else "An update"
+    sheet.tell(f"{used} uses it, and nothing zeroes it.", "bridge", event=steps[0] if steps else None)
+    sheet.tell("The next backward adds to the old gradient: each update follows the sum of all so far.", "fails",
+               block=blocks[-1])  # fmt: skip
+    return sheet.story(f"`{name}` is never zeroed, so every update repeats the gradients of all earlier steps")
+
+
+def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    lane = sheet.lane(Lane("grad", "what backward adds to", None, role="bridge"))
+    events, blocks = [], []
+    for number, (one, two) in enumerate(list(zip(first, second, strict=False))[:2]):
+        sheet.column(_step(two, number + 1))
+        events.append(sheet.event(Event(0, "pass", _title(one, sources), _line(one), (lane,), not one.retains_graph)))
+        blocks.append(sheet.block(lane, "grad", "counted 1×"))
+        events.append(sheet.event(Event(0, "late", _title(two, sources), _line(two), (lane,))))
+        blocks.append(sheet.block(lane, "piled", "counted 2×"))
+        sheet.end(blocks[-2], events[-1])
+    sheet.tell(f"Line {_line(first[0])} walks its loss and adds the gradients.", "frees", event=events[0])
+    sheet.tell(f"Line {_line(second[0])} walks the same loss again, as part of another.", "fails", event=events[1])
+    sheet.tell("Nothing was zeroed in between: that part of the gradient counts twice.", "bridge", block=blocks[1])
+    return sheet.story("The same loss is counted twice in one gradient")
+
+
+def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    runs = _busiest(history)[:2]
+    graph = sheet.lane(_pass_lane(runs[0], sources)) if runs else None
+    held = sheet.lane(Lane(idle.optimizer, f"holds {counted(idle.parameters, 'parameter')}", None, role="empty"))
+    ghosts, steps = [], []
+    for number in range(max(len(runs), 1)):
+        sheet.column(_step(runs[number], number + 1) if runs else "")
+        if runs and graph is not None:
+            block = sheet.block(graph, "done", _size(runs[number]), facts=_facts(runs[number]))
+            event = sheet.event(Event(0, "pass", _title(runs[number], sources), _line(runs[number]), (graph,)))
+            sheet.end(block, event)
+        ghosts.append(sheet.block(held, "ghost", "no gradient", facts=("no pass has reached them",)))
+        steps.append(sheet.event(Event(0, "step", f"{idle.optimizer}.step()", idle.site.line)))
+    where = f" `{cut.how}` on line {cut.site.line} cuts them off." if cut is not None else ""
+    sheet.tell(f"No pass reaches the {counted(idle.parameters, 'parameter')} in question.{where}", block=ghosts[0])
+    sheet.tell(
+        f"`{idle.optimizer}.step()` has run {idle.steps:,} times, and changed none of them.", "fails", event=steps[-1]
+    )
+    return sheet.story(f"`{idle.optimizer}` steps parameters that no backward ever reaches")
+
+
+def _plain(found: Diagnosis, runs: list[Pass], sources: SourceTexts) -> Story:
+    """What is known in any case: the passes of the line in question, with what each walked."""
+    sheet = Sheet()
+    lane = sheet.lane(_pass_lane(runs[0], sources))
+    events = []
+    for number, run in enumerate(runs[:SHOWN]):
+        sheet.column(_step(run, number + 1))
+        block = sheet.block(lane, "done", _size(run), facts=_facts(run), bytes=run.bytes)
+        events.append(sheet.event(Event(0, "pass", _title(run, sources), _line(run), (lane,), not run.retains_graph)))
+        sheet.end(block, events[-1])
+    sheet.tell(f"Line {found.primary.site.line}: {found.primary.text}.", "fails", event=events[0])
+    return sheet.story(found.message)
+
+
+# Words and figures
+
+
+def _passes_at(history: History, site: Site) -> list[Pass]:
+    return [run for run in history.passes if run.where is not None and run.where.site.same_lines(site)]
+
+
+def _busiest(history: History) -> list[Pass]:
+    groups: dict[tuple[str, int], list[Pass]] = {}
+    for run in history.passes:
+        if run.where is not None:
+            groups.setdefault((run.where.site.file, run.where.site.line), []).append(run)
+    return max(groups.values(), key=len, default=[])
+
+
+def _growing(runs: list[Pass]) -> list[Pass]:
+    """The last few of consecutive passes of which each walks what the one before had walked, and more."""
+    chain: list[Pass] = []
+    for run in runs:
+        if run.swept is None:
+            continue
+        before = chain[-1].swept or frozenset() if chain else frozenset()
+        if chain and not (len(run.swept) > len(before) and run.swept & before):
+            if len(chain) > 2:
+                break
+            chain = []
+        chain.append(run)
+    return chain[:SHOWN] if len(chain) > 2 else []
+
+
+def _lane(site: Site | None, sources: SourceTexts, name: str, role: str) -> Lane:
+    if site is None:
+        return Lane(name, role=role)
+    return Lane(name, sources.excerpt(site), site.line, site.file, role)
+
+
+def _pass_lane(run: Pass, sources: SourceTexts) -> Lane:
+    assert run.where is not None
+    site = run.where.site
+    text = sources.excerpt(site)
+    name = shortened(text.split(".backward(")[0], 22) if ".backward(" in text else "the graph"
+    return Lane(name, text, site.line, site.file)
+
+
+def _title(run: Pass, sources: SourceTexts) -> str:
+    text = sources.excerpt(run.where.site).split("#")[0].strip() if run.where is not None else ""
+    if len(text) <= 18 and ".backward(" in text:
+        return text
+    return "autograd.grad()" if run.call == "grad" else "backward()"
+
+
+def _size(run: Pass) -> str:
+    return counted(len(run.swept), "op") if run.swept else "a graph"
+
+
+def _bytes(run: Pass) -> tuple[str, ...]:
+    return (f"{human(run.bytes)} of saved values",) if run.bytes else ()
+
+
+def _facts(run: Pass) -> tuple[str, ...]:
+    walked = (f"{counted(len(run.swept), 'operation')} walked",) if run.swept else ()
+    kept = ("the graph is kept (retain_graph)",) if run.retains_graph else ("what it saved is freed",)
+    return (*walked, *_bytes(run), *kept)
+
+
+def _step(run: Pass, number: int) -> str:
+    turn = run.where.innermost_turn if run.where is not None else None
+    return f"step {turn.number if turn is not None else number}"
+
+
+def _step_between(history: History, run: Pass, runs: list[Pass]) -> Step | None:
+    later = [other.moment for other in runs if other.moment > run.moment]
+    until = min(later, default=run.moment + (1 << 62))
+    return next(iter(history.steps_between(run.moment, until)), None)
+
+
+def _line(event: Pass | Step) -> int | None:
+    return event.where.site.line if event.where is not None else None
+
+
+def _on(line: int | None) -> str:
+    return f" on line {line}" if line is not None else ""

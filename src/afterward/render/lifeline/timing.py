@@ -1,0 +1,145 @@
+"""Sorts moments into columns: the steps of the report's loop, and what lies before, between and after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from afterward.model.history import History, Pass
+from afterward.model.reuse import Reuse
+from afterward.model.site import Turn, Where
+from afterward.render.lifeline.story import Column
+
+BEFORE, AFTER = -1, 1 << 60
+STEPS = 5  # columns shown in full; the rest is folded
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Which column a moment belongs to: the turn of the loop, else the how-manyeth pass of one line."""
+
+    loop: Turn | None = None
+    starts: tuple[int, ...] = ()  # moments at which a new column begins, where no loop tells them apart
+    began: int = 0  # the first moment that is known to lie in the loop
+    inner: frozenset[int] = frozenset()  # calls that belong to one pass each, where no loop tells them apart
+
+    def column(self, where: Where | None, moment: int) -> int:
+        if self.starts:
+            around = where is not None and self.inner.isdisjoint(level.call for level in where.levels)
+            if moment < self.starts[0] and around and self.inner:
+                return BEFORE
+            return 1 + sum(start < moment for start in self.starts)
+        if self.loop is None:
+            return 1
+        number = where.turn_of(self.loop) if where is not None else None
+        if number is not None:
+            return number
+        return BEFORE if moment < self.began else AFTER
+
+    def title(self, column: int) -> str:
+        if self.loop is None and not self.starts:
+            return ""
+        if column == BEFORE:
+            return "before the loop" if self.loop is not None else "beforehand"
+        return "after the loop" if column == AFTER else f"step {column}"
+
+
+def clock_of(history: History, reuse: Reuse) -> Clock:
+    part = reuse.passes_part
+    late = reuse.late
+    if part is not None and part.how == "calls" and late.where is not None:
+        same = [p for p in history.passes if p.where is not None and p.where.site.same_lines(late.where.site)]
+        calls = [frozenset(level.call for level in p.where.levels) for p in same if p.where is not None]
+        shared = frozenset.intersection(*calls)
+        inner = frozenset().union(*calls) - shared
+        return Clock(starts=tuple(p.moment for p in same if p.moment < late.moment), inner=inner)
+    return clock_for(history, _loop(reuse))
+
+
+def clock_for(history: History, loop: Turn | None) -> Clock:
+    if loop is None:
+        return Clock()
+    placed: list[tuple[Where | None, int]] = [(node.where, node.moment) for node in history.nodes]
+    placed += [(run.where, run.moment) for run in history.passes]
+    inside = [moment for where, moment in placed if where is not None and where.turn_of(loop) is not None]
+    return Clock(loop, (), min(inside, default=0))
+
+
+def _loop(reuse: Reuse) -> Turn | None:
+    """The loop whose turns the report counts as steps, as the rules choose it."""
+    part, built, late = reuse.passes_part, reuse.built_parts, reuse.late.where
+    if part is not None and part.loop is not None and part.how == "turns":
+        return part.loop
+    if built is not None and built.how == "turns":
+        return built.loop
+    return late.innermost_turn if late is not None else None
+
+
+@dataclass
+class Track:
+    """Gives every item of the picture its slot, column after column, in the order of time."""
+
+    clock: Clock
+    vital: set[int] = field(default_factory=set)  # columns that must be shown
+    items: list[tuple[int, int, str, object]] = field(default_factory=list)  # column, moment, kind, what
+    slot_of: dict[object, int] = field(default_factory=dict)
+    kinds: list[str] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
+    folded: set[int] = field(default_factory=set)
+
+    def add(self, what: object, kind: str, where: Where | None, moment: int) -> int:
+        column = self.clock.column(where, moment)
+        self.items.append((column, moment, kind, what))
+        return column
+
+    def lay(self, late_column: int) -> None:
+        order = sorted({column for column, _, _, _ in self.items})
+        shown = _shown(order, self.vital)
+        self.folded = set(order) - shown
+        hidden: list[int] = []
+        for column in order:
+            if column in self.folded:
+                hidden.append(column)
+                continue
+            self._gap(hidden)
+            hidden = []
+            first = len(self.kinds)
+            for _, _, kind, what in sorted((i for i in self.items if i[0] == column), key=lambda i: i[1]):
+                self.slot_of[what] = len(self.kinds)
+                self.kinds.append(kind)
+            self.columns.append(self._column(column, first, column == late_column))
+
+    def _gap(self, hidden: list[int]) -> None:
+        if not hidden:
+            return
+        count = hidden[-1] - hidden[0] + 1
+        title = f"step {hidden[0]}" if count == 1 else f"{count:,} more steps"
+        self.columns.append(Column(title, len(self.kinds), len(self.kinds), "gap"))
+        self.kinds.append("gap")
+
+    def _column(self, column: int, first: int, fails: bool) -> Column:
+        last = len(self.kinds) - 1
+        if self.clock.loop is None and not self.clock.starts:
+            return Column("", first, last, "only", fails)
+        if column == BEFORE:
+            return Column(self.clock.title(column), first, last, "before", fails)
+        if column == AFTER:
+            return Column(self.clock.title(column), first, last, "after", fails)
+        return Column(self.clock.title(column), first, last, "step", fails)
+
+
+def _shown(order: list[int], vital: Iterable[int]) -> set[int]:
+    """The columns that matter, and of the others those that lie next to them, as far as there is room."""
+    if len(order) <= STEPS:
+        return set(order)
+    shown = set(vital)
+    for column in sorted(order, key=lambda c: min(abs(order.index(c) - order.index(v)) for v in shown & set(order))):
+        if len(shown) >= STEPS:
+            break
+        shown.add(column)
+    return shown
+
+
+def passes_touching(history: History, nodes: frozenset[int], late: Pass) -> list[Pass]:
+    """The passes that walked some of these nodes, as far as anyone looked."""
+    return [run for run in history.passes if run.id != late.id and run.swept is not None and run.swept & nodes]

@@ -1,0 +1,191 @@
+"""Where things lie in a life line, and the ways between them: flows, the bridge, and the reach into the past."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from xml.sax.saxutils import escape
+
+from afterward.render.lifeline.story import Block, Event, Link, Story
+from afterward.render.source import shortened, visible
+
+LABELS, MARGIN = 196, 26  # room for the lanes' names, and at the right edge
+WIDTHS = {"block": 108, "pass": 124, "step": 104, "gap": 104}
+LEAST = 720  # the tracks are at least so wide
+TITLE, HEADER, HEADROOM, LANE, AXIS, BEAT = 16, 40, 34, 70, 58, 27
+HALF = 19  # half the height of a block
+PAD = 18  # free room at both ends of a column
+TEXT = 7.1  # the width of a letter of a beat, about
+
+
+class Ways:
+    """The measure of a picture. `draw._Drawing` fills it in."""
+
+    def __init__(self, story: Story, name: str) -> None:
+        self.story, self.name = story, name
+        self.left: list[float] = []
+        self.wide: list[float] = []
+        self.borders: list[tuple[float, float]] = []
+        self._place_slots()
+        lanes = max(len(story.lanes), 1)
+        self.moral = wrapped(sentence(story.moral), int((self.width - 60) / 9.3))
+        self.title = TITLE + 24 * len(self.moral)
+        self.crests = [n for n, link in enumerate(story.links) if link.kind == "reach"]
+        self.top = self.title + HEADER + HEADROOM + 9 * max(len(self.crests) - 1, 0)
+        self.floor = self.top + lanes * LANE
+        self.beats = [(beat, wrapped(beat.text, int((self.width - 90) / TEXT))) for beat in story.beats]
+        rows = sum(len(lines) for _, lines in self.beats)
+        self.height = self.floor + AXIS + 22 + rows * BEAT + 34
+        self.pins: dict[tuple[str, int], tuple[float, float]] = {}
+
+    def _place_slots(self) -> None:
+        wanted = sum(WIDTHS[kind] for kind in self.story.kinds) + 2 * PAD * max(len(self.story.columns), 1)
+        scale = max((LEAST - 2 * PAD * len(self.story.columns)) / max(wanted, 1), 1.0) if wanted < LEAST else 1.0
+        x = float(LABELS)
+        for column in self.story.columns:
+            start = x
+            x += PAD
+            for slot in range(column.first, column.last + 1):
+                width = WIDTHS[self.story.kinds[slot]] * scale
+                self.left.append(x)
+                self.wide.append(width)
+                x += width
+            x += PAD
+            self.borders.append((start, x))
+        self.width = max(x, LABELS + LEAST) + MARGIN
+
+    # Places
+
+    def centre(self, slot: int) -> float:
+        return self.left[slot] + self.wide[slot] / 2
+
+    def level(self, lane: int) -> float:
+        return self.top + lane * LANE + LANE / 2
+
+    def box(self, block: Block) -> tuple[float, float]:
+        """The left and the right edge of a block."""
+        half = min(self.wide[block.slot] - 14, 112) / 2
+        if block.state in ("value", "changed"):
+            half = 36
+        return self.centre(block.slot) - half, self.centre(block.slot) + half
+
+    def _reach_start(self, event: Event, reach: Link) -> float:
+        """Where the failing pass leaves its own part: at the lane of what it came through."""
+        through = next((link.target for link in self.story.links if link.kind == "bridge"), None)
+        if through is not None:
+            return self.level(self.story.blocks[through].lane) + 8
+        return self.level(self.story.blocks[reach.target].lane) + 8
+
+    # Ways
+
+    def _link(self, number: int, link: Link) -> str:
+        if link.kind == "reach":
+            return self._reach(number, link)
+        source, target = self.story.blocks[link.source], self.story.blocks[link.target]
+        _, start = self.box(source)
+        end, _ = self.box(target)
+        y0, y1 = self.level(source.lane), self.level(target.lane)
+        slot = max(source.slot, target.slot)
+        if link.kind == "flow":
+            if target.slot - source.slot > 6 and source.lane == target.lane:
+                return ""
+            path = self._flow_path(start, y0, end, y1)
+            return f'<path class="flow" data-slot="{slot}" marker-end="url(#{self.name}-flow)" d="{path}"/>'
+        freed = self.centre(source.ends) + 12 if source.ends is not None else start
+        if start < freed and end - freed > pill_width(link.name) + 40:
+            start = freed  # until then it lived; from there on only the name holds it
+        path, middle = self._rope(source, target, start, end)
+        pill = self._pill(*middle, link.name) if link.name else ""
+        self.pins["bridge", number] = middle
+        return (
+            f'<g class="bridge" data-slot="{slot}"><path class="rope" marker-end="url(#{self.name}-bridge)" '
+            f'd="{path}"/>{pill}</g>'
+        )
+
+    def _rope(self, source: Block, target: Block, start: float, end: float) -> tuple[str, tuple[float, float]]:
+        """The way of the bridge, and the place for its name: along the lane, and past whatever stands there."""
+        y0, y1 = self.level(source.lane), self.level(target.lane)
+        if y0 == y1:
+            tight = end - start < 60  # no room for the name on the lane itself
+            return f"M{start:.1f} {y0:.1f}H{end - 5:.1f}", (self._widest(start, end), y0 + (HALF + 14 if tight else 0))
+        if end - start < 150:
+            path = f"M{start:.1f} {y0:.1f}" + curve(start, y0, end - 5, y1)
+            return path, ((start + end) / 2, (y0 + y1) / 2)
+        standing = [b for b in self.story.blocks if b.lane == source.lane and source.slot < b.slot < target.slot]
+        turn = min([self.box(b)[0] - 14 for b in standing] + [end - 84])
+        path = f"M{start:.1f} {y0:.1f}H{turn:.1f}"
+        if turn < end - 84 and turn > start + 20:
+            between = y0 + (LANE / 2 if y1 > y0 else -LANE / 2)
+            path += f"C{turn + 12:.1f} {y0:.1f} {turn:.1f} {between:.1f} {turn + 22:.1f} {between:.1f}H{end - 56:.1f}"
+            path += curve(end - 56, between, end - 5, y1)
+        else:
+            turn = max(turn, start)
+            path = f"M{start:.1f} {y0:.1f}H{turn:.1f}" + curve(turn, y0, end - 5, y1)
+        return path, (self._widest(start, turn + 24), y0)
+
+    def _widest(self, start: float, end: float) -> float:
+        """The middle of the widest stretch that no pass crosses."""
+        crossing = (self.centre(e.slot) for e in self.story.events if e.kind in ("pass", "late") and not e.muted)
+        stops = sorted({start, end, *(x for x in crossing if start < x < end)})
+        left, right = max(itertools.pairwise(stops), key=lambda pair: pair[1] - pair[0], default=(start, end))
+        return (left + right) / 2
+
+    @staticmethod
+    def _flow_path(start: float, y0: float, end: float, y1: float) -> str:
+        if y0 == y1:
+            return f"M{start:.1f} {y0:.1f}H{end - 2:.1f}"
+        edge = y0 + (HALF if y1 > y0 else -HALF)
+        x = start - 16
+        return f"M{x:.1f} {edge:.1f}C{x:.1f} {y1:.1f} {x + 4:.1f} {y1:.1f} {end - 2:.1f} {y1:.1f}"
+
+    def _pill(self, x: float, y: float, name: str) -> str:
+        shown = shortened(name, 22)
+        width = pill_width(name)
+        return (
+            f'<g class="pill"><rect x="{x - width / 2:.1f}" y="{y - 12:.1f}" width="{width:.1f}" height="24" rx="12"/>'
+            f'<text x="{x:.1f}" y="{y + 4.5:.1f}">{plain_text(shown)}</text></g>'
+        )
+
+    def _reach(self, number: int, link: Link) -> str:
+        """The failing pass goes back in time, over the heads of what was built since, into what is gone."""
+        event, goal = self.story.events[link.source], self.story.blocks[link.target]
+        x, y = self.centre(event.slot), self._reach_start(event, link) - 8
+        _, right = self.box(goal)
+        end, roof = right - 10, self.level(goal.lane) - HALF
+        above = min(y - HALF + 8, roof)
+        crest = above - (34 if above < self.top + LANE / 2 else 17) - 9 * self.crests.index(number)
+        path = (
+            f"M{x:.1f} {y + 8:.1f}C{x:.1f} {crest:.1f} {x - 10:.1f} {crest:.1f} {x - 46:.1f} {crest:.1f}"
+            f"H{end + 46:.1f}C{end + 8:.1f} {crest:.1f} {end:.1f} {crest + 6:.1f} {end:.1f} {roof - 9:.1f}"
+            if x - end > 110
+            else f"M{x:.1f} {y + 8:.1f}C{x:.1f} {crest:.1f} {end:.1f} {crest:.1f} {end:.1f} {roof - 9:.1f}"
+        )
+        cross = ""
+        if link.misses:
+            cross = (
+                f'<g class="miss"><circle cx="{end:.1f}" cy="{roof + 1:.1f}" r="11"/>'
+                f'<path d="M{end - 4.5:.1f} {roof - 3.5:.1f}l9 9m0 -9l-9 9"/></g>'
+            )
+        classes = "reach" if link.misses or event.kind == "late" else "reach mild"
+        return f'<g class="{classes}" data-slot="{event.slot}"><path class="stroke" d="{path}"/>{cross}</g>'
+
+
+def pill_width(name: str) -> float:
+    return len(shortened(name, 22)) * 7.6 + 20
+
+
+def curve(x0: float, y0: float, x1: float, y1: float) -> str:
+    bend = max((x1 - x0) / 2, 24)
+    return f"C{x0 + bend:.1f} {y0:.1f} {x1 - bend:.1f} {y1:.1f} {x1:.1f} {y1:.1f}"
+
+
+def plain_text(text: str) -> str:
+    return escape(visible(text))
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    return textwrap.wrap(text, max(room, 30)) or [""]
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

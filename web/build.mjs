@@ -1,0 +1,17 @@
+// Bundles src/ into the files that the wheel ships, and records which sources they were made of.
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const assets = "../src/afterward/render/assets/";
+const shared = { bundle: true, minify: true, charset: "ascii", legalComments: "inline", logLevel: "warning" };
+
+await build({ ...shared, entryPoints: ["src/page.js"], outfile: assets + "page.js", format: "iife", target: "es2020" });
+await build({ ...shared, entryPoints: ["src/page.css"], outfile: assets + "page.css" });
+await build({ ...shared, entryPoints: ["src/lifeline.css"], outfile: assets + "lifeline.css" });
+
+// tests/render/test_html_assets.py computes the same sum: names and bytes, in the order of the names.
+const files = ["build.mjs", "package.json", "package-lock.json", ...readdirSync("src").map((name) => `src/${name}`)];
+const sum = createHash("sha256");
+for (const name of files.sort()) sum.update(name + "\n").update(readFileSync(name)).update("\n");
+writeFileSync(assets + "sources.sha256", sum.digest("hex") + "\n");

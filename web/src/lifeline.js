@@ -1,0 +1,132 @@
+// The life line is drawn already, in the page itself. This adds: what is behind each part, and time that can be turned.
+import { counted, html, pressed, tipOn } from "./dom.js";
+
+const PACE = 550; // milliseconds a slot, when played
+
+export function startLifeLine(article, story, graph) {
+  const picture = article.querySelector("svg.lifeline");
+  const panel = article.querySelector("[data-detail]");
+  if (!picture || !panel) return;
+  const choose = chooser(picture, panel, story, graph);
+  for (const part of picture.querySelectorAll("g[data-block].block, g[data-event]")) {
+    const about = aboutOf(part, story);
+    part.querySelector("title")?.remove(); // the browser's own tip would lie over ours
+    tipOn(part, () => [about.title, ...about.facts]);
+    pressed(part, () => choose(part));
+  }
+  for (const number of picture.querySelectorAll("[data-beat]")) {
+    const target = story.beats[number.dataset.beat - 1];
+    const part = target && partOf(picture, target);
+    if (part) number.addEventListener("click", () => choose(part));
+    if (part) number.classList.add("leads");
+    number.addEventListener("pointerenter", () => part?.classList.add("pointed"));
+    number.addEventListener("pointerleave", () => part?.classList.remove("pointed"));
+  }
+  arrows(picture);
+  startTime(article, picture, story);
+}
+
+function aboutOf(part, story) {
+  return part.dataset.block !== undefined ? story.blocks[part.dataset.block] : story.events[part.dataset.event];
+}
+
+function partOf(picture, beat) {
+  if (beat.block !== null) return picture.querySelector(`g.block[data-block="${beat.block}"]`);
+  return beat.event !== null ? picture.querySelector(`g[data-event="${beat.event}"]`) : null;
+}
+
+function chooser(picture, panel, story, graph) {
+  let chosen = null;
+  const choose = (part) => {
+    chosen?.classList.remove("chosen");
+    chosen = part === chosen ? null : part;
+    panel.hidden = chosen === null;
+    graph?.mark([]);
+    if (!chosen) return;
+    chosen.classList.add("chosen");
+    const about = aboutOf(chosen, story);
+    panel.replaceChildren(...detail(about));
+    graph?.mark(about.lines || [], about.step || "");
+  };
+  picture.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && chosen) choose(chosen);
+  });
+  return choose;
+}
+
+function detail(about) {
+  const shown = [html("h3", {}, about.title), ...about.facts.map((fact) => html("p", {}, fact))];
+  if (about.lines?.length) {
+    const rows = about.lines.map(([line, text, count]) =>
+      html(
+        "tr",
+        {},
+        html("td", {}, String(line)),
+        html("td", {}, html("code", {}, text)),
+        html("td", {}, counted(count, "op")),
+      ),
+    );
+    shown.push(html("table", { class: "lines" }, html("tbody", {}, ...rows)));
+  }
+  return shown;
+}
+
+/** Left and right go from part to part in the order of time. */
+function arrows(picture) {
+  const parts = [...picture.querySelectorAll("g[tabindex]")].sort((a, b) => a.dataset.slot - b.dataset.slot);
+  picture.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const at = parts.indexOf(event.target.closest("g[tabindex]"));
+    if (!step || at < 0) return;
+    event.preventDefault();
+    parts[Math.max(0, Math.min(parts.length - 1, at + step))].focus();
+  });
+}
+
+/** The slider shows the picture as it was at one moment: what is to come is faint, what is yet to die is alive. */
+function startTime(article, picture, story) {
+  const controls = article.querySelector("[data-time]");
+  if (!controls || story.slots < 2) return;
+  controls.hidden = false;
+  const slider = controls.querySelector("input");
+  const play = controls.querySelector("button");
+  const said = controls.querySelector("output");
+  slider.max = story.slots - 1;
+  slider.value = slider.max;
+  const timed = [...picture.querySelectorAll("[data-slot]")];
+  const show = () => {
+    const now = Number(slider.value);
+    for (const part of timed) {
+      part.classList.toggle("future", Number(part.dataset.slot) > now);
+      if (part.dataset.dies !== undefined) part.classList.toggle("yet", Number(part.dataset.dies) > now);
+    }
+    const end = now === story.slots - 1;
+    for (const number of picture.querySelectorAll("g.number[data-at]")) {
+      number.classList.toggle("future", Number(number.dataset.at) > now);
+    }
+    said.textContent = end ? "the end" : story.moments[now] || "";
+    slider.setAttribute("aria-valuetext", said.textContent);
+  };
+  let timer = 0;
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = "Play";
+  };
+  slider.addEventListener("input", () => {
+    stop();
+    show();
+  });
+  play.addEventListener("click", () => {
+    if (timer) return stop();
+    if (slider.value === slider.max) slider.value = 0;
+    play.textContent = "Pause";
+    show();
+    timer = setInterval(() => {
+      slider.value = Number(slider.value) + 1;
+      show();
+      if (slider.value === slider.max) stop();
+    }, PACE);
+  });
+  show();
+}
