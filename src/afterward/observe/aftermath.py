@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from afterward.model.site import Site
 from afterward.observe.crossing import Trail
@@ -68,6 +69,20 @@ class Aftermath:
     @cached_property
     def paths(self) -> Trail:
         return Trail(self.places.sources, self.trail)
+
+    @cached_property
+    def executions(self) -> dict[int, list[tuple[Place, int]]]:
+        """By statement: each time it ran, and the node counter when the call it belongs to went on."""
+        found: dict[int, list[tuple[Place, int]]] = {}
+        for places in self.paths.by_call.values():
+            for place, follower in pairwise(places):
+                found.setdefault(place.number, []).append((place, follower.order_at))
+        return found
+
+    @cached_property
+    def counters(self) -> list[int]:
+        """The node counter as each pass began."""
+        return [event.counter for event in self.passes]
 
     def last_assigning(self, name: str) -> Site | None:
         """The statement that was last to put something into this name."""

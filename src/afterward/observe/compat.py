@@ -58,6 +58,14 @@ def backward_entry() -> Any:
     return getattr(torch.autograd.graph, "_engine_run_backward", None)
 
 
+def output_shape(node: Any, output: int) -> tuple[int, ...] | None:
+    """The shape of the value that a node made; None where this torch does not tell."""
+    try:
+        return tuple(int(length) for length in node._input_metadata[output].shape)
+    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
+        return None
+
+
 def capturing() -> bool:
     """Is a CUDA graph being captured? Reading a number then would spoil it."""
     cuda = sys.modules.get("torch.cuda")

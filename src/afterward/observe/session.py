@@ -16,6 +16,7 @@ from afterward.observe.engine import passes_announced
 from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.recorder import STEP, PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.singles import one_by_one
 from afterward.observe.statements import SHIFT
 from afterward.observe.survey import Detail, Gradients, Surveyor
 from afterward.observe.updates import STEPS as STEPS_LOOKED_AT
@@ -25,6 +26,7 @@ from afterward.observe.walk import look, roots_of
 
 SURVEYS = 6  # looks at everything that is alive, at most
 QUIET = 8192  # passes noted in a row before the recorder is tidied up
+SECOND = 2  # the pass of a site that is looked at more closely: the first may be unlike the others
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
 
 OnBroken = Callable[[BaseException, History], None]
@@ -165,6 +167,9 @@ class Session:
         due = count <= FIRST_LOOKS or not count & (count - 1)
         if due and not compat.capturing():
             self._look(recorder, seen, outputs, args)
+            if count == SECOND and seen.swept is not None:
+                found = one_by_one((node for node, _ in roots_of(outputs)), seen)
+                self.surveyor.one_by_one += [found] if found is not None else []
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
         quiet = 0
@@ -175,7 +180,7 @@ class Session:
             self._window += 1  # from here on something was not looked at
         if count == FIRST_LOOKS and self._surveys < SURVEYS:
             self._surveys += 1
-            self.surveyor.look(recorder, sys._getframe(2))
+            self.surveyor.look(recorder, sys._getframe(2), seen)
         return quiet
 
     def _look(self, recorder: Recorder, seen: PassSeen, outputs: Any, args: tuple[Any, ...]) -> None:

@@ -22,11 +22,13 @@ from afterward.observe.idle import find_idle, find_unheld, find_zeroed
 from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.singles import OneByOne, find_singles
 from afterward.observe.statements import COUNTER
 from afterward.observe.unswept import find_unswept
 from afterward.observe.updates import Updates, has_gradient
 from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import saved_bytes, walk
+from afterward.observe.wasted import Part, find_left_out, find_wasted, parts_left_out
 
 STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
 NODES = 4000  # of a kept graph, looked at
@@ -87,12 +89,14 @@ class Surveyor:
         self.updates = updates
         self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
         self.kept: dict[str, Kept] = {}
+        self.one_by_one: list[OneByOne] = []
+        self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
         self.leaf_names: dict[int, str] = {}
         self.owners: dict[int, set[str]] = {}
         self.optimizers: dict[int, tuple[str, frozenset[int], bool]] = {}  # name, leaves, has it any gradient?
 
-    def look(self, recorder: Recorder, frame: FrameType | None) -> None:
-        """One survey: who holds what."""
+    def look(self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None) -> None:
+        """One survey: who holds what, while a pass is about to run or at the end."""
         frames: list[FrameType] = []
         while frame is not None:
             if is_user_file(frame.f_code.co_filename):
@@ -103,6 +107,11 @@ class Surveyor:
         for number, name in names.leaves.items():
             self.leaf_names.setdefault(number, name)
         self._note_kept(names, recorder)
+        if seen is not None and seen.swept is not None:
+            earlier = [
+                e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
+            ]
+            self.parts += parts_left_out(names, seen, earlier[-1].counter if earlier else 0)
 
     def _note_optimizers(self, names: Names) -> None:
         for number, (name, optimizer) in living_optimizers(names).items():
@@ -149,6 +158,9 @@ class Surveyor:
         for event in after.passes:
             for leaf in event.leaves or ():
                 leaf_numbers.setdefault(leaf, len(leaf_numbers))
+        unswept, left_out = find_unswept(after), tuple(find_left_out(after, self.parts))
+        sites = [*(one.site for one in unswept), *(one.site for one in left_out)]
+        told = {(site.file, site.line) for site in sites}
         return History(
             (),
             tuple(
@@ -160,9 +172,12 @@ class Surveyor:
             leaves=self._leaves(leaf_numbers),
             kept=tuple(replace(one, site=places.assigning(one.name)) for one in self.kept.values()),
             idle=tuple(find_idle(after)),
-            unswept=find_unswept(after),
+            unswept=unswept,
+            left_out=left_out,
+            wasted=tuple(find_wasted(after, told)),
             unheld=tuple(find_unheld(after)),
             zeroed=tuple(find_zeroed(after)),
+            singles=tuple(find_singles(after, self.one_by_one)),
             gaps=tuple(gaps),
         )
 

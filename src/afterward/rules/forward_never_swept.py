@@ -5,30 +5,62 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.history import History
+from afterward.model.history import History, LeftOut, Unswept
 from afterward.rules import rule
 from afterward.rules._silent import warning
+from afterward.rules._speech import human
 
 
 @rule("AFT304", Severity.WARNING)
 def forward_never_swept(history: History) -> Iterator[Diagnosis]:
-    """A loss is computed several times and swept once: all values but the last are overwritten unused."""
+    """A loss is computed and never swept: overwritten by the next, or left out of the sum."""
     for unswept in history.unswept:
-        yield warning(
-            "losses are overwritten before anyone sweeps them",
+        yield _overwritten(unswept)
+    for part in history.left_out:
+        yield _left_out(part)
+
+
+def _overwritten(unswept: Unswept) -> Diagnosis:
+    return warning(
+        "losses are overwritten before anyone sweeps them",
+        unswept.site,
+        f"`{unswept.name}` is computed {unswept.times} times per backward, and swept once",
+        f"Each turn builds a graph and gives `{unswept.name}` a new value; the backward on line "
+        f"{unswept.swept.line} comes after the loop and sweeps the last one. "
+        "What the other turns computed is dropped: they teach nothing.",
+        Remedy(
+            "combine_losses",
+            Effect.CHANGES_GRADIENTS,
+            f"call backward in each turn, or add up `{unswept.name}` and sweep the sum; every turn then counts",
             unswept.site,
-            f"`{unswept.name}` is computed {unswept.times} times per backward, and swept once",
-            f"Each turn builds a graph and gives `{unswept.name}` a new value; the backward on line "
-            f"{unswept.swept.line} comes after the loop and sweeps the last one. "
-            "What the other turns computed is dropped: they teach nothing.",
-            Remedy(
-                "combine_losses",
-                Effect.CHANGES_GRADIENTS,
-                f"call backward in each turn, or add up `{unswept.name}` and sweep the sum; every turn then counts",
-                unswept.site,
-                unswept.name,
-            ),
-            secondary=(Label(unswept.swept, "sweeps only the last one"),),
-            bridge=Bridge(unswept.name, "local"),
-            freed=unswept.swept,
-        )
+            unswept.name,
+        ),
+        secondary=(Label(unswept.swept, "sweeps only the last one"),),
+        bridge=Bridge(unswept.name, "local"),
+        freed=unswept.swept,
+    )
+
+
+def _left_out(part: LeftOut) -> Diagnosis:
+    size = f", {human(part.bytes)}" if part.bytes else ""
+    count = f"{part.parameters} parameter{'s' if part.parameters != 1 else ''}"
+    return warning(
+        "a part of the loss is never swept",
+        part.site,
+        f"`{part.name}` has a graph of its own ({part.nodes:,} nodes{size}), and no pass sweeps it",
+        f"`{part.name}` was computed from {count}, next to `{part.swept_part}`, which line {part.swept.line} sweeps. "
+        "In the steps that were looked at nothing ever went backward through it: it has a value, and teaches nothing.",
+        Remedy(
+            "combine_losses",
+            Effect.CHANGES_GRADIENTS,
+            f"add `{part.name}` to the loss that is swept; if it is only to be looked at, "
+            "compute it under `torch.no_grad()`",
+            part.site,
+            part.name,
+        ),
+        secondary=(Label(part.swept, f"sweeps `{part.swept_part}` without it"),),
+        bridge=Bridge(part.name, "item"),
+        nodes=part.nodes,
+        size=part.bytes,
+        freed=part.swept,
+    )

@@ -1,0 +1,32 @@
+"""AFT305: operations are recorded that no pass ever sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
+from afterward.model.history import History
+from afterward.rules import rule
+from afterward.rules._silent import warning
+
+
+@rule("AFT305", Severity.INFO)
+def graph_for_nobody(history: History) -> Iterator[Diagnosis]:
+    """A forward pass is recorded, and no pass ever sweeps it: evaluation without `no_grad`, an output not used."""
+    for one in history.wasted:
+        share = 100 * one.nodes / one.recorded
+        seen = "it also ran after the last backward" if one.after_last else "every pass after it was looked at"
+        yield warning(
+            "a forward pass is recorded for a backward that never comes",
+            one.site,
+            f"recorded {one.nodes:,} nodes in {one.times:,} runs, {share:.0f} % of all, and no pass swept one",
+            "Each operation on a parameter is recorded, and what its backward would need is saved, until the result "
+            f"is dropped. No pass has walked any of it ({seen}).",
+            Remedy(
+                "no_grad",
+                Effect.SAME_GRADIENTS,
+                "compute it under `torch.no_grad()`: nothing is recorded or saved then, and the gradients are the same",
+                one.site,
+            ),
+            nodes=one.nodes,
+        )

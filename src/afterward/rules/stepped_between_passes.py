@@ -1,0 +1,58 @@
+"""AFT203: parameters change between a forward pass and a backward through it, and nothing notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.history import History, Pass, Step
+from afterward.rules import rule
+from afterward.rules._silent import passes_by_site, several, site_of, warning
+
+
+@rule("AFT203", Severity.WARNING)
+def stepped_between_passes(history: History) -> Iterator[Diagnosis]:
+    """An optimizer steps between a forward pass and a backward through it; no saved value was overwritten."""
+    for runs in passes_by_site(history):
+        late = [(run, step) for run in runs if (step := _step_before(history, run)) is not None]
+        if len(late) >= 2:
+            yield _diagnose(history, *late[0], len(late))
+
+
+def _step_before(history: History, run: Pass) -> Step | None:
+    """The step, since the pass before this one, that changed a parameter which the forward had used by then."""
+    if not run.stale or run.error is not None or run.call != "backward":
+        return None
+    earlier = max((other.moment for other in history.passes if other.moment < run.moment), default=0)
+    steps = history.steps_between(earlier, run.moment)
+    return next((step for step in reversed(steps) if step.leaves & run.stale), None)
+
+
+def _diagnose(history: History, run: Pass, step: Step, times: int) -> Diagnosis:
+    site = site_of(run)
+    leaves = sorted(run.stale & step.leaves)
+    names = tuple(history.leaf(leaf).name for leaf in leaves)
+    who = several(names) or f"{len(leaves)} parameters"
+    labels: tuple[Label, ...] = ()
+    if step.where is not None:
+        labels = (Label(step.where.site_at(step.where.innermost_turn), f"changes {who} in between"),)
+    return warning(
+        "an optimizer stepped between the forward pass and this backward",
+        site,
+        f"goes through a forward pass that used {who} before the step",
+        f"The forward pass ran, `{step.optimizer}` changed {who}, and then this pass went backward through what was "
+        f"computed before ({times} of the passes that were looked at). No saved value was overwritten, so nothing "
+        "failed; the gradients are those of parameters that are gone, added to the ones that are there now.",
+        Remedy(
+            "move_step",
+            Effect.CHANGES_GRADIENTS,
+            "take all backward passes of a forward pass before any step, or compute the forward pass anew after it; "
+            "the gradients are then those of the present parameters",
+            step.where.site if step.where is not None else site,
+            step.optimizer,
+        ),
+        secondary=labels,
+        bridge=Bridge(names[0], "attribute") if names and names[0] else None,
+        nodes=len(run.swept or ()),
+        freed=site,
+    )
