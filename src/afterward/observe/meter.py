@@ -5,6 +5,7 @@ A proof may cost time, so every pass is looked at here; a watched program is nev
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +21,11 @@ Gradient = tuple[float, ...]
 
 @dataclass
 class Meter:
-    """What one proof run has shown so far. `enough` is called when the program has passed `limit` passes."""
+    """What one proof run has shown so far. `enough` is called, with the reason, once it may stop."""
 
     limit: int | None = None
-    enough: Callable[[], None] | None = None
+    deadline: float | None = None  # on the monotonic clock
+    enough: Callable[[str], None] | None = None
     passes: int = 0
     sizes: list[int] = field(default_factory=list)  # graph bytes that each pass found
     steps: list[dict[int, Gradient]] = field(default_factory=list)  # by step: parameter (its place) -> its gradient
@@ -40,8 +42,11 @@ class Meter:
         return measured
 
     def _pass_begins(self, outputs: Any, args: tuple[Any, ...]) -> None:
-        if self.limit is not None and self.passes >= self.limit and self.enough is not None:
-            self.enough()
+        if self.enough is not None:
+            if self.limit is not None and self.passes >= self.limit:
+                self.enough("passes")
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                self.enough("time")
         self.passes += 1
         try:
             seen = look([node for node, _ in roots_of(outputs)], (args[3] if len(args) > 3 else ()) or ())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
 
 
 def progress_bar() -> Any:
@@ -11,3 +13,21 @@ def progress_bar() -> Any:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def trial_progress(stream: IO[str]) -> Iterator[Callable[[str, float], None] | None]:
+    """Says which patch is being tried, and for how long, on a terminal; nothing elsewhere."""
+    if not stream.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(file=stream).status("") as status:
+        status.stop()
+
+        def tell(what: str, seconds: float) -> None:
+            status.update(f"trying: {what} ({seconds:.0f} s)")
+            status.start()
+
+        yield tell

@@ -19,6 +19,8 @@ _STYLES = {
     "secondary": "cyan",
     "note": "bold",
     "help": "bold green",
+    "added": "green",
+    "removed": "red",
 }
 
 

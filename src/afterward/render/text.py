@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+import linecache
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from afterward.model.diagnosis import Diagnosis, Label
 from afterward.render.json_report import relative
+from afterward.render.remedies import helps
+from afterward.render.spans import Line, Span, wrapped
 
 WIDTH = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A piece of a line and what it is; a terminal gives each kind its colour."""
-
-    text: str
-    style: str = ""
-
-
-Line = tuple[Span, ...]
 
 
 def as_text(found: Diagnosis, width: int = WIDTH) -> str:
@@ -34,7 +25,7 @@ def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
     yield _headline(found)
     gutter = _gutter(found)
     site = found.primary.site
-    step = f", step {site.step}" if site.step is not None else ""
+    step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
     arrow = f"{relative(site.file)}:{site.line}:{site.column + 1}{step}"
     yield (Span(" " * gutter + "--> ", "frame"), Span(arrow))
     files = list(dict.fromkeys([site.file, *(label.site.file for label in found.secondary)]))
@@ -45,16 +36,11 @@ def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
         yield from _excerpt(found, file, gutter, width)
     if found.why:
         yield ()
-        yield from _wrapped("", found.why, "", width)
+        yield from wrapped("", found.why, "", width)
         yield ()
     for note in found.notes:
-        yield from _wrapped("note: ", note, "note", width)
-    for number, remedy in enumerate(found.remedies):
-        yield from _wrapped("help: ", remedy.title if number == 0 else _or(remedy.title), "help", width)
-
-
-def _or(title: str) -> str:
-    return title if title.startswith("or ") else "or " + title
+        yield from wrapped("note: ", note, "note", width)
+    yield from helps(found.remedies, width)
 
 
 def _headline(found: Diagnosis) -> Line:
@@ -115,12 +101,6 @@ def _fitted(text: str, room: int) -> tuple[str, int]:
     return text[: room - 3] + "...", room - 3
 
 
-def _wrapped(prefix: str, text: str, style: str, width: int) -> Iterator[Line]:
-    parts = textwrap.wrap(text, width - len(prefix), break_long_words=False, break_on_hyphens=False)
-    for number, part in enumerate(parts):
-        yield (Span(prefix if number == 0 else " " * len(prefix), style), Span(part))
-
-
 def _source(file: str, line: int) -> str:
     lines = _lines(file)
     return lines[line - 1] if 0 < line <= len(lines) else ""
@@ -130,5 +110,10 @@ def _source(file: str, line: int) -> str:
 def _lines(file: str) -> tuple[str, ...]:
     try:
         return tuple(Path(file).read_text(encoding="utf-8", errors="replace").splitlines())
-    except OSError:
-        return ()
+    except OSError:  # a cell of a notebook is no file, but Python's own tracebacks can show it
+        return tuple(line.rstrip("\n") for line in linecache.getlines(file))
+
+
+def forget_sources() -> None:
+    """Read the sources again when they are next shown: in a long session files change."""
+    _lines.cache_clear()

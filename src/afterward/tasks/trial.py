@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,8 +22,10 @@ class Request:
     target: str
     arguments: tuple[str, ...] = ()
     as_module: bool = False
-    patched: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""  # to run in; nothing: where the nursery was started
+    patched: Mapping[str, bytes] = field(default_factory=dict)
     passes: int | None = None  # stop once this many have begun
+    seconds: float | None = None  # stop at the first pass after so many
     undo: str | None = None  # the folder that remembers what it overwrites; None: what it writes stays
     stdin: str | None = None
     shown: bool = False  # does the program's own output go to the terminal?
@@ -54,16 +57,14 @@ def perform(request: Request) -> None:
     from afterward.observe.meter import Meter
 
     _connect(request)
-    meter = Meter(request.passes)
+    meter = Meter(request.passes, time.monotonic() + request.seconds if request.seconds is not None else None)
     seen: list[Watched] = []
     broken: list[int] = []
 
     def prepare(watched: Watched) -> None:
         seen.append(watched)
         watched.session.meter = meter
-        watched.session.recorders.statements.patched.update(
-            {file: text.encode("utf-8") for file, text in request.patched.items()}
-        )
+        watched.session.recorders.statements.patched.update(request.patched)
         tell = watched.broken
 
         def first_broken(error: BaseException, history: object) -> None:
@@ -89,11 +90,11 @@ def perform(request: Request) -> None:
         )
         _leave(request, result)
 
-    def enough() -> None:
+    def enough(reason: str) -> None:
         watched = seen[0]
         if not watched.findings:
             watched.look_back()
-        leave("passes", watched.report([request.target, *request.arguments], None, None), None)
+        leave(reason, watched.report([request.target, *request.arguments], None, None), None)
         os._exit(0)
 
     meter.enough = enough
@@ -106,6 +107,8 @@ def perform(request: Request) -> None:
 
 def _connect(request: Request) -> None:
     """A trial reads what it is given and prints to nobody."""
+    if request.folder:
+        os.chdir(request.folder)
     nowhere = os.open(os.devnull, os.O_RDWR)
     if request.stdin is not None:
         os.dup2(os.open(request.stdin, os.O_RDONLY), 0)

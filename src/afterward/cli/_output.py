@@ -1,0 +1,27 @@
+"""Files that a command writes: claimed before the work begins, so that hours of it are not lost to a bad path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from afterward.errors import ReportNotWritten
+
+
+def claimed(out: str | None) -> Path | None:
+    """Find out before the run, not after hours of it, that the report can not be written."""
+    if out is None:
+        return None
+    path = Path(out).absolute()
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise ReportNotWritten(f"can not write the report to {out}: {error.strerror}") from None
+    return path
+
+
+def write_report(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ReportNotWritten(f"can not write the report to {path}: {error.strerror}") from None

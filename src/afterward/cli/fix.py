@@ -1,0 +1,122 @@
+"""`afterward fix`: run, diagnose, patch in memory, run again; show the patch that is proven, and write it if asked."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from afterward.cli._output import claimed, write_report
+from afterward.errors import AfterwardError
+from afterward.model.diagnosis import Report
+from afterward.render.json_report import as_json, relative
+from afterward.render.progress import trial_progress
+from afterward.render.terminal import show
+from afterward.render.text import as_text
+
+if TYPE_CHECKING:
+    from afterward.tasks.fix import Fixed
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "fix",
+        help="run a program, and find the change that cures its backward passes by trying it",
+        usage="afterward fix [options] (FILE | -m MODULE) [ARGUMENTS ...]",
+        description="Runs the program, diagnoses it, patches it in memory, and runs it again to prove the patch.",
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
+    parser.add_argument("--write", action="store_true", help="write the proven patch to the files")
+    parser.add_argument("--pick", type=int, default=1, metavar="N", help="take the Nth of the proven patches")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, metavar="SECONDS", help="for each run that is to prove a patch (60)"
+    )
+    parser.add_argument("--proof-args", metavar="'ARGS'", help="other arguments for those runs: '--epochs 1'")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
+    parser.add_argument("--out", metavar="FILE", help="write the report to FILE")
+    parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
+    parser.set_defaults(perform=perform)
+
+
+def perform(options: argparse.Namespace) -> int:
+    out = claimed(options.out)
+    fixed = _search(options)
+    _tell(fixed.report, options)
+    if out is not None:
+        write_report(out, as_json(fixed.report) if options.format == "json" else _texts(fixed.report))
+    if not fixed.report.findings:
+        print("afterward: nothing to fix", file=sys.stderr)
+        return 0
+    if not fixed.proven:
+        print("afterward: no change that was tried could be proven", file=sys.stderr)
+        return 1
+    if not 1 <= options.pick <= len(fixed.options):
+        raise AfterwardError(f"--pick {options.pick}: {len(fixed.options)} of the changes are proven")
+    if options.write or _agreed(fixed, options):
+        _write(fixed, options.pick - 1)
+    elif not sys.stdin.isatty():
+        print("afterward: `--write` writes this change", file=sys.stderr)
+    return 0
+
+
+def _search(options: argparse.Namespace) -> Fixed:
+    from afterward.tasks.fix import Fixer
+    from afterward.tasks.nursery import Nursery
+    from afterward.tasks.trial import Request
+
+    with ExitStack() as stack:
+        nursery = stack.enter_context(Nursery())
+        request = Request(options.target, tuple(options.arguments), options.module, stdin=_kept_stdin(stack))
+        progress = stack.enter_context(trial_progress(sys.stderr))
+        proof = tuple(shlex.split(options.proof_args)) if options.proof_args is not None else None
+        return Fixer(nursery, request, options.limit, progress, proof).fix()
+
+
+def _kept_stdin(stack: ExitStack) -> str | None:
+    """What is piped in is kept: each run gets all of it. A terminal can not be read twice; a trial gets nothing."""
+    try:
+        if sys.stdin is None or sys.stdin.isatty():
+            return None
+        data = sys.stdin.buffer.read()
+    except (OSError, ValueError):
+        return None
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="afterward-"))
+    path = Path(folder, "stdin")
+    path.write_bytes(data)
+    return str(path)
+
+
+def _tell(report: Report, options: argparse.Namespace) -> None:
+    if options.format == "json" and options.out is None:
+        sys.stdout.write(as_json(report))
+        return
+    for found in report.findings:
+        print(file=sys.stderr)
+        show(found, sys.stderr)
+
+
+def _texts(report: Report) -> str:
+    return "\n".join(as_text(found) for found in report.findings)
+
+
+def _agreed(fixed: Fixed, options: argparse.Namespace) -> bool:
+    """On a terminal, ask."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    names = ", ".join(relative(file) for file in fixed.options[options.pick - 1])
+    print(f"write this change to {names}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _write(fixed: Fixed, number: int) -> None:
+    from afterward.tasks.files import write
+
+    texts = fixed.options[number]
+    write(fixed.originals, texts)
+    for file in texts:
+        print(f"afterward: changed {relative(file)}", file=sys.stderr)

@@ -1,0 +1,85 @@
+"""The helps of a report: what to change, the change itself, and what became of it when it was tried."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Proof, Remedy
+from afterward.render.spans import Line, Span, wrapped
+
+_KINDS = {
+    "combine_losses": "combine the losses",
+    "create_graph": "create_graph=True",
+    "detach_input": "detach the input",
+    "detach_state": "detach the state",
+    "item_for_logging": "store a number",
+    "out_of_place": "make a new tensor",
+    "recompute_forward": "compute it anew",
+    "remove_detach": "take out the cut",
+    "remove_duplicate": "drop the second pass",
+    "remove_retain": "drop the flag",
+    "reorder_step": "move the step",
+    "retain_graph": "retain_graph=True",
+    "zero_grad": "zero the gradients",
+}
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+def helps(remedies: tuple[Remedy, ...], width: int) -> Iterator[Line]:
+    """The recommended change first; the others as alternatives, or, once they were tried, with their fate."""
+    if not any(remedy.proof for remedy in remedies):
+        for number, remedy in enumerate(remedies):
+            yield from wrapped("help: ", remedy.title if number == 0 else _or(remedy.title), "help", width)
+        return
+    best, *others = remedies
+    yield from wrapped("help: ", best.title, "help", width)
+    if best.proof is not None and best.proof.status in ("proven", "not_proven"):
+        yield from _change(best.patch or "")
+        yield from wrapped(f"{_word(best.proof)}: ", best.proof.text, "help", width)
+    else:
+        others = list(remedies)
+    if others:
+        yield (Span("also tried:" if best not in others else "tried:", "note"),)
+        for remedy in others:
+            yield from _fate(remedy, width)
+
+
+def _or(title: str) -> str:
+    return title if title.startswith("or ") else "or " + title
+
+
+def _word(proof: Proof) -> str:
+    return "proven" if proof.status == "proven" else "not proven"
+
+
+def _change(patch: str) -> Iterator[Line]:
+    """The changed lines of a diff, with their numbers."""
+    old = new = 0
+    files = patch.count("\n+++ ") + patch.startswith("+++ ")
+    for line in patch.splitlines():
+        hunk = _HUNK.match(line)
+        if hunk is not None:
+            old, new = int(hunk[1]), int(hunk[2])
+        elif line.startswith("+++ ") and files > 1:
+            yield (Span("   ::: ", "frame"), Span(line[6:]))
+        elif line.startswith(("--- ", "+++ ", "\\")):
+            continue
+        elif line.startswith("-"):
+            yield (Span(f"{old:>5} - ", "removed"), Span(line[1:], "removed"))
+            old += 1
+        elif line.startswith("+"):
+            yield (Span(f"{new:>5} + ", "added"), Span(line[1:], "added"))
+            new += 1
+        else:
+            old, new = old + 1, new + 1
+
+
+def _fate(remedy: Remedy, width: int) -> Iterator[Line]:
+    name = f"  {_KINDS.get(remedy.kind, remedy.kind):<22} "
+    text = remedy.proof.text if remedy.proof is not None else "not tried"
+    parts = textwrap.wrap(text, max(width - len(name), 20), break_long_words=False, break_on_hyphens=False) or [""]
+    yield (Span(name), Span(parts[0]))
+    for part in parts[1:]:
+        yield (Span(" " * len(name)), Span(part))

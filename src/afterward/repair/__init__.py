@@ -1,0 +1,47 @@
+"""Turns a remedy into edits of source: one file per kind, each with `candidates(job)`, best patch first."""
+
+from __future__ import annotations
+
+from afterward.model.diagnosis import Diagnosis, Remedy
+from afterward.repair import (
+    combine_losses,
+    create_graph,
+    detach_input,
+    detach_state,
+    item_for_logging,
+    out_of_place,
+    recompute_forward,
+    remove_detach,
+    remove_duplicate,
+    remove_retain,
+    reorder_step,
+    retain_graph,
+    zero_grad,
+)
+from afterward.repair.edits import Edit, Patch, apply, unified
+from afterward.repair.workshop import Candidates, Job, Workshop
+
+__all__ = ["Candidates", "Edit", "Job", "Patch", "Workshop", "apply", "candidates", "unified"]
+
+_KINDS = {
+    "combine_losses": combine_losses.candidates,
+    "create_graph": create_graph.candidates,
+    "detach_input": detach_input.candidates,
+    "detach_state": detach_state.candidates,
+    "item_for_logging": item_for_logging.candidates,
+    "out_of_place": out_of_place.candidates,
+    "recompute_forward": recompute_forward.candidates,
+    "remove_detach": remove_detach.candidates,
+    "remove_duplicate": remove_duplicate.candidates,
+    "remove_retain": remove_retain.candidates,
+    "reorder_step": reorder_step.candidates,
+    "retain_graph": retain_graph.candidates,
+    "zero_grad": zero_grad.candidates,
+}
+
+
+def candidates(shop: Workshop, found: Diagnosis, remedy: Remedy) -> Candidates:
+    """The patches by which a remedy may be written, best first. A kind that nobody can write yields none."""
+    write = _KINDS.get(remedy.kind)
+    if write is not None:
+        yield from write(Job(shop, found, remedy))

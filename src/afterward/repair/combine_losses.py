@@ -1,0 +1,220 @@
+"""`combine_losses`: one pass over the sum, in place of several passes over one forward."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from afterward.model.site import Site
+from afterward.repair.edits import Edit, Patch
+from afterward.repair.names import assigned_names, fresh, normal, reads, wrapped
+from afterward.repair.passes import keyword, only_call, own_nodes, pass_calls, swept
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    if job.found.name == "forward-never-swept":
+        yield from _sweep_each_turn(job)
+        return
+    yield from _two_statements(job)
+    yield from _one_statement_in_a_loop(job)
+
+
+# Two statements, one after the other
+
+
+def _two_statements(job: Job) -> Candidates:
+    """The two ways to the passes part at two statements of one block: sweep the sum at the later one."""
+    parted = _parting(job)
+    if parted is None:
+        return
+    source, first, second = parted
+    block = source.block_of(first)
+    if block is None or second not in block or not (source.alone(first) and source.alone(second)):
+        return
+    members = block[block.index(first) : block.index(second) + 1]
+    others = [s for s in members if _same_call(source, s, second)]
+    if len(others) >= 2:
+        patch = _summed(job, source, others, members)
+        if patch is not None:
+            yield patch
+
+
+def _parting(job: Job) -> tuple[Source, Statement, Statement] | None:
+    for early, late in zip(job.found.ways.freed, job.found.ways.reused, strict=False):
+        one, other = job.at(early), job.at(late)
+        if one is None or other is None or one[0] is not other[0]:
+            return None
+        if one[1] is not other[1]:
+            return one[0], one[1], other[1]
+    return None
+
+
+def _same_call(source: Source, statement: Statement, model: Statement) -> bool:
+    """Two lines that each do the same with a loss of their own."""
+    one, other = _loss_call(source, statement), _loss_call(source, model)
+    return one is not None and other is not None and one[1] == other[1]
+
+
+def _loss_call(source: Source, statement: Statement) -> tuple[cst.BaseExpression, str] | None:
+    """(the loss, the rest of the line): `loss` and `scaler.scale(·).backward()`."""
+    call = only_call(statement)
+    if call is None:
+        return None
+    passing = pass_calls(statement)
+    if passing and (keyword(passing[0], "gradient") is not None or keyword(passing[0], "inputs") is not None):
+        return None
+    loss = swept(call) if passing and passing[0] is call else _first_argument(call)
+    while isinstance(loss, cst.Call) and isinstance(loss.func, cst.Attribute) and loss.func.attr.value == "scale":
+        inner = _first_argument(loss)
+        if inner is None:
+            break
+        loss = inner
+    if loss is None:
+        return None
+    start, end = source.span(loss)
+    first, last = source.span(call)
+    rest = normal(source.text[first:start] + "·" + source.text[end:last])
+    for flag in ("retain_graph=True", "retain_graph=False"):
+        rest = rest.replace(f",{flag}", "").replace(flag, "")
+    return loss, rest
+
+
+def _first_argument(call: cst.Call) -> cst.BaseExpression | None:
+    given = [arg.value for arg in call.args if arg.keyword is None and not arg.star]
+    return given[0] if given else None
+
+
+def _summed(job: Job, source: Source, calls: list[Statement], members: list[Statement]) -> Patch | None:
+    """Delete all but the last call, and give that one the sum."""
+    edits: list[Edit] = []
+    terms: list[str] = []
+    for statement in calls[:-1]:
+        found = _loss_call(source, statement)
+        assert found is not None
+        between = members[members.index(statement) + 1 :]
+        text = wrapped_term(source, found[0])
+        changed = set().union(*(assigned_names(source, s) for s in between)) if between else set()
+        if reads(source, found[0]) & changed:  # the name stands for another loss by then
+            name = fresh(source, "loss_so_far")
+            start, end = source.lines(statement)
+            edits.append(
+                Edit(start, end, f"{source.indent(statement)}{name} = {source.code(found[0])}{source.newline}")
+            )
+            text = name
+        else:
+            edits.append(source.delete(statement))
+        terms.append(text)
+    last = _loss_call(source, calls[-1])
+    assert last is not None
+    terms.append(wrapped_term(source, last[0]))
+    whole = " + ".join(terms)
+    inner = source.parent(last[0])
+    called_on = isinstance(inner, cst.Attribute)
+    edits.append(source.replace(last[0], f"({whole})" if called_on else whole))
+    for call in pass_calls(calls[-1]):
+        dropped = _without_retain(source, call)
+        edits += [dropped] if dropped is not None else []
+    lines = " and ".join(str(source.range(s).start.line) for s in calls)
+    return Patch(job.remedy.kind, f"one pass over the sum of the losses of lines {lines}", {source.file: tuple(edits)})
+
+
+def _without_retain(source: Source, call: cst.Call) -> Edit | None:
+    from afterward.repair.passes import without_keyword
+
+    return without_keyword(source, call, "retain_graph")
+
+
+def wrapped_term(source: Source, node: cst.BaseExpression) -> str:
+    """A summand: products and powers stand as they are."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(
+        node.operator, (cst.Multiply, cst.Divide, cst.Add, cst.Power, cst.MatrixMultiply)
+    ):
+        return source.code(node)
+    return wrapped(source, node)
+
+
+# One statement, in every turn of a loop
+
+
+def _one_statement_in_a_loop(job: Job) -> Candidates:
+    """Add the losses up in the loop, and sweep the sum after it."""
+    for place in _levels_in_loop(job):
+        source, statement, loop = place
+        found = _loss_call(source, statement)
+        if found is None or not source.alone(statement) or not source.alone(loop):
+            continue
+        moved = _updates(source, loop)
+        if moved is None or (any(moved) and job.remedy not in job.found.remedies):
+            continue  # one update in place of many is for the rule to recommend
+        before, after = moved
+        total = fresh(source, "total_loss")
+        line = _rest_of(source, statement, found[0], total)
+        start, end = source.lines(statement)
+        edits = [
+            source.insert_before(loop, *(source.code(s) for s in before), f"{total} = 0"),
+            Edit(
+                start,
+                end,
+                f"{source.indent(statement)}{total} = {total} + {wrapped_term(source, found[0])}{source.newline}",
+            ),
+            source.insert_after(loop, line, *(source.code(s) for s in after)),
+            *(source.delete(s) for s in (*before, *after)),
+        ]
+        yield job.patch(
+            f"add the losses up in the loop, and one pass after it (line {source.range(loop).end.line})", source, *edits
+        )
+
+
+def _levels_in_loop(job: Job) -> list[tuple[Source, Statement, Statement]]:
+    """The statement that both passes come from, with the loop that runs it again, innermost first."""
+    found = []
+    for early, late in zip(job.found.ways.freed, job.found.ways.reused, strict=False):
+        one, other = job.at(early), job.at(late)
+        if one is None or other is None or one[1] is not other[1]:
+            break
+        source, statement = one
+        loops = [loop for loop in source.loops_around(statement) if isinstance(loop, (cst.For, cst.While))]
+        if loops and isinstance(statement, cst.SimpleStatementLine):
+            found.append((source, statement, loops[0]))
+    return [(source, statement, loop) for source, statement, loop in reversed(found) if isinstance(loop, Statement)]
+
+
+def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Statement]] | None:
+    """Calls of zero_grad() and step() in the loop: they go before it and behind it. None: they can not be moved."""
+    before: list[Statement] = []
+    after: list[Statement] = []
+    for statement in source.body(loop) or []:
+        for node in own_nodes(statement):
+            if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+                continue
+            if node.func.attr.value not in ("zero_grad", "step"):
+                continue
+            if only_call(statement) is not node or not source.alone(statement):
+                return None
+            (before if node.func.attr.value == "zero_grad" else after).append(statement)
+    return before, after
+
+
+def _rest_of(source: Source, statement: Statement, loss: cst.BaseExpression, total: str) -> str:
+    first, last = source.span(loss)
+    call = only_call(statement)
+    assert call is not None
+    begin, finish = source.span(call)
+    return source.text[begin:first] + total + source.text[last:finish]
+
+
+# A loss that is overwritten before anyone sweeps it
+
+
+def _sweep_each_turn(job: Job) -> Candidates:
+    """Call backward where the loss is computed, in each turn."""
+    built: Site | None = job.remedy.site or job.found.built
+    computed, sweeping = job.at(built), job.at(job.found.freed)
+    if computed is None or sweeping is None or computed[0] is not sweeping[0]:
+        return
+    source, statement = computed
+    if not source.alone(sweeping[1]) or only_call(sweeping[1]) is None:
+        return
+    edits = (source.insert_after(statement, *source.dedented(sweeping[1])), source.delete(sweeping[1]))
+    yield job.patch(f"call backward in each turn, after line {source.range(statement).start.line}", source, *edits)

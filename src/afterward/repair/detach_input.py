@@ -1,0 +1,147 @@
+"""`detach_input`: cut a value where it is data for another network's loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from afterward.repair.detaching import detached, shape_in
+from afterward.repair.names import assignment, named, stem, targets, wrapped
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    yield from _where_it_is_read(job)
+    yield from _where_it_is_made(job)
+    yield from _where_it_is_handed_on(job)
+
+
+def _where_it_is_read(job: Job) -> Candidates:
+    """Each place between its making and the two passes where the value goes into something."""
+    for source, statement, node in _readings(job):
+        line = source.range(node).start.line
+        name = source.code(node)
+        shape: str | None = "tensor"
+        tried: set[str] = set()
+        while shape is not None and shape not in tried and shape != "none":
+            tried.add(shape)
+            nodes = list(named(source, statement, name)) if shape == "tensor" else [node]
+            edits = [source.replace(each, detached(name, shape)) for each in nodes]
+            error = yield job.patch(f"detach `{name}` on line {line}", source, *edits)
+            shape = shape_in(error)
+
+
+def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
+    bridge = job.found.bridge
+    site = bridge.site if bridge is not None else None
+    source = job.shop.source(site)
+    seen: set[int] = set()
+    if source is not None and not _in_early(job):
+        node = source.expression_at(site)
+        statement = source.statement_of(node) if node is not None else None
+        if node is not None and statement is not None:
+            seen.add(id(statement))
+            yield source, statement, node
+    for other in _other_readings(job):
+        if id(other[1]) not in seen:
+            seen.add(id(other[1]))
+            yield other
+
+
+def _in_early(job: Job) -> bool:
+    """Does the cut belong into the loss that was swept first?"""
+    return "this pass" not in job.remedy.title
+
+
+def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
+    """Every statement after the making, in the same function, that reads the name; the first loss's own ones first."""
+    place = job.at(job.found.ways.assigned or job.found.built)
+    name = job.name
+    if place is None or not name:
+        return
+    source, maker = place
+    function = source.function_of(maker)
+    block = function.body if isinstance(function, cst.Module) else getattr(function.body, "body", ())
+    first = source.range(maker).end.line
+    for statement in _lines_of(source, list(block)):
+        if source.range(statement).start.line <= first:
+            continue
+        node = next(iter(named(source, statement, name)), None)
+        if node is not None and not isinstance(source.parent(node), cst.Attribute):
+            yield source, statement, node
+
+
+def _lines_of(source: Source, block: list[cst.CSTNode]) -> Iterator[cst.SimpleStatementLine]:
+    for statement in block:
+        if isinstance(statement, cst.SimpleStatementLine):
+            yield statement
+        inner = getattr(statement, "body", None)
+        if isinstance(inner, cst.IndentedBlock):
+            yield from _lines_of(source, list(inner.body))
+
+
+def _where_it_is_made(job: Job) -> Candidates:
+    """`advantages = returns - values` becomes `(returns - values).detach()`; a call that gives several, `no_grad`."""
+    sites = dict.fromkeys((job.found.ways.assigned, job.found.built, *reversed(job.found.ways.built)))
+    for site in sites:
+        place = job.at(site)
+        if place is None or not place[0].alone(place[1]):
+            continue
+        source, statement = place
+        made = assignment(statement)
+        line = source.range(statement).start.line
+        if isinstance(made, cst.Assign) and len(targets(statement)) == 1:
+            text = f"{wrapped(source, made.value)}.detach()"
+            yield job.patch(f"detach it where it is made, on line {line}", source, source.replace(made.value, text))
+        elif isinstance(made, cst.Assign):
+            yield from _without_gradients(job, source, statement)
+        elif _returned(statement) is not None:
+            value = _returned(statement)
+            assert value is not None
+            text = f"{wrapped(source, value)}.detach()"
+            yield job.patch(f"return it detached, on line {line}", source, source.replace(value, text))
+
+
+def _returned(statement: Statement) -> cst.BaseExpression | None:
+    if isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Return):
+        value = statement.body[0].value
+        return value if not isinstance(value, cst.Tuple) else None
+    return None
+
+
+def _without_gradients(job: Job, source: Source, statement: Statement) -> Candidates:
+    from afterward.repair.edits import Edit
+
+    indent = source.indent(statement)
+    start, end = source.lines(statement)
+    inner = "".join(f"{indent}    {line}{source.newline}" for line in source.dedented(statement))
+    text = f"{indent}with torch.no_grad():{source.newline}{inner}"
+    line = source.range(statement).start.line
+    yield job.patch(f"compute it under `no_grad` on line {line}", source, Edit(start, end, text))
+
+
+def _where_it_is_handed_on(job: Job) -> Candidates:
+    """An argument of a call on the way to the pass: `pool.query(fake)` becomes `pool.query(fake.detach())`."""
+    name = stem(job.name)
+    for site in (*job.found.ways.freed[:-1], *job.found.ways.reused[:-1]):
+        place = job.at(site)
+        if place is None:
+            continue
+        source, statement = place
+        for node in own_arguments(source, statement):
+            text = source.code(node)
+            if text != name and isinstance(node, (cst.Name, cst.Attribute)):
+                edit = source.replace(node, f"{text}.detach()")
+                yield job.patch(f"detach `{text}` on line {source.range(node).start.line}", source, edit)
+
+
+def own_arguments(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:
+    from afterward.repair.passes import own_nodes
+
+    for node in own_nodes(statement):
+        if isinstance(node, cst.Call):
+            for argument in node.args:
+                if not argument.star:
+                    yield argument.value

@@ -1,0 +1,58 @@
+"""`item_for_logging`: keep a number of a loss, not the tensor with its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from afterward.repair.names import assignment, normal, wrapped
+from afterward.repair.passes import own_nodes
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    """`.item()` where a number will do, `.detach()` where the tensor itself is used later on."""
+    sites = dict.fromkeys((job.remedy.site, job.found.built, *reversed(job.found.ways.built)))
+    for way in ("item", "detach"):
+        for site in sites:
+            place = job.at(site)
+            if place is None:
+                continue
+            source, statement = place
+            for value in _stored(source, statement):
+                edit = source.replace(value, f"{wrapped(source, value)}.{way}()")
+                line = source.range(value).start.line
+                yield job.patch(f"store `{source.code(value)}.{way}()` on line {line}", source, edit)
+
+
+def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:
+    """What a statement puts into a record: the value added, appended, or put under a key."""
+    made = assignment(statement)
+    if isinstance(made, cst.AugAssign):
+        yield made.value
+        return
+    if isinstance(made, cst.Assign):
+        value = made.value
+        target = normal(source.code(made.targets[0].target))
+        if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+            sides = [side for side in (value.left, value.right) if normal(source.code(side)) != target]
+            if len(sides) == 1:
+                yield sides[0]
+                return
+        if not isinstance(value, (cst.Dict, cst.Tuple, cst.List)):
+            yield value
+            return
+    yield from _inner(statement)
+
+
+def _inner(statement: Statement) -> Iterator[cst.BaseExpression]:
+    plain = (cst.Name, cst.Attribute, cst.Subscript, cst.BinaryOperation, cst.Call)
+    for node in own_nodes(statement):
+        if isinstance(node, cst.Call):
+            for argument in node.args:
+                if isinstance(argument.value, plain) and not argument.star:
+                    yield argument.value
+        elif isinstance(node, (cst.Element, cst.DictElement)) and isinstance(node.value, plain):
+            yield node.value

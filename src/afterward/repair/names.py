@@ -1,0 +1,129 @@
+"""Which names a piece of code reads and which it gives a value to, by their text: `self.state`, `cache["h"]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from afterward.repair.source import Source, descendants
+
+_CUTS = ("detach", "item", "data", "cpu", "tolist", "numpy")
+
+
+def normal(text: str) -> str:
+    """One spelling for one name: quotes and spaces do not tell names apart."""
+    return re.sub(r"\s+", "", text).replace("'", '"')
+
+
+def stem(name: str) -> str:
+    """The name of the whole that an element belongs to: `state` of `state[1]`."""
+    return re.sub(r"(\[[^\]]*\])+$", "", name)
+
+
+def root(name: str) -> str:
+    """The plain name that a dotted one begins with."""
+    return re.split(r"[.\[(]", name, maxsplit=1)[0]
+
+
+def named(source: Source, node: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:
+    """The places within a node where the program writes this name in order to read it."""
+    wanted = normal(name)
+    for each in (node, *descendants(node)):
+        if not isinstance(each, (cst.Name, cst.Attribute, cst.Subscript)) or normal(source.code(each)) != wanted:
+            continue
+        if _is_read(source, each):
+            yield each
+
+
+def _is_read(source: Source, node: cst.CSTNode) -> bool:
+    child, parent = node, source.parent(node)
+    while parent is not None:
+        if (
+            isinstance(parent, (cst.AssignTarget, cst.Param, cst.AnnAssign))
+            and getattr(parent, "target", None) is child
+        ):
+            return False
+        if isinstance(parent, cst.Param) or (isinstance(parent, (cst.For, cst.CompFor)) and parent.target is child):
+            return False
+        if isinstance(parent, (cst.Arg, cst.Attribute, cst.NameItem)) and _is_label(parent, child):
+            return False
+        if isinstance(parent, (cst.BaseExpression, cst.Element, cst.Arg, cst.AssignTarget)):
+            if isinstance(parent, cst.Subscript | cst.Attribute) and parent.value is child:
+                return True  # something is read from it, or written into it
+            child, parent = parent, source.parent(parent)
+            continue
+        return True
+    return True
+
+
+def _is_label(parent: cst.CSTNode, child: cst.CSTNode) -> bool:
+    """The name of a keyword argument or of an attribute, not a variable."""
+    if isinstance(parent, cst.Arg):
+        return parent.keyword is child
+    if isinstance(parent, cst.Attribute):
+        return parent.attr is child
+    return isinstance(parent, cst.NameItem)
+
+
+def reads(source: Source, node: cst.CSTNode) -> set[str]:
+    """The plain names that a piece of code reads."""
+    return {each.value for each in (node, *descendants(node)) if isinstance(each, cst.Name) and _is_read(source, each)}
+
+
+def targets(statement: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a simple assignment gives a value to, tuples taken apart."""
+    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
+        return targets(statement.body[0])
+    if isinstance(statement, cst.Assign):
+        return [part for target in statement.targets for part in _parts(target.target)]
+    if isinstance(statement, (cst.AnnAssign, cst.AugAssign)):
+        return [statement.target]
+    return []
+
+
+def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        return [part for element in target.elements for part in _parts(element.value)]
+    return [target]
+
+
+def assigned_names(source: Source, node: cst.CSTNode) -> set[str]:
+    """The plain names that a piece of code gives a value to."""
+    found: set[str] = set()
+    for each in (node, *descendants(node)):
+        if isinstance(each, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
+            found |= {t.value for t in targets(each) if isinstance(t, cst.Name)}
+        elif isinstance(each, (cst.For, cst.CompFor)):
+            found |= {t.value for t in _parts(each.target) if isinstance(t, cst.Name)}
+        elif isinstance(each, cst.NamedExpr) and isinstance(each.target, cst.Name):
+            found.add(each.target.value)
+        elif isinstance(each, cst.AsName) and isinstance(each.name, cst.Name):
+            found.add(each.name.value)
+    return found
+
+
+def assignment(statement: cst.CSTNode | None) -> cst.Assign | cst.AnnAssign | cst.AugAssign | None:
+    """The assignment that a line consists of."""
+    if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
+        only = statement.body[0]
+        if isinstance(only, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
+            return only
+    return None
+
+
+def fresh(source: Source, wanted: str) -> str:
+    """A name that the file does not use yet."""
+    words = set(re.findall(r"\w+", source.text))
+    name, number = wanted, 2
+    while name in words:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def wrapped(source: Source, node: cst.BaseExpression) -> str:
+    """The text of an expression, in parentheses where an attribute or a sum would tear it apart."""
+    text = source.code(node)
+    plain = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.List, cst.Dict, cst.ListComp, cst.SimpleString)
+    return text if isinstance(node, plain) else f"({text})"

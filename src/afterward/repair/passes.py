@@ -1,0 +1,99 @@
+"""The calls in a statement that run a backward pass, and the loss that each of them sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from afterward.repair.edits import Edit
+from afterward.repair.source import Source, Statement, descendants
+
+_BACKWARD = ("backward", "manual_backward")
+
+
+def own_nodes(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes of a statement, the body of a compound one left out."""
+    if isinstance(statement, cst.BaseCompoundStatement):
+        for field in ("test", "iter", "items", "subject"):
+            part = getattr(statement, field, None)
+            for each in part if isinstance(part, (list, tuple)) else [part]:
+                if each is not None:
+                    yield each
+                    yield from descendants(each)
+        return
+    yield statement
+    yield from descendants(statement)
+
+
+def pass_calls(statement: cst.CSTNode) -> list[cst.Call]:
+    """Calls of `.backward(...)`, `autograd.backward(...)` and `autograd.grad(...)`, outermost first."""
+    return [node for node in own_nodes(statement) if isinstance(node, cst.Call) and _ends(node) is not None]
+
+
+def _ends(call: cst.Call) -> str | None:
+    function = call.func
+    last = function.attr.value if isinstance(function, cst.Attribute) else getattr(function, "value", None)
+    if last in _BACKWARD:
+        return "backward"
+    return "grad" if last == "grad" and call.args else None
+
+
+def is_grad(call: cst.Call) -> bool:
+    return _ends(call) == "grad"
+
+
+def swept(call: cst.Call) -> cst.BaseExpression | None:
+    """The loss of a backward call: what it is called on, or, for a function, its first argument."""
+    function = call.func
+    given = [arg.value for arg in call.args if arg.keyword is None and not arg.star]
+    if isinstance(function, cst.Attribute) and function.attr.value == "backward" and not given:
+        return function.value
+    return given[0] if given else None
+
+
+def keyword(call: cst.Call, name: str) -> cst.Arg | None:
+    return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
+
+
+def with_keyword(source: Source, call: cst.Call, name: str, value: str = "True") -> Edit | None:
+    """Give a call this keyword argument; None where it has it already."""
+    present = keyword(call, name)
+    if present is not None:
+        if source.code(present.value) == value:
+            return None
+        return source.replace(present.value, value)
+    if call.args:
+        last = call.args[-1]
+        end = source.span(last.value)[1]
+        return Edit(end, end, f", {name}={value}")
+    _, end = source.span(call)
+    if call.lpar:
+        end = source.text.rindex(")", 0, source.text.rindex(")", 0, end)) + 1
+    return Edit(end - 1, end - 1, f"{name}={value}")
+
+
+def without_keyword(source: Source, call: cst.Call, name: str) -> Edit | None:
+    """Take a keyword argument away, with the comma that goes with it."""
+    present = keyword(call, name)
+    if present is None:
+        return None
+    place = list(call.args).index(present)
+    start = source.offset(source.range(present).start.line, source.range(present).start.column)
+    end = source.span(present.value)[1]
+    if place > 0:
+        start = source.span(call.args[place - 1].value)[1]
+    elif len(call.args) > 1:
+        following = source.range(call.args[1]).start
+        end = source.offset(following.line, following.column)
+    elif isinstance(present.comma, cst.Comma):
+        end = source.text.index(",", end) + 1
+    return Edit(start, end, "")
+
+
+def only_call(statement: Statement) -> cst.Call | None:
+    """The call that a line consists of: nobody uses its result."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return None
+    expression = statement.body[0]
+    return expression.value if isinstance(expression, cst.Expr) and isinstance(expression.value, cst.Call) else None

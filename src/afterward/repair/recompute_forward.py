@@ -1,0 +1,255 @@
+"""`recompute_forward`: run the stale forward statements again for each pass, with what they depend on."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+
+import libcst as cst
+
+from afterward.model.site import Site
+from afterward.repair.edits import Edit
+from afterward.repair.names import assigned_names, assignment, normal, reads, root, stem, targets
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+_CACHES = ("lru_cache", "cache", "cached_property")
+
+
+def candidates(job: Job) -> Candidates:
+    if job.remedy.statement:
+        yield from _put_back(job)
+        return
+    yield from _into_the_loop(job)
+    yield from _before_the_late_statement(job)
+    yield from _where_it_is_read(job)
+    yield from _without_the_cache(job)
+    yield from _without_the_guard(job)
+
+
+def _put_back(job: Job) -> Candidates:
+    """Start each step from the input as it was before the loop."""
+    source = job.shop.source(job.found.ways.loop)
+    loop = source.loop_at(job.found.ways.loop) if source is not None else None
+    body = source.body(loop) if source is not None and loop is not None else None
+    if source is not None and body:
+        edit = source.insert_before(body[0], job.remedy.statement)
+        yield job.patch(f"put the input back before line {source.range(body[0]).start.line}", source, edit)
+
+
+# Statements of the same function: into the loop or closure that sweeps
+
+
+def _makers(job: Job) -> Iterator[tuple[Source, Statement]]:
+    """The statements that may have made the value: where it got its name, and every caller on the way there."""
+    ways = job.found.ways
+    sites: list[Site | None] = [ways.assigned, job.found.built, *reversed(ways.built)]
+    seen: set[int] = set()
+    for site in sites:
+        place = job.at(site)
+        if place is not None and id(place[1]) not in seen and place[0].alone(place[1]):
+            seen.add(id(place[1]))
+            yield place
+
+
+def _into_the_loop(job: Job) -> Candidates:
+    for source, maker in _makers(job):
+        block = source.block_of(maker)
+        if block is None or not isinstance(maker, cst.SimpleStatementLine) or not assigned_names(source, maker):
+            continue
+        for inner in _sweepers(job, source, maker):
+            home = source.in_block(inner, block)
+            body = source.body(inner)
+            if home is None or body is None or block.index(home) <= block.index(maker):
+                continue
+            between = block[block.index(maker) : block.index(home)]
+            moving = _slice(source, between, maker, home)
+            summary, edits = _moved(source, moving, inner, body)
+            yield job.patch(summary, source, *edits)
+            break
+
+
+def _sweepers(job: Job, source: Source, maker: Statement) -> Iterator[Statement]:
+    """Loops and functions that hold the failing pass but not the maker, outermost first."""
+    around = {id(each) for each in source.ancestors(maker)}
+    for site in (job.found.ways.loop, *job.found.ways.reused, job.found.bridge.site if job.found.bridge else None):
+        place = job.at(site)
+        if place is None or place[0] is not source:
+            continue
+        chain = [place[1], *source.ancestors(place[1])]
+        holders = [
+            each
+            for each in chain
+            if isinstance(each, (cst.For, cst.While, cst.FunctionDef)) and id(each) not in around and each is not maker
+        ]
+        yield from reversed(holders)
+
+
+def _slice(source: Source, between: list[Statement], maker: Statement, home: Statement) -> list[Statement]:
+    """The maker and the statements after it that carry its value to the loop."""
+    wanted = assigned_names(source, maker)
+    moving = [maker]
+    for statement in between[1:]:
+        made = assigned_names(source, statement)
+        if made and reads(source, statement) & wanted and made & reads(source, home):
+            moving.append(statement)
+            wanted |= made
+    return moving
+
+
+def _moved(source: Source, moving: list[Statement], inner: Statement, body: list[Statement]) -> tuple[str, list[Edit]]:
+    lines = tuple(line for statement in moving for line in source.dedented(statement))
+    edits = [source.insert_before(body[0], *lines)]
+    made = set().union(*(assigned_names(source, s) for s in moving))
+    what = "repeat"
+    if not _used_elsewhere(source, moving, inner, made):
+        edits += [source.delete(statement) for statement in moving]
+        what = "move"
+    first, last = source.range(moving[0]).start.line, source.range(moving[-1]).end.line
+    span = f"line {first}" if first == last else f"lines {first} to {last}"
+    where = "the loop" if isinstance(inner, (cst.For, cst.While)) else "the function"
+    return f"{what} {span} in {where} of line {source.range(inner).start.line}", edits
+
+
+def _used_elsewhere(source: Source, moving: list[Statement], inner: Statement, names: set[str]) -> bool:
+    """Does anything but the loop use what the statements make?"""
+    function = source.function_of(moving[0])
+    own = {id(s) for s in moving}
+    body = function.body if isinstance(function, cst.Module) else getattr(function.body, "body", ())
+    return _reads_outside(source, list(body), own | {id(inner)}, names)
+
+
+def _reads_outside(source: Source, statements: list[cst.CSTNode], left_out: set[int], names: set[str]) -> bool:
+    for statement in statements:
+        if id(statement) in left_out:
+            continue
+        inner = getattr(statement, "body", None)
+        if isinstance(inner, cst.IndentedBlock):
+            heads = [c for c in statement.children if c is not inner]
+            if any(reads(source, head) & names for head in heads if not isinstance(head, cst.BaseSuite)):
+                return True
+            if _reads_outside(source, list(inner.body), left_out, names):
+                return True
+        elif reads(source, statement) & names:
+            return True
+    return False
+
+
+# The same function, no loop: repeat the forward before the second use
+
+
+def _before_the_late_statement(job: Job) -> Candidates:
+    for early, late in zip(job.found.ways.freed, job.found.ways.reused, strict=False):
+        one, other = job.at(early), job.at(late)
+        if one is None or other is None:
+            return
+        if one[1] is other[1]:
+            continue
+        source, second = other
+        for maker_source, maker in _makers(job):
+            if maker_source is not source or not isinstance(maker, cst.SimpleStatementLine):
+                continue
+            if source.function_of(maker) is source.function_of(second) and source.alone(second) and maker is not second:
+                edit = source.insert_before(second, *source.dedented(maker))
+                lines = source.range(maker).start.line, source.range(second).start.line
+                yield job.patch(f"repeat line {lines[0]} before line {lines[1]}", source, edit)
+        return
+
+
+# An attribute made elsewhere: make it where it is read
+
+
+def _where_it_is_read(job: Job) -> Candidates:
+    read = job.found.bridge.site if job.found.bridge is not None else None
+    place = job.at(read)
+    name = stem(job.name)
+    if place is None or not name:
+        return
+    source, reading = place
+    for maker_source, maker in _makers(job):
+        made = assignment(maker)
+        if not isinstance(made, cst.Assign) or maker is reading:
+            continue
+        wanted = [t for t in targets(maker) if _attribute(maker_source.code(t)) == _attribute(name)]
+        if not wanted or "." not in name or not _known_at(source, reading, maker_source, made.value):
+            continue
+        lines = maker_source.dedented(maker)
+        line = source.range(reading).start.line
+        yield job.patch(f"compute `{name}` anew before line {line}", source, source.insert_before(reading, *lines))
+
+
+def _attribute(name: str) -> str:
+    return normal(name).rsplit(".", 1)[-1]
+
+
+def _known_at(source: Source, reading: Statement, maker_source: Source, value: cst.BaseExpression) -> bool:
+    """Can the expression be written where the value is read? Its names must be there: `self`, globals, builtins."""
+    function = source.function_of(reading)
+    there = {"self"} | set(dir(builtins)) if isinstance(function, cst.FunctionDef) else set(dir(builtins))
+    if isinstance(function, cst.FunctionDef):
+        there |= {p.name.value for p in function.params.params}
+    there |= assigned_names(source, source.module) if isinstance(function, cst.Module) else _globals(source)
+    return maker_source is source and reads(maker_source, value) <= there
+
+
+def _globals(source: Source) -> set[str]:
+    names: set[str] = set()
+    for statement in source.module.body:
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            names.add(statement.name.value)
+            continue
+        if isinstance(statement, cst.SimpleStatementLine):
+            names |= assigned_names(source, statement)
+            for part in statement.body:
+                if isinstance(part, (cst.Import, cst.ImportFrom)) and not isinstance(part.names, cst.ImportStar):
+                    for alias in part.names:
+                        shown = alias.asname.name if alias.asname is not None else alias.name
+                        names.add(root(source.code(shown)))
+    return names
+
+
+# A cache: have it compute each time
+
+
+def _without_the_cache(job: Job) -> Candidates:
+    for site in reversed(job.found.ways.built):
+        place = job.at(site)
+        if place is None:
+            continue
+        source, statement = place
+        function = source.function_of(statement)
+        if not isinstance(function, cst.FunctionDef):
+            continue
+        for decorator in function.decorators:
+            name = source.code(decorator.decorator).split("(")[0].rsplit(".", 1)[-1]
+            if name not in _CACHES:
+                continue
+            line = source.range(decorator).start.line
+            start = source.offset(line, 0)
+            if name == "cached_property":
+                yield job.patch(
+                    f"compute it each time: `@property` on line {line}",
+                    source,
+                    source.replace(decorator.decorator, "property"),
+                )
+            else:
+                end = source.offset(source.range(decorator).end.line + 1, 0)
+                yield job.patch(f"compute it each time: no `@{name}` on line {line}", source, Edit(start, end, ""))
+
+
+def _without_the_guard(job: Job) -> Candidates:
+    """`if self.cache is None: self.cache = ...` becomes `self.cache = ...`."""
+    for source, maker in _makers(job):
+        holder = source.parent(source.parent(maker) or maker)
+        if not isinstance(holder, cst.If) or holder.orelse is not None or not source.alone(holder):
+            continue
+        body = source.body(holder)
+        if not body or isinstance(source.parent(holder), cst.If):
+            continue
+        start, _ = source.lines(holder)
+        _, end = source.lines(body[-1])
+        indent = source.indent(holder)
+        lines = [line for statement in body for line in source.dedented(statement)]
+        text = "".join(f"{indent}{line}{source.newline}" if line else source.newline for line in lines)
+        line = source.range(holder).start.line
+        yield job.patch(f"compute it each time: no condition on line {line}", source, Edit(start, end, text))

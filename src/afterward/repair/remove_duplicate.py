@@ -1,0 +1,95 @@
+"""`remove_duplicate`: drop the surplus pass, or the part of a sum that was already swept."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from afterward.repair.combine_losses import _parting
+from afterward.repair.names import assignment, fresh, normal, stem, targets
+from afterward.repair.passes import only_call, pass_calls, swept
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    yield from _part_already_swept(job)
+    yield from _surplus_pass(job)
+
+
+# A running sum
+
+
+def _part_already_swept(job: Job) -> Candidates:
+    """Sweep the new loss alone and add its number to the sum; or cut the sum once it was swept."""
+    place = job.at(job.found.reused)
+    if place is None or job.found.name not in ("loss-accumulated", "stepped-before-backward", "history-cached"):
+        return
+    source, sweeping = place
+    calls = pass_calls(sweeping)
+    loss = swept(calls[0]) if calls else None
+    if loss is not None:
+        yield from _new_loss_alone(job, source, sweeping, loss)
+    name = stem(job.name)
+    if name and only_call(sweeping) is not None and source.alone(sweeping):
+        line = source.range(sweeping).start.line
+        for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
+            yield job.patch(f"drop what was swept, after line {line}", source, source.insert_after(sweeping, cut))
+
+
+def _new_loss_alone(job: Job, source: Source, sweeping: Statement, loss: cst.BaseExpression) -> Candidates:
+    name = source.code(loss)
+    block = source.block_of(sweeping) or []
+    before = block[: block.index(sweeping)] if sweeping in block else []
+    for statement in reversed(before):
+        if not any(normal(source.code(target)) == normal(name) for target in targets(statement)):
+            continue
+        added = _added(source, statement, name)
+        if added is None or not source.alone(statement):
+            return
+        alone = added if isinstance(added, cst.Name) else None
+        new = source.code(added) if alone is not None else fresh(source, "step_loss")
+        edits = [source.replace(added, f"{new}.item()"), source.replace(loss, new)]
+        if alone is None:
+            edits.append(source.insert_before(statement, f"{new} = {source.code(added)}"))
+        line = source.range(sweeping).start.line
+        yield job.patch(f"sweep the new loss alone on line {line}", source, *edits)
+        return
+
+
+def _added(source: Source, statement: Statement, name: str) -> cst.BaseExpression | None:
+    """What a statement adds to the sum: `x` of `sum += x` or `sum = sum + x`."""
+    found = assignment(statement)
+    if isinstance(found, cst.AugAssign) and isinstance(found.operator, cst.AddAssign):
+        return found.value
+    value = found.value if isinstance(found, cst.Assign) else None
+    if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+        if normal(source.code(value.left)) == normal(name):
+            return value.right
+        if normal(source.code(value.right)) == normal(name):
+            return value.left
+    return None
+
+
+# A pass too many
+
+
+def _surplus_pass(job: Job) -> Candidates:
+    late, early = job.at(job.found.reused or job.remedy.site), job.at(job.found.freed)
+    parted = _parting(job)
+    order = [late, early]
+    if late is not None and "scale" in late[0].code(late[1]):
+        order = [early, late]  # a scaler wants its own backward; the plain one is the one left behind
+    if parted is not None:
+        order += [(parted[0], parted[2]), (parted[0], parted[1])]
+    order += [job.at(label.site) for label in job.found.secondary]
+    seen = set()
+    for place in order:
+        if place is None or (place[0].file, id(place[1])) in seen:
+            continue
+        seen.add((place[0].file, id(place[1])))
+        source, statement = place
+        if not source.alone(statement) or not isinstance(statement, cst.SimpleStatementLine):
+            continue
+        if only_call(statement) is not None:
+            line = source.range(statement).start.line
+            yield job.patch(f"drop the pass on line {line}", source, source.delete(statement))

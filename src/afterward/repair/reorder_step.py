@@ -1,0 +1,85 @@
+"""`reorder_step`: all passes that need the parameters as they were come before the step that changes them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from afterward.repair.names import assigned_names, normal, reads
+from afterward.repair.passes import only_call
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    """Drop a step that comes again later; compute the loss after the step; or move the step behind the pass."""
+    parted = _parting(job)
+    if parted is None:
+        return
+    source, writing, sweeping = parted
+    block = source.block_of(writing)
+    if block is None or not source.alone(writing):
+        return
+    home = source.in_block(sweeping, block)
+    if home is None or block.index(home) <= block.index(writing):
+        return
+    yield from _written_again(job, source, block, writing, home)
+    yield from _forward_after(job, source, block, writing, home)
+    behind = _behind(source, block, home)
+    if isinstance(behind, cst.SimpleStatementLine) and not isinstance(behind.body[0], cst.Return):
+        edits = (source.delete(writing), source.insert_after(behind, *source.dedented(writing)))
+        lines = source.range(writing).start.line, source.range(behind).end.line
+        yield job.patch(f"move line {lines[0]} behind line {lines[1]}", source, *edits)
+
+
+def _parting(job: Job) -> tuple[Source, Statement, Statement] | None:
+    """The statements of one block on the ways to the write and to the pass."""
+    for write, late in zip(job.found.ways.written, job.found.ways.reused, strict=False):
+        one, other = job.at(write), job.at(late)
+        if one is None or other is None or one[0] is not other[0]:
+            return None
+        if one[1] is not other[1]:
+            return one[0], one[1], other[1]
+    return None
+
+
+def _written_again(job: Job, source: Source, block: list[Statement], writing: Statement, home: Statement) -> Candidates:
+    """The same step follows after the pass: the early one goes."""
+    text = normal(source.code(writing))
+    later = block[block.index(home) + 1 :]
+    if only_call(writing) is not None and any(normal(source.code(s)) == text for s in later):
+        line = source.range(writing).start.line
+        yield job.patch(f"drop the early step on line {line}", source, source.delete(writing))
+
+
+def _forward_after(job: Job, source: Source, block: list[Statement], writing: Statement, home: Statement) -> Candidates:
+    """Compute what the pass sweeps after the step: its statements move to just behind it."""
+    before = block[: block.index(writing)]
+    between = block[block.index(writing) : block.index(home)]
+    wanted = reads(source, home)
+    moving: list[Statement] = []
+    for statement in reversed(before):
+        made = assigned_names(source, statement)
+        if not made & wanted or not isinstance(statement, cst.SimpleStatementLine) or not source.alone(statement):
+            continue
+        others = [s for s in (*before[before.index(statement) + 1 :], *between) if s not in moving]
+        if any(reads(source, s) & made for s in others):
+            break  # something else needs it before the step
+        moving.insert(0, statement)
+        wanted |= reads(source, statement)
+    if moving:
+        lines = tuple(line for statement in moving for line in source.dedented(statement))
+        edits = [source.insert_after(writing, *lines), *(source.delete(s) for s in moving)]
+        shown = ", ".join(str(source.range(s).start.line) for s in moving)
+        yield job.patch(
+            f"compute line {shown} after the step of line {source.range(writing).start.line}", source, *edits
+        )
+
+
+def _behind(source: Source, block: list[Statement], home: Statement) -> Statement:
+    """Behind the pass, and behind the step that follows it directly."""
+    later = block[block.index(home) + 1 :]
+    if later:
+        call = only_call(later[0])
+        if call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step":
+            return later[0]
+    return home

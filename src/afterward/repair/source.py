@@ -1,0 +1,241 @@
+"""A source file as LibCST reads it, with the questions that a remedy asks: which statement, which block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+
+from afterward.errors import SourceUnreadable
+from afterward.model.site import Site
+from afterward.repair.edits import Edit
+
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+Loop = cst.For | cst.While
+FunctionBody = cst.FunctionDef | cst.Module | cst.ClassDef
+
+
+class Source:
+    """One file. Lines count from 1 and columns from 0, as a `Site` has them."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+        try:
+            wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+            self._ranges = wrapper.resolve(PositionProvider)
+            self._parents = wrapper.resolve(ParentNodeProvider)
+        except (cst.ParserSyntaxError, RecursionError, ValueError) as error:
+            raise SourceUnreadable(f"{file}: can not be edited: {str(error).splitlines()[0]}") from None
+        self.module = wrapper.module
+
+    @cached_property
+    def newline(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each line begins. Python ends lines at \\n, \\r\\n and \\r, nowhere else."""
+        return [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", self.text))]
+
+    @cached_property
+    def statements(self) -> list[Statement]:
+        kinds = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+        return [node for node in self._parents if isinstance(node, kinds)]
+
+    # Where things are
+
+    def range(self, node: cst.CSTNode) -> CodeRange:
+        found = self._ranges[node]
+        assert isinstance(found, CodeRange)
+        return found
+
+    def offset(self, line: int, column: int) -> int:
+        return self._starts[line - 1] + column
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The characters of a node, the parentheses around it included."""
+        place = self.range(node)
+        start = self.offset(place.start.line, place.start.column)
+        end = self.offset(place.end.line, place.end.column)
+        for _ in getattr(node, "lpar", ()):
+            start = self.text.rindex("(", 0, start)
+            end = self.text.index(")", end) + 1
+        return start, end
+
+    def code(self, node: cst.CSTNode) -> str:
+        """The text of a node as it stands in the file, without its own outer parentheses."""
+        place = self.range(node)
+        return self.text[
+            self.offset(place.start.line, place.start.column) : self.offset(place.end.line, place.end.column)
+        ]
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        return self._parents.get(node)
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        current = self.parent(node)
+        while current is not None:
+            yield current
+            current = self.parent(current)
+
+    # Statements and blocks
+
+    def statement_at(self, site: Site | None) -> Statement | None:
+        """The statement of a site: the innermost one whose own lines hold the site's first line."""
+        if site is None or site.file != self.file:
+            return None
+        best: tuple[int, Statement] | None = None
+        for statement in self.statements:
+            first, last = self.head_lines(statement)
+            if first <= site.line <= last and (best is None or last - first <= best[0]):
+                best = (last - first, statement)
+        return best[1] if best is not None else None
+
+    def head_lines(self, statement: Statement) -> tuple[int, int]:
+        """First and last line of a statement, the body of a compound one left out."""
+        place = self.range(statement)
+        body = getattr(statement, "body", None)
+        if isinstance(statement, cst.SimpleStatementLine) or body is None:
+            return place.start.line, place.end.line
+        inner = self.range(body.body[0]) if getattr(body, "body", None) else self.range(body)
+        return place.start.line, max(place.start.line, inner.start.line - 1)
+
+    def statement_of(self, node: cst.CSTNode) -> Statement | None:
+        """The innermost statement that a node belongs to."""
+        for each in (node, *self.ancestors(node)):
+            if isinstance(each, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+                return each
+        return None
+
+    def block_of(self, statement: Statement) -> list[Statement] | None:
+        """The statements of the block that a statement stands in; None for a body on the line of its head."""
+        holder = self.parent(statement)
+        if isinstance(holder, (cst.IndentedBlock, cst.Module)):
+            return [s for s in holder.body if isinstance(s, (cst.SimpleStatementLine, cst.BaseCompoundStatement))]
+        return None
+
+    def in_block(self, inner: cst.CSTNode, block: list[Statement]) -> Statement | None:
+        """The statement of a block that holds a node."""
+        members = {id(s): s for s in block}
+        for each in (inner, *self.ancestors(inner)):
+            if id(each) in members:
+                return members[id(each)]
+        return None
+
+    def body(self, statement: cst.CSTNode) -> list[Statement] | None:
+        """The statements in the body of a loop or function, a docstring left out."""
+        block = getattr(statement, "body", None)
+        if not isinstance(block, cst.IndentedBlock):
+            return None
+        found = [s for s in block.body if isinstance(s, (cst.SimpleStatementLine, cst.BaseCompoundStatement))]
+        return found[1:] if len(found) > 1 and _is_docstring(found[0]) else found
+
+    def function_of(self, node: cst.CSTNode) -> FunctionBody:
+        """The function (or module) whose code a node is part of."""
+        for each in self.ancestors(node):
+            if isinstance(each, (cst.FunctionDef, cst.Module)):
+                return each
+        return self.module
+
+    def loops_around(self, node: cst.CSTNode) -> list[cst.CSTNode]:
+        """Loops and comprehensions around a node within its function, innermost first."""
+        found: list[cst.CSTNode] = []
+        for each in self.ancestors(node):
+            if isinstance(each, (cst.FunctionDef, cst.Lambda, cst.Module)):
+                break
+            if isinstance(each, (cst.For, cst.While, cst.CompFor)):
+                found.append(each)
+        return found
+
+    def loop_at(self, site: Site | None) -> Loop | None:
+        found = self.statement_at(site)
+        return found if isinstance(found, (cst.For, cst.While)) else None
+
+    def expression_at(self, site: Site | None) -> cst.BaseExpression | None:
+        """The outermost expression that has exactly a site's span."""
+        if site is None or site.file != self.file or site.end_column is None:
+            return None
+        wanted = ((site.line, site.column), (site.end_line, site.end_column))
+        best: cst.BaseExpression | None = None
+        for node, place in self._ranges.items():
+            if not isinstance(node, cst.BaseExpression) or not isinstance(place, CodeRange):
+                continue
+            if ((place.start.line, place.start.column), (place.end.line, place.end.column)) != wanted:
+                continue
+            if best is None or best in set(_descendants(node)):
+                best = node
+        return best
+
+    # Edits
+
+    def indent(self, statement: Statement) -> str:
+        start = self._starts[self.range(statement).start.line - 1]
+        return re.match(r"[ \t\f]*", self.text[start:]).group()  # type: ignore[union-attr]
+
+    def lines(self, statement: Statement) -> tuple[int, int]:
+        """Whole lines of a statement, its line end included."""
+        place = self.range(statement)
+        last = place.end.line
+        end = self._starts[last] if last < len(self._starts) else len(self.text)
+        return self._starts[place.start.line - 1], end
+
+    def alone(self, statement: Statement) -> bool:
+        """Does it have its lines to itself: no `;`, no body on the line of its head?"""
+        if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) != 1:
+            return False
+        return isinstance(self.parent(statement), (cst.IndentedBlock, cst.Module))
+
+    def insert_before(self, statement: Statement, *lines: str) -> Edit:
+        start = self._starts[self.range(statement).start.line - 1]
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)) and statement.decorators:
+            start = self._starts[self.range(statement.decorators[0]).start.line - 1]
+        return Edit(start, start, self._block(lines, self.indent(statement)))
+
+    def insert_after(self, statement: Statement, *lines: str) -> Edit:
+        _, end = self.lines(statement)
+        text = self._block(lines, self.indent(statement))
+        if end == len(self.text) and not self.text.endswith(("\n", "\r")):
+            text = self.newline + text[: -len(self.newline)]
+        return Edit(end, end, text)
+
+    def delete(self, statement: Statement) -> Edit:
+        """Take a statement out; a block that would be left empty gets a `pass`."""
+        start, end = self.lines(statement)
+        block = self.block_of(statement)
+        if block is not None and len(block) == 1 and not isinstance(self.parent(statement), cst.Module):
+            return Edit(start, end, self._block(("pass",), self.indent(statement)))
+        return Edit(start, end, "")
+
+    def replace(self, node: cst.CSTNode, text: str) -> Edit:
+        start, end = self.span(node)
+        return Edit(start, end, text)
+
+    def _block(self, lines: tuple[str, ...], indent: str) -> str:
+        return "".join(f"{indent}{line}{self.newline}" if line else self.newline for line in lines)
+
+    def dedented(self, statement: Statement) -> tuple[str, ...]:
+        """The lines of a statement, its own indentation taken off."""
+        start, end = self.lines(statement)
+        indent = self.indent(statement)
+        lines = re.split(r"\r\n|\n|\r", self.text[start:end].rstrip("\r\n"))
+        return tuple(line[len(indent) :] if line.startswith(indent) else line for line in lines)
+
+
+def _is_docstring(statement: Statement) -> bool:
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    first = statement.body[0]
+    return isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
+
+
+def _descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for child in node.children:
+        yield child
+        yield from _descendants(child)
+
+
+descendants = _descendants

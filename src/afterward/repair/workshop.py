@@ -1,0 +1,57 @@
+"""What every remedy works with: the diagnosis, and the sources it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+
+from afterward.errors import SourceUnreadable
+from afterward.model.diagnosis import Diagnosis, Remedy
+from afterward.model.site import Site
+from afterward.repair.edits import Edit, Patch
+from afterward.repair.source import Source, Statement
+
+# A remedy yields patches, best first; what is sent back is the error of the trial, if it was tried and failed.
+Candidates = Generator[Patch, str, None]
+
+
+@dataclass
+class Workshop:
+    """The files of a program as they stand, read when a remedy asks for one."""
+
+    texts: Mapping[str, str]
+    _sources: dict[str, Source | None] = field(default_factory=dict)
+
+    def source(self, site: Site | None) -> Source | None:
+        """The file of a site; None where it can not be edited."""
+        if site is None or site.file not in self.texts:
+            return None
+        if site.file not in self._sources:
+            try:
+                self._sources[site.file] = Source(site.file, self.texts[site.file])
+            except SourceUnreadable:
+                self._sources[site.file] = None
+        return self._sources[site.file]
+
+
+@dataclass
+class Job:
+    """One remedy of one diagnosis, to be written as edits."""
+
+    shop: Workshop
+    found: Diagnosis
+    remedy: Remedy
+
+    @property
+    def name(self) -> str:
+        """The bridge, or what the remedy speaks of."""
+        return self.remedy.target or (self.found.bridge.name if self.found.bridge is not None else "")
+
+    def patch(self, summary: str, source: Source, *edits: Edit) -> Patch:
+        return Patch(self.remedy.kind, summary, {source.file: tuple(edits)})
+
+    def at(self, site: Site | None) -> tuple[Source, Statement] | None:
+        """The file and the statement of a site."""
+        source = self.shop.source(site)
+        statement = source.statement_at(site) if source is not None else None
+        return (source, statement) if source is not None and statement is not None else None

@@ -1,0 +1,90 @@
+"""`zero_grad`: each update follows the gradient of its own step."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from afterward.repair.names import assignment
+from afterward.repair.passes import own_nodes
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    place = job.at(job.remedy.site or job.found.freed)
+    if place is None:
+        return
+    source, sweeping = place
+    yield from _never_called(job, source, sweeping)
+    for name in _optimizers(source, sweeping):
+        edit = source.insert_before(sweeping, f"{name}.zero_grad()")
+        yield job.patch(f"`{name}.zero_grad()` before line {source.range(sweeping).start.line}", source, edit)
+    yield from _by_hand(job, source, sweeping)
+
+
+def _never_called(job: Job, source: Source, sweeping: Statement) -> Candidates:
+    """`opt.zero_grad` without parentheses does nothing."""
+    for statement in _around(source, sweeping):
+        if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+            continue
+        only = statement.body[0]
+        if (
+            isinstance(only, cst.Expr)
+            and isinstance(only.value, cst.Attribute)
+            and only.value.attr.value == "zero_grad"
+        ):
+            text = source.code(only.value)
+            line = source.range(statement).start.line
+            yield job.patch(f"call `{text}()` on line {line}", source, source.replace(only.value, f"{text}()"))
+
+
+def _around(source: Source, statement: Statement) -> list[Statement]:
+    """The statements of the function that a statement is in."""
+    function = source.function_of(statement)
+    found: list[Statement] = []
+    todo = list(function.body if isinstance(function, cst.Module) else getattr(function.body, "body", ()))
+    while todo:
+        each = todo.pop(0)
+        if isinstance(each, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+            found.append(each)
+        inner = getattr(each, "body", None)
+        if isinstance(inner, cst.IndentedBlock) and not isinstance(each, (cst.FunctionDef, cst.ClassDef)):
+            todo = [*inner.body, *todo]
+    return found
+
+
+def _optimizers(source: Source, sweeping: Statement) -> list[str]:
+    """Whatever is stepped in the function that sweeps."""
+    found = []
+    for statement in _around(source, sweeping):
+        for node in own_nodes(statement):
+            if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "step":
+                found.append(source.code(node.func.value))
+    zeroed = [
+        source.code(node.func.value)
+        for statement in _around(source, sweeping)
+        for node in own_nodes(statement)
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "zero_grad"
+    ]
+    names = [name for name in dict.fromkeys(found) if name.split(".")[-1] != "scaler"]
+    return [name for name in names if name not in zeroed] + [name for name in names if name in zeroed]
+
+
+def _by_hand(job: Job, source: Source, sweeping: Statement) -> Candidates:
+    """A parameter that is changed by hand: `.grad` is emptied once it was used."""
+    for statement in _around(source, sweeping):
+        if assignment(statement) is None and not isinstance(statement, cst.SimpleStatementLine):
+            continue
+        grads = [
+            source.code(node)
+            for node in own_nodes(statement)
+            if isinstance(node, cst.Attribute) and node.attr.value == "grad"
+        ]
+        if (
+            grads
+            and source.alone(statement)
+            and source.range(statement).start.line != source.range(sweeping).start.line
+        ):
+            line = source.range(statement).start.line
+            edit = source.insert_after(statement, *(f"{name} = None" for name in dict.fromkeys(grads)))
+            yield job.patch(f"empty `{grads[0]}` after line {line}", source, edit)

@@ -1,0 +1,84 @@
+"""Source files as `fix` found them: read once, written atomically, and only if they are still the same."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+import tokenize
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from afterward.errors import AfterwardError, SourceUnreadable
+
+
+class FileChanged(AfterwardError):
+    """The file is not the one that was diagnosed any more."""
+
+
+class FileNotWritten(AfterwardError):
+    """A patch could not be written; every file is as it was."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """A file's bytes, and its text with its own line ends."""
+
+    data: bytes
+    text: str
+    encoding: str
+
+    def encoded(self, text: str) -> bytes:
+        return text.encode(self.encoding)
+
+
+def read(path: str) -> Original:
+    try:
+        data = Path(path).read_bytes()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return Original(data, data.decode(encoding), encoding)
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        raise SourceUnreadable(f"{path}: can not be read: {error}") from None
+
+
+def write(originals: Mapping[str, Original], texts: Mapping[str, str]) -> None:
+    """Put the new texts in place: all of them, or none."""
+    scratch: list[tuple[str, str]] = []
+    try:
+        for path, text in texts.items():
+            if read(path).data != originals[path].data:
+                raise FileChanged(f"{path} has changed since it was diagnosed; nothing was written")
+            scratch.append((_beside(path, originals[path].encoded(text)), path))
+        for part, path in scratch:
+            os.replace(part, path)
+    except OSError as error:
+        path = error.filename or next(iter(texts))
+        raise FileNotWritten(f"can not write {path}: {error.strerror}; nothing was written") from None
+    finally:
+        _remove(part for part, _ in scratch)
+
+
+def _beside(path: str, data: bytes) -> str:
+    """The new content in a file of its own, next to the old one and with its permissions."""
+    target = os.path.realpath(path)
+    if not os.access(target, os.W_OK):
+        raise PermissionError(13, "the file is read-only", path)
+    number, part = tempfile.mkstemp(prefix=".afterward-", dir=os.path.dirname(target))
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(part, os.stat(target).st_mode & 0o7777)
+    except BaseException:
+        _remove((part,))
+        raise
+    return part
+
+
+def _remove(parts: Iterable[str]) -> None:
+    for part in parts:
+        with contextlib.suppress(OSError):
+            os.unlink(part)

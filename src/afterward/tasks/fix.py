@@ -1,0 +1,312 @@
+"""Find the change that cures a program: write each remedy as a patch, run it, keep the first that is proven.
+
+The user's files are only read here. A patch lives in memory; the import hook that places the marks serves it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from afterward.errors import AfterwardError, SourceUnreadable
+from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, Severity
+from afterward.tasks import proof as judging
+from afterward.tasks.files import Original, read
+from afterward.tasks.nursery import Nursery
+from afterward.tasks.trial import Request, Trial
+
+if TYPE_CHECKING:
+    from afterward.repair import Patch
+
+MARGIN = 40  # passes beyond the one that failed
+DEPTH = 4  # patches that build on each other: the second state of a tuple, a flag that became needless
+TRIALS = 40  # in all
+PER_REMEDY = 10
+
+_OTHERS = {  # what else may cure an error, in the order in which a maintainer would try it
+    "second_backward": ("detach_state", "detach_input", "recompute_forward", "combine_losses", "retain_graph"),
+    "inplace": ("recompute_forward", "detach_state", "reorder_step", "detach_input", "out_of_place"),
+}
+_FOLLOW_UPS = ("remove_retain", "detach_state", "detach_input", "recompute_forward", "remove_duplicate", "zero_grad")
+
+Progress = Callable[[str, float], None]
+
+
+class FailsForAnotherReason(AfterwardError):
+    """The program fails, and not over its graph."""
+
+
+@dataclass
+class Fixed:
+    """What came of it: the report with patches and proofs, and the new text of each file of the chosen patch."""
+
+    report: Report
+    originals: dict[str, Original] = field(default_factory=dict)
+    options: list[dict[str, str]] = field(default_factory=list)  # the proven patches, best first
+
+    @property
+    def proven(self) -> bool:
+        return bool(self.options)
+
+
+@dataclass
+class _Cure:
+    """A patch on the way: all texts that it changes, and what its last trial showed."""
+
+    remedy: Remedy
+    texts: dict[str, str]
+    summary: str
+    verdict: judging.Verdict
+    trial: Trial
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass
+class Fixer:
+    """Runs one program until its fault is cured, or nothing is left to try."""
+
+    nursery: Nursery
+    request: Request
+    limit: float = 60.0
+    progress: Progress | None = None
+    proof_arguments: tuple[str, ...] | None = None
+    originals: dict[str, Original] = field(default_factory=dict)
+    _trials: int = 0
+    _first: Trial | None = None
+
+    def fix(self) -> Fixed:
+        first = self.nursery.run(replace(self.request, shown=True))
+        found = judging.loud(first)
+        if not found:
+            if first.ending == "raised" and not first.report.findings:
+                raise FailsForAnotherReason(f"the program fails for another reason: {first.error}")
+            if first.ending in ("died", "time"):
+                raise FailsForAnotherReason("the program was killed before it could be diagnosed")
+            return Fixed(first.report)
+        self._first = first
+        self._read_sources(first)
+        return self._cure_all(first, found)
+
+    def _read_sources(self, first: Trial) -> None:
+        for file in first.sources:
+            try:
+                self.originals[file] = read(file)
+            except SourceUnreadable:
+                continue
+
+    def _cure_all(self, first: Trial, found: list[Diagnosis]) -> Fixed:
+        texts = {file: original.text for file, original in self.originals.items()}
+        cures: list[_Cure] = []
+        told: list[_Cure] = []
+        for cure in self._cures(first, found[0], texts):
+            told.append(cure)
+            if cure.verdict.outcome == "proven":
+                cures.append(cure)
+        cures.sort(key=_rank)
+        options = [cure.texts for cure in cures]
+        remedies = self._remedies(found[0], cures, told, texts)
+        findings = tuple(replace(f, remedies=remedies) if f is found[0] else f for f in first.report.findings)
+        return Fixed(replace(first.report, findings=findings), self.originals, options)
+
+    # The search
+
+    def _cures(self, first: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
+        """Every remedy of a fault with what became of it; stops where the recommended kind is proven."""
+        proven: _Cure | None = None
+        for remedy in _remedies_for(found, first.report.error):
+            if proven is not None and remedy.kind != "retain_graph":
+                continue
+            best = self._best(first, found, remedy, texts)
+            if best is None:
+                continue
+            if proven is not None and remedy.kind == "retain_graph":
+                best = self._compared(best, proven)
+                if proven.remedy.kind == "combine_losses" and best.verdict.outcome == "proven":
+                    proven.verdict = replace(
+                        proven.verdict, proof=replace(proven.verdict.proof, same_gradients=_same(proven, best))
+                    )
+            if best.verdict.outcome == "proven" and proven is None:
+                proven = best
+            yield best
+
+    def _compared(self, retained: _Cure, proven: _Cure) -> _Cure:
+        """What following the message's own advice computes, next to the recommended change."""
+        if retained.verdict.outcome != "proven":
+            return retained
+        same = _same(retained, proven)
+        text = retained.verdict.proof.text
+        if same is False:
+            text = f"runs, but computes other gradients in the first step than the recommended change ({text})"
+        proof = replace(retained.verdict.proof, text=text, same_gradients=same)
+        return replace_cure(retained, proof)
+
+    def _best(
+        self,
+        first: Trial,
+        found: Diagnosis,
+        remedy: Remedy,
+        texts: Mapping[str, str],
+        depth: int = DEPTH,
+        kinds: tuple[str, ...] = (),
+    ) -> _Cure | None:
+        """The best patch of one remedy: proven and true to the first step; else proven; else what failed last."""
+        from afterward.repair import Workshop, candidates
+
+        shop = Workshop(texts)
+        writing = candidates(shop, found, remedy)
+        fallback: _Cure | None = None
+        failed: _Cure | None = None
+        answer: str | None = None
+        for _ in range(PER_REMEDY):
+            try:
+                patch = writing.send(answer) if answer is not None else next(writing)
+            except StopIteration:
+                break
+            if self._trials >= TRIALS:
+                break
+            cure = self._try(first, found, remedy, patch, texts, kinds)
+            if cure is None:
+                answer = ""
+                continue
+            if cure.verdict.outcome == "moved" and depth > 0:
+                cure = self._follow(first, cure, depth) or cure
+            if cure.verdict.outcome == "proven":
+                if not cure.verdict.starved and _true_to_start(cure):
+                    return cure
+                fallback = fallback or cure
+            else:
+                failed = failed or cure
+            answer = cure.trial.error if cure.trial.ending == "raised" else ""
+        return fallback or failed
+
+    def _try(
+        self,
+        first: Trial,
+        found: Diagnosis,
+        remedy: Remedy,
+        patch: Patch,
+        texts: Mapping[str, str],
+        kinds: tuple[str, ...],
+    ) -> _Cure | None:
+        changed = {**texts, **patch.applied(texts)}
+        new = {file: text for file, text in changed.items() if text != self.originals[file].text}
+        if not new or not _compiles(new):
+            return None
+        self._trials += 1
+        passes = first.broken_at + MARGIN if first.broken_at is not None else None
+        request = replace(
+            self.request,
+            arguments=self.proof_arguments if self.proof_arguments is not None else self.request.arguments,
+            patched={file: self.originals[file].encoded(text) for file, text in new.items()},
+            passes=passes,
+            seconds=self.limit,
+            shown=False,
+        )
+        trial = self.nursery.run(request, limit=self.limit + 15, tick=self._tick(patch.summary))
+        if trial.unrestored:
+            raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
+        verdict = judging.judge(first, found, trial)
+        return _Cure(remedy, new, patch.summary, verdict, trial, (*kinds, remedy.kind))
+
+    def _follow(self, first: Trial, cure: _Cure, depth: int) -> _Cure | None:
+        """The patch has brought another fault to light: cure that one too, on top of it."""
+        following = cure.verdict.next
+        if following is None:
+            return None
+        texts = {**{file: o.text for file, o in self.originals.items()}, **cure.texts}
+        remedies = _remedies_for(following, None)
+        if following.severity is not Severity.ERROR:
+            remedies = [r for r in remedies if r.kind in _FOLLOW_UPS]
+        wanted = [r for r in remedies if r.kind == cure.remedy.kind] + [
+            r for r in remedies if r.kind != cure.remedy.kind and r.kind != "retain_graph"
+        ]
+        for remedy in wanted[:2]:
+            best = self._best(first, following, remedy, texts, depth - 1, cure.kinds)
+            if best is not None and best.verdict.outcome == "proven":
+                return replace_remedy(best, cure)
+        return None
+
+    # What is told
+
+    def _remedies(
+        self, found: Diagnosis, cures: list[_Cure], told: list[_Cure], texts: Mapping[str, str]
+    ) -> tuple[Remedy, ...]:
+        """Proven ones first, then what was tried and failed, then what did not apply."""
+        order = [*cures, *(cure for cure in told if cure not in cures)]
+        shown = [self._written(cure, texts) for cure in order]
+        seen = {remedy.kind for remedy in shown}
+        for remedy in found.remedies:
+            if remedy.kind not in seen:
+                shown.append(replace(remedy, proof=Proof("not_applicable", "does not apply")))
+        return tuple(shown)
+
+    def _written(self, cure: _Cure, texts: Mapping[str, str]) -> Remedy:
+        from afterward.repair import unified
+
+        changed = sorted(cure.texts.items())
+        patch = "".join(unified(os.path.relpath(file), texts[file], text) for file, text in changed)
+        effect = cure.remedy.effect
+        if effect is Effect.SAME_GRADIENTS and cure.verdict.proof.same_gradients is False:
+            effect = Effect.CHANGES_GRADIENTS
+        return replace(cure.remedy, patch=patch, proof=cure.verdict.proof, effect=effect)
+
+    def _tick(self, what: str) -> Callable[[float], None] | None:
+        progress = self.progress
+        return None if progress is None else lambda seconds: progress(what, seconds)
+
+
+def replace_cure(cure: _Cure, proof: Proof) -> _Cure:
+    return replace(cure, verdict=replace(cure.verdict, proof=proof))
+
+
+def replace_remedy(best: _Cure, cure: _Cure) -> _Cure:
+    """The whole goes by the name of its first part."""
+    return replace(best, remedy=cure.remedy, summary=f"{cure.summary}; {best.summary}")
+
+
+def _same(one: _Cure, other: _Cure) -> bool | None:
+    return judging.same_gradients(one.trial, other.trial)
+
+
+def _rank(cure: _Cure) -> tuple[bool, bool]:
+    return cure.verdict.starved, cure.remedy.kind == "retain_graph"
+
+
+def _true_to_start(cure: _Cure) -> bool:
+    """A state is cut between steps, so the first step must compute what it did; elsewhere it may differ."""
+    return cure.remedy.kind != "detach_state" or cure.verdict.same_start is not False
+
+
+def _compiles(texts: Mapping[str, str]) -> bool:
+    for file, text in texts.items():
+        try:
+            compile(text, file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return False
+    return True
+
+
+def _remedies_for(found: Diagnosis, error: str | None) -> list[Remedy]:
+    """The remedies that the rule names, then others that may do, each once."""
+    remedies = list({remedy.kind: remedy for remedy in reversed(found.remedies)}.values())[::-1]
+    kinds = {remedy.kind for remedy in remedies}
+    if found.severity is Severity.ERROR:
+        family = "inplace" if found.code.startswith("AFT2") else "second_backward"
+        if found.code.startswith("AFT1") or family == "inplace":
+            name = found.bridge.name if found.bridge is not None else ""
+            site = found.bridge.site if found.bridge is not None else None
+            remedies += [Remedy(kind, *_OTHER_WORDS[kind], site, name) for kind in _OTHERS[family] if kind not in kinds]
+    return remedies
+
+
+_OTHER_WORDS: dict[str, tuple[Effect, str]] = {
+    "detach_state": (Effect.CUTS_GRADIENTS, "detach what is carried over; gradients then stop there"),
+    "detach_input": (Effect.CUTS_GRADIENTS, "detach the value where this pass reads it; it is data there"),
+    "recompute_forward": (Effect.CHANGES_GRADIENTS, "compute the value anew for each pass; costs a forward each time"),
+    "combine_losses": (Effect.SAME_GRADIENTS, "add the losses and call backward once on the sum"),
+    "retain_graph": (Effect.CHANGES_GRADIENTS, "pass `retain_graph=True` to the first pass; keeps its graph in memory"),
+    "reorder_step": (Effect.CHANGES_GRADIENTS, "move the step behind the last pass that needs the old parameters"),
+    "out_of_place": (Effect.SAME_GRADIENTS, "make a new tensor instead of writing into this one; costs one copy"),
+}

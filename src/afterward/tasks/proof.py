@@ -1,0 +1,121 @@
+"""What a trial proves: judged against the run that failed, and told in one line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from afterward.model.diagnosis import Diagnosis, Proof, Severity
+from afterward.tasks.trial import Trial
+
+TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
+
+_LOUD = (Severity.ERROR, Severity.WARNING)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`outcome` is "proven", "moved" (another fault shows now), "failed" or "not_proven" (not enough was seen)."""
+
+    outcome: str
+    proof: Proof
+    next: Diagnosis | None = None  # the fault to go on with
+    same_start: bool | None = None  # are the gradients of the first step those of the run that failed?
+    starved: bool = False  # has a parameter lost its gradient for good?
+
+
+def loud(trial: Trial) -> list[Diagnosis]:
+    """The findings that matter, the error that ended the program first."""
+    found = [f for f in trial.report.findings if f.severity in _LOUD and not f.caught]
+    return sorted(found, key=lambda f: f.severity is not Severity.ERROR)
+
+
+def judge(first: Trial, cured: Diagnosis, trial: Trial) -> Verdict:
+    """Has the patch cured this fault?"""
+    found = loud(trial)
+    errors = [f for f in found if f.severity is Severity.ERROR]
+    known = {f.code for f in first.report.findings}
+    if trial.ending in ("raised", "died"):
+        proof = Proof("failed", _failure(trial, errors), trial.passes, _peak(trial))
+        moved = errors[0] if errors and fault(errors[0]) != fault(cured) else None
+        return Verdict("moved" if moved is not None else "failed", proof, moved)
+    again = [f for f in found if f.code == cured.code and fault(f) == fault(cured)]
+    new = [f for f in found if f.code not in known]
+    same, starved = same_gradients(first, trial), bool(first.reached - trial.reached)
+    if again:
+        return Verdict("failed", Proof("failed", f"{again[0].message}, still", trial.passes, _peak(trial)))
+    enough = trial.ending != "time" or trial.passes > (first.broken_at or 0)
+    if not enough or not trial.passes:
+        text = f"stopped after {trial.passes} passes, before the point of failure"
+        return Verdict("not_proven", Proof("not_proven", text, trial.passes, _peak(trial)))
+    proof = Proof("proven", _success(trial), trial.passes, _peak(trial), same)
+    others = new or [f for f in found if fault(f) != fault(cured)]
+    return Verdict("moved" if others else "proven", proof, others[0] if others else None, same, starved)
+
+
+def fault(found: Diagnosis) -> tuple[str, str, int]:
+    """What makes two findings one fault: its code, its bridge and how far from it it strikes."""
+    name = found.bridge.name if found.bridge is not None else ""
+    place = found.reused or found.primary.site
+    return found.code, name, place.step or 0
+
+
+def same_gradients(one: Trial, other: Trial) -> bool | None:
+    """Are the gradients of the first step the same? None where one of them made no step."""
+    if not one.steps or not other.steps:
+        return None
+    ours, theirs = one.steps[0], other.steps[0]
+    if ours.keys() != theirs.keys():
+        return False
+    return all(_close(ours[place], theirs[place]) for place in ours)
+
+
+def _close(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    if len(one) != len(other):
+        return False
+    scale = max((abs(x) for x in (*one, *other) if math.isfinite(x)), default=0.0)
+    return all(
+        abs(a - b) <= TOLERANCE * scale if math.isfinite(a) and math.isfinite(b) else str(a) == str(b)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _peak(trial: Trial) -> int:
+    return max(trial.sizes, default=0)
+
+
+def _success(trial: Trial) -> str:
+    count = f"{trial.passes} pass{'es' if trial.passes != 1 else ''}, no error"
+    end = {"finished": "to the end", "time": "stopped at the time limit"}.get(trial.ending, "")
+    return ", ".join(part for part in (count, end) if part) + _memory(trial)
+
+
+def _memory(trial: Trial) -> str:
+    sizes = [size for size in trial.sizes if size]
+    if not sizes:
+        return ""
+    if max(sizes) <= 1.02 * min(sizes):
+        return f"; graph memory flat at {_human(max(sizes))}"
+    growing = len(sizes) >= 4 and all(b > a for a, b in pairwise(sizes))
+    return f"; graph memory {'grows to' if growing else 'at most'} {_human(max(sizes))}"
+
+
+def _human(size: int) -> str:
+    value = float(size)
+    for unit in ("B", "KB", "MB", "GB"):
+        if value < 1024 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return ""
+
+
+def _failure(trial: Trial, errors: list[Diagnosis]) -> str:
+    if not errors:
+        return trial.error or "the process died"
+    found = errors[0]
+    site = found.reused or found.primary.site
+    when = f"at step {site.step}" if site.step is not None else f"on line {site.line}"
+    cause = next((label.text for label in found.secondary if "changed" in label.text), None)
+    where = f" (line {found.written.line})" if found.written is not None else ""
+    return f"fails {when}: {cause + where if cause else found.message}"
