@@ -378,6 +378,19 @@ class Writer:
         body.append(Apply((out,), choice, (source,)))
         return out
 
+    def gradient_as_value(self, body: list[Statement]) -> None:
+        """A recorded gradient enters a loss, and another recorded pass adds to it before that loss is swept."""
+        leaf = self.pick(self.parameters)
+        if self.names[leaf] != "M":
+            return
+        gradient = self.name("g")
+        self.names[gradient] = "M"
+        self.written_off.add(gradient)
+        body.append(Derive(gradient, "grad", leaf))
+        losses = [self.apply_to(body, "sum", self.apply_to(body, "sin", source)) for source in (gradient, leaf)]
+        for loss in reversed(losses):
+            body.append(Backward((loss,), (None,), bool(self.below(2)), True, None))
+
     def passing(self, body: list[Statement]) -> None:
         starts = [self.root(body) for _ in range(1 if self.below(4) else 2)]
         roots, gradients = tuple(s[0] for s in starts), tuple(s[1] for s in starts)
@@ -388,6 +401,8 @@ class Writer:
             if not self.below(3):
                 inputs = tuple(dict.fromkeys(self.pick(self.parameters) for _ in range(1 + self.below(2))))
             body.append(Backward(roots, gradients, retain, create, inputs))
+            if create and not self.below(4):
+                self.gradient_as_value(body)
             return
         inputs = tuple(dict.fromkeys(
             self.pick(self.parameters) if self.below(3) else self.any_name(body)
