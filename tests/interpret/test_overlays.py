@@ -91,6 +91,41 @@ for step in range(3):
     (policy.log_prob(action).mean() - action.mean()).backward()
     opt.step()
 """,
+    "modules that are added by name to a list": """
+import torch
+class Critics(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.all = torch.nn.ModuleList()
+        for number in range(2):
+            self.all.add_module(f"critic_{number}", torch.nn.Linear(3, 1))
+    def loss(self, x):
+        return sum(critic(x).pow(2).mean() for critic in self.all)
+critics = Critics()
+opt = torch.optim.Adam(critics.parameters())
+loss = critics.loss(torch.randn(4, 3))
+loss.backward()
+opt.step()
+loss.backward()  # error: AFT101
+""",
+    "states are reset in a branch on something unknown": """
+import torch
+from settings import options
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.h = torch.nn.RNNCell(3, 4), torch.zeros(2, 4)
+    def reset(self):
+        self.h = torch.zeros(2, 4)
+    def forward(self, x):
+        self.h = self.cell(x, self.h)
+        return self.h
+net = Net()
+for x in torch.randn(3, 2, 3):
+    if options.stateless:
+        net.reset()
+    net(x).sum().backward()
+""",
     "a saved value is read off the node": """
 import torch
 weight = torch.ones(3, requires_grad=True)

@@ -131,6 +131,17 @@ for x in torch.randn(5, 4, 2):
     opt.step()
     opt_other.step()
 """,
+    "a pass from something unknown may reach anything": """
+from elsewhere import total
+other = torch.nn.Linear(2, 1)
+opt_other = torch.optim.SGD(other.parameters(), lr=0.1)
+for x in torch.randn(5, 4, 2):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward(retain_graph=True)
+    opt.step()
+    total.backward()
+    opt_other.step()
+""",
     "a state that grows in a method": """
 class Track:
     def __init__(self):

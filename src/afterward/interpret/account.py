@@ -64,6 +64,7 @@ class Account:
         self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
         self.dropped: list[Dropped] = []
         self.used: set[int] = set()  # leaves that took part in a recorded operation
+        self.blind = False  # a pass was run from something unknown
         self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
         self.seen: set[int] = set()

@@ -28,6 +28,8 @@ from afterward.interpret.values import (
     Value,
 )
 
+_SWEEPS = ("backward", "manual_backward", "grad")  # whatever they are called on
+
 
 class Calls(Effects):
     """The part of the machine that calls things."""
@@ -49,6 +51,8 @@ class Calls(Effects):
             return self.instantiate(function, args, kwargs, node)
         if isinstance(function, Instance):
             return self.call_instance(function, args, kwargs, node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
+            self.account.blind = True
         self.escape(args, kwargs)
         return self.unknown()
 

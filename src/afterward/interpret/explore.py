@@ -12,7 +12,7 @@ from afterward.interpret import silent
 from afterward.interpret.core import STATEMENTS, Broken, Budget, Choices
 from afterward.interpret.machine import Machine
 from afterward.interpret.sources import Sources
-from afterward.interpret.unexecuted import Key, words_not_run
+from afterward.interpret.unexecuted import Key, history_ends_in, words_not_run
 from afterward.interpret.values import Bound, Class, Function, Instance, Module, Value
 from afterward.model.history import Gap, History
 
@@ -61,6 +61,7 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
     try:
         executed: set[int] = set()
         modules: dict[str, Module] = {}
+        ran_first: set[Key] = set()
         first = True
         for choices in _schedule(deadline):
             machine = _run(file, tree, sources, choices[0], deadline, outcome)
@@ -71,7 +72,9 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
             if quiet is not None:
                 outcome.silent.append(Quiet(quiet, set(machine.ran)))
             gaps.update(machine.gaps)
-            for one in machine.broken:
+            ran_first = ran_first or set(machine.ran)
+            doubtful = not first and machine.broken and history_ends_in(modules.values(), ran_first, set(machine.ran))
+            for one in machine.broken if not doubtful else ():
                 broken.setdefault(_key(one.history), (one, first))
             outcome.modules = tuple(sorted({*outcome.modules, *machine.modules}))
             first = False

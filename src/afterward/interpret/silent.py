@@ -172,7 +172,7 @@ def history(machine: Machine) -> History | None:
                 created=one.created,
                 receiver=one.receiver,
                 # Something unknown may sweep it again: not to be compared with the next.
-                window=0 if not swept & lost else 1 + one.number,
+                window=0 if not (account.blind or swept & lost) else 1 + one.number,
                 reached=numbers(one.leaves),
                 filled=numbers(one.filled),
                 piled=numbers(one.piled),
@@ -199,6 +199,8 @@ def history(machine: Machine) -> History | None:
 
 def _idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
     """Optimizers whose steps change nothing, from the first one on or from some step on."""
+    if machine.account.blind:
+        return
     for optimizer in machine.optimizers:
         held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
         steps = [step for step in machine.steps if step.optimizer is optimizer]

@@ -59,3 +59,25 @@ def _words(node: ast.AST) -> set[str]:
         for one in ast.walk(node)
         if isinstance(one, (ast.Name, ast.Attribute))
     }
+
+
+# Words for the end of a history, and the starts of names that people give to functions that bring it about.
+_ENDS = frozenset({"detach", "detach_", "data", "no_grad", "item", "clear", "zeros", "zeros_like", "clone_detached"})
+_BEGINNINGS = ("reset", "detach", "repackage", "init_hidden", "init_state", "clear", "zero_state")
+
+
+def history_ends_in(modules: Iterable[Module], first: set[Key], now: set[Key]) -> bool:
+    """Did the first run end a history in a branch that this run passed by? Then this run's failure is no news: the
+    program has a cut, and whether it comes to it is not known here."""
+    for module in modules:
+        for node in ast.walk(module.tree) if module.tree is not None else ():
+            if isinstance(node, ast.If) and (module.file, node.lineno, node.col_offset) in now:
+                for statement in (*node.body, *node.orelse):
+                    key = (module.file, statement.lineno, statement.col_offset)
+                    if key in first and key not in now and _ends_history(_words(statement)):
+                        return True
+    return False
+
+
+def _ends_history(words: set[str]) -> bool:
+    return bool(words & _ENDS) or any(word.lstrip("_").startswith(_BEGINNINGS) for word in words)

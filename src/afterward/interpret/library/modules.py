@@ -123,6 +123,11 @@ def _register(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> 
     name = given.get("name")
     if isinstance(name, str):
         owner.attributes[name] = value
+        items = owner.inner.get("items")
+        if isinstance(items, list) and nn.is_module(value):
+            items.append(value)
+        elif isinstance(items, dict):
+            items[name] = value
         machine.name(value, f"self.{name}", "attribute")
     return None
 
@@ -194,6 +199,10 @@ def inherited(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
         return MISSING
     if name == "__call__":
         return MISSING
+    if name == "_modules":
+        return PartialDict(children(owner))
+    if name == "_parameters":
+        return PartialDict((k, v) for k, v in owner.attributes.items() if isinstance(v, Tensor) and v.is_parameter)
     if name in METHODS:
         run = METHODS[name]
         return Bound(Native(lambda m, args, kwargs: run(m, args[0], args[1:], kwargs), name), owner)

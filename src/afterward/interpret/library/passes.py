@@ -61,6 +61,7 @@ def backward(machine: Machine, roots: list[Value], given: Kwargs, node: ast.AST 
     inputs = given.get("inputs")
     wanted = _tensors(machine, inputs) if inputs is not None else None
     if inputs is not None and wanted is None:
+        machine.account.blind = True
         return None
     _run(machine, roots, "backward", given, wanted, node)
     return None
@@ -74,6 +75,7 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
     inputs = _tensors(machine, given.get("inputs"))
     if inputs is None:
         machine.gap("the inputs of this pass are not known", node)
+        machine.account.blind = True
         return machine.unknown()
     creates = _flag(machine, given.get("create_graph", False), node)
     walked = _run(machine, roots, "grad", given, inputs, node)
@@ -132,6 +134,7 @@ def _run(
             edges.append(edge)
     if len(known) < len(roots):
         machine.gap("a pass starts from something unknown", node)
+        machine.account.blind = True
     if len(edges) < len(known):  # one root without a history is enough
         _without_graph(machine, [root for root in known if not root.requires_grad], call, node)
         return None
