@@ -63,6 +63,8 @@ _TORCH_SIDE = (
 def call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     """Call something of a library by its full name."""
     result = _call(machine, path, args, kwargs, node)
+    if path.endswith((".backward", ".manual_backward")) and not path.startswith("torch."):
+        machine.account.blind = True
     if is_unknown(result) and not _beside(path):
         machine.account.lose((*args, *kwargs.values()))
     return result
