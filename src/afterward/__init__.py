@@ -23,3 +23,17 @@ def __getattr__(name: str) -> Any:
 
         return getattr(program, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext afterward`."""
+    from afterward.integrations.notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext afterward`."""
+    from afterward.integrations.notebook import unload
+
+    unload(shell)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 
 import pytest
 import torch
@@ -70,3 +72,35 @@ def test_a_silent_fault_is_in_the_report(torch_as_it_was: None) -> None:
             layer.zero_grad()
     (finding,) = run.report().findings
     assert (finding.code, finding.severity.value) == ("AFT303", "warning")
+
+
+def test_a_watch_within_a_watch_joins_it(torch_as_it_was: None) -> None:
+    weight = torch.ones(2, requires_grad=True)
+    with afterward.watch() as outer:
+        with afterward.watch() as inner:
+            loss = (weight * weight).sum()
+            loss.backward()
+        with pytest.raises(RuntimeError):
+            loss.backward()
+    assert inner.report().findings == ()
+    (finding,) = outer.report().findings
+    assert (finding.code, finding.caught) == ("AFT101", True)
+
+
+def test_a_watch_keeps_nothing_of_the_error_alive(torch_as_it_was: None) -> None:
+    def failing() -> None:
+        loss = torch.ones(2, requires_grad=True).exp().sum()
+        held.append(weakref.ref(loss))
+        loss.backward()
+        loss.backward()
+
+    held: list[weakref.ref[torch.Tensor]] = []
+    run = afterward.watch()
+    try:
+        with run:
+            failing()
+    except RuntimeError:
+        pass
+    gc.collect()
+    assert held[0]() is None
+    assert [finding.code for finding in run.report().findings] == ["AFT101"]

@@ -26,6 +26,8 @@ def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "this value")
     part = case.reuse.passes_part
     again = "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
+    if case.loop is not None and case.loop.cell:
+        again = "each run of the cell"
     return say.diagnosis(
         case,
         why=f"{name} is computed once, and {again} goes backward through it. "

@@ -71,7 +71,10 @@ class Watched:
 
         A report that begins later begins with the finding of number `first`.
         """
-        chapters = (Chapter(c.history, tuple(n - first for n in c.findings if n >= first)) for c in self.chapters)
+        count = len(report.findings)
+        chapters = (
+            Chapter(c.history, tuple(n - first for n in c.findings if 0 <= n - first < count)) for c in self.chapters
+        )
         run = SavedRun(report, tuple(c for c in chapters if c.findings or not first))
         texts = self.session.recorders.statements.sources
         return replace(run, sources={file: texts[file] for file in files_of(run) if file in texts})

@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING
 
-from afterward.model.diagnosis import Report
-from afterward.tasks.run import Note, Watched
-
-if TYPE_CHECKING:
-    from contextlib import ExitStack
+from afterward.model.diagnosis import Diagnosis, Report
+from afterward.model.saved import SavedRun
+from afterward.tasks.run import Note, Watched, joinable, running
+from afterward.tasks.since import Start, now, silent_since
 
 
 class Watch:
-    """Within this block, a backward pass that fails raises with the diagnosis attached as a note."""
+    """Within this block, a backward pass that fails raises with the diagnosis attached as a note.
+
+    Where something is watching already (`afterward run`, a notebook's extension, another watch), this one joins it.
+    """
 
     def __init__(self, note: Note) -> None:
         self._note = note
         self._hooks: ExitStack | None = None
         self._watched: Watched | None = None
-        self._error: BaseException | None = None
+        self._began = False
+        self._since = Start()
+        self._until: int | None = None  # findings that a joined watch makes after this block are not ours
+        self._silent: tuple[Diagnosis, ...] = ()
+        self._escaped: set[int] = set()  # never the error itself: it holds the frames, and they hold tensors
 
     def __enter__(self) -> Watch:
-        from contextlib import ExitStack
+        if self._hooks is not None:
+            raise RuntimeError("this watch is already on")
+        self._began = not running
+        if self._began:
+            self._begin()
+        else:
+            self._watched, self._hooks = running[-1], ExitStack()
+        assert self._watched is not None
+        self._since, self._until = now(self._watched), None
+        self._silent, self._escaped = (), set()
+        return self
 
+    def _begin(self) -> None:
         from afterward.observe.importing import torch_noticed
         from afterward.observe.lines import lines_marked
         from afterward.observe.session import Session
 
-        if self._hooks is not None:
-            raise RuntimeError("this watch is already on")
         session = Session()
         self._watched = Watched(session, self._note)
         session.on_broken = self._watched.broken
@@ -39,21 +55,35 @@ class Watch:
             session.start()
             hooks.enter_context(torch_noticed(session.torch_imported))
             hooks.enter_context(lines_marked(session.recorders))
+            hooks.enter_context(joinable(self._watched))
             self._hooks = hooks.pop_all()
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._error = error
-        if self._watched is not None and error is None and not self._watched.findings:
-            self._watched.look_back()
+        if self._watched is not None:
+            self._escaped = self._watched.escaped(error)
+            if error is None and len(self._watched.findings) == self._since.findings:
+                self._look_back(self._watched)
+            self._until = len(self._watched.findings)
         if self._hooks is not None:
             self._hooks.close()
             self._hooks = None
+
+    def _look_back(self, watched: Watched) -> None:
+        if self._began:
+            watched.look_back()
+        else:  # the watch that was joined goes on: what it makes of the whole is its own business
+            self._silent = silent_since(watched, self._since)
 
     def report(self) -> Report:
         """What was found so far, as values."""
         if self._watched is None:
             return Report(tuple(sys.argv))
-        return self._watched.report(sys.argv, self._error, None)
+        report = self._watched.report(sys.argv, None, None, escaped=self._escaped)
+        return replace(report, findings=(*report.findings[self._since.findings : self._until], *self._silent))
+
+    def saved(self) -> SavedRun:
+        """The same with the histories and the source: what the report page is made of."""
+        report = self.report()
+        return self._watched.saved(report, self._since.findings) if self._watched is not None else SavedRun(report)

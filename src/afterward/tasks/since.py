@@ -1,0 +1,74 @@
+"""A part of a watch: what happened since a moment, such as the beginning of a notebook's cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.model.site import Site
+
+if TYPE_CHECKING:
+    from afterward.tasks.run import Watched
+
+# Of a history, what a look back has noticed: each has the site of a statement.
+_NOTICED = ("kept", "idle", "unswept", "unheld", "zeroed", "left_out", "wasted", "singles")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The state of the record when something began."""
+
+    moment: int = 0  # on the clock of passes and steps
+    mark: int = 0
+    passes: int = 0
+    findings: int = 0
+
+
+def now(watched: Watched) -> Start:
+    from afterward.observe import compat
+    from afterward.observe.clock import event_moment
+
+    main = watched.session.recorders.main
+    counter = compat.sequence_counter() if compat.torch_module() is not None else None
+    moment = event_moment(counter() if counter is not None else 0, main.moment)
+    return Start(moment, main.moment, main.passes, len(watched.findings))
+
+
+def silent_since(watched: Watched, since: Start) -> tuple[Diagnosis, ...]:
+    """What raised nothing and is wrong all the same, in what ran since. The watch goes on and keeps none of it."""
+    from afterward.rules import diagnose
+
+    history = watched.session.look_back()
+    if history is None:
+        return ()
+    found = diagnose(_restricted(history, since, _executed(watched, since)))
+    return tuple(one for one in found if one.severity is not Severity.ERROR)
+
+
+def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) -> History:
+    """The part of a history whose statements have run since. What a later cell may still sweep is not wasted yet."""
+
+    def ran(record: Any) -> bool:
+        site: Site | None = record.site
+        return site is None or (site.file, site.line) in executed
+
+    parts: dict[str, Any] = {name: tuple(filter(ran, getattr(history, name))) for name in _NOTICED}
+    parts["wasted"] = tuple(one for one in parts["wasted"] if not one.after_last)
+    return replace(
+        history,
+        **parts,
+        passes=tuple(run for run in history.passes if run.moment >= since.moment),
+        steps=tuple(step for step in history.steps if step.moment >= since.moment),
+    )
+
+
+def _executed(watched: Watched, since: Start) -> set[tuple[str, int]]:
+    """The lines that have begun since."""
+    from afterward.observe.statements import SHIFT
+
+    main = watched.session.recorders.main
+    statements = main.statements
+    numbers = {mark >> SHIFT for mark in main.marks[max(since.mark - main.base, 0) :]}
+    return {(statements.file_at(statements.table[n].file), statements.table[n].line) for n in numbers}
