@@ -126,6 +126,186 @@ for x in torch.randn(3, 2, 3):
         net.reset()
     net(x).sum().backward()
 """,
+    "Lightning: a state kept on the module": """
+import torch, lightning as L
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.nn.GRUCell(3, 4)
+        self.out = torch.nn.Linear(4, 1)
+        self.h = None
+    def training_step(self, batch, batch_idx):
+        x, = batch
+        h = torch.zeros(len(x), 4) if self.h is None else self.h
+        self.h = self.cell(x, h)
+        return self.out(self.h).pow(2).mean()
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=1e-2)
+data = [(x,) for x in torch.randn(4, 4, 3)]
+L.Trainer(max_epochs=2, logger=False).fit(Net(), data)  # error: AFT103
+""",
+    "Lightning: the state is cut, numbers are logged": """
+import torch, lightning.pytorch as pl
+class Net(pl.LightningModule):
+    def __init__(self, lr=1e-2):
+        super().__init__()
+        self.save_hyperparameters()
+        self.cell = torch.nn.GRUCell(3, 4)
+        self.out = torch.nn.Linear(4, 1)
+        self.h = None
+        self.seen = []
+    def training_step(self, batch, batch_idx):
+        x, = batch
+        h = torch.zeros(len(x), 4) if self.h is None else self.h
+        h = self.cell(x, h)
+        self.h = h.detach()
+        loss = self.out(h).pow(2).mean()
+        self.log("loss", loss)
+        self.seen.append(loss.item())
+        return {"loss": loss}
+    def configure_optimizers(self):
+        opt = torch.optim.Adam(self.parameters(), lr=self.hparams.lr)
+        return {"optimizer": opt}
+if __name__ == "__main__":
+    data = [(x,) for x in torch.randn(4, 4, 3)]
+    trainer = pl.Trainer(max_epochs=2, logger=False)
+    trainer.fit(Net(), data)
+""",
+    "Lightning: manual optimization, a fake that is not detached": """
+import torch, lightning as L
+class GAN(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+        self.g, self.d = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Linear(8, 1))
+    def training_step(self, batch, batch_idx):
+        og, od = self.optimizers()
+        x, = batch
+        fake = torch.tanh(self.g(torch.randn(len(x), 2)))
+        loss_d = self.d(fake).mean() - self.d(x).mean()
+        od.zero_grad()
+        self.manual_backward(loss_d)
+        od.step()
+        loss_g = -self.d(fake).mean()
+        og.zero_grad()
+        self.manual_backward(loss_g)  # error: AFT105
+        og.step()
+    def configure_optimizers(self):
+        return [torch.optim.Adam(self.g.parameters()), torch.optim.Adam(self.d.parameters())]
+data = [(x,) for x in torch.randn(4, 4, 3)]
+L.Trainer(max_epochs=2, logger=False).fit(GAN(), data)
+""",
+    "Lightning: manual optimization, optimizers toggled": """
+import torch, lightning as L
+class GAN(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+        self.g, self.d = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Linear(8, 1))
+    def training_step(self, batch, batch_idx):
+        og, od = self.optimizers()
+        x, = batch
+        self.toggle_optimizer(og)
+        fake = torch.tanh(self.g(torch.randn(len(x), 2)))
+        loss_g = -self.d(fake).mean()
+        og.zero_grad()
+        self.manual_backward(loss_g)
+        og.step()
+        self.untoggle_optimizer(og)
+        self.toggle_optimizer(od)
+        loss_d = self.d(fake.detach()).mean() - self.d(x).mean()
+        od.zero_grad()
+        self.manual_backward(loss_d)
+        od.step()
+        self.untoggle_optimizer(od)
+    def configure_optimizers(self):
+        return [torch.optim.Adam(self.g.parameters()), torch.optim.Adam(self.d.parameters())]
+data = [(x,) for x in torch.randn(4, 4, 3)]
+L.Trainer(max_epochs=2, logger=False).fit(GAN(), data)
+""",
+    "Lightning: losses collected with their history": """
+import torch, lightning as L
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(3, 1)
+        self.losses = []
+    def training_step(self, batch, batch_idx):
+        x, = batch
+        loss = self.net(x).pow(2).mean()
+        self.losses.append(loss)  # error: AFT301
+        return loss
+    def on_train_epoch_end(self):
+        self.log("mean", torch.stack(self.losses).mean())
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=1e-2)
+data = [(x,) for x in torch.randn(4, 4, 3)]
+L.Trainer(max_epochs=2, logger=False).fit(Net(), data)
+""",
+    "Lightning: a module that nobody fits here": """
+import torch, pytorch_lightning as pl
+class Net(pl.LightningModule):
+    def __init__(self, hidden=4):
+        super().__init__()
+        self.cell = torch.nn.GRUCell(3, hidden)
+        self.out = torch.nn.Linear(hidden, 1)
+        self.h = torch.zeros(4, hidden)
+    def training_step(self, batch, batch_idx):  # error: AFT103
+        x, y = batch
+        self.h = self.cell(x, self.h)
+        loss = torch.nn.functional.mse_loss(self.out(self.h), y)
+        self.log("train", loss)
+        return loss
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=1e-2)
+""",
+    "Accelerate: a state in a buffer": """
+import torch
+from accelerate import Accelerator
+class Mem(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(3, 3)
+        self.register_buffer("mem", torch.zeros(3))
+    def forward(self, x):
+        self.mem = torch.tanh(0.9 * self.mem + self.lin(x).mean(0))
+        return x - self.mem
+acc = Accelerator(cpu=True)
+model = Mem()
+opt = torch.optim.SGD(model.parameters(), lr=.1)
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(16, 3)), batch_size=4)
+model, opt, loader = acc.prepare(model, opt, loader)
+for (x,) in loader:
+    with acc.accumulate(model):
+        loss = model(x).pow(2).mean()
+        acc.backward(loss)  # error: AFT103
+        acc.clip_grad_norm_(model.parameters(), 1.0)
+        opt.step()
+        opt.zero_grad()
+""",
+    "Hugging Face: a subclass of the Trainer": """
+import torch
+from transformers import Trainer, TrainingArguments
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(3, 4)
+        self.head = torch.nn.Linear(4, 1)
+        self.prev = None
+    def forward(self, x=None, labels=None):
+        h = torch.tanh(self.lin(x))
+        if self.prev is not None:
+            h = h + 0.1 * self.prev.mean(0)
+        self.prev = h
+        return {"logits": self.head(h)}
+class T(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kw):
+        out = model(**inputs)
+        loss = (out["logits"].squeeze(-1) - inputs["labels"]).pow(2).mean()
+        return (loss, out) if return_outputs else loss
+data = [{"x": torch.randn(3), "labels": torch.randn(())} for _ in range(16)]
+T(model=Net(), args=TrainingArguments(output_dir="out", max_steps=4), train_dataset=data).train()  # error: AFT103
+""",
     "a saved value is read off the node": """
 import torch
 weight = torch.ones(3, requires_grad=True)

@@ -67,6 +67,7 @@ class Account:
         self.blind = False  # a pass was run from something unknown
         self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
+        self.driven: dict[str, Value] = {}  # objects whose methods a library calls, by the name they have there
         self.seen: set[int] = set()
 
     # Gradients

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from afterward.interpret import silent
+from afterward.interpret import library, silent
 from afterward.interpret.core import STATEMENTS, Broken, Budget, Choices
 from afterward.interpret.machine import Machine
 from afterward.interpret.sources import Sources
@@ -177,7 +177,10 @@ def _alone(
 def _has_pass(node: ast.AST) -> bool:
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    return any(isinstance(one, ast.Attribute) and one.attr in ("backward", "grad") for one in ast.walk(node))
+    if node.name == "training_step":
+        return True
+    sweeps = ("backward", "grad", "manual_backward")
+    return any(isinstance(one, ast.Attribute) and one.attr in sweeps for one in ast.walk(node))
 
 
 def _find(module: Module, node: ast.AST) -> Value:
@@ -201,7 +204,8 @@ def _enter(machine: Machine, module: Module, function: Value) -> None:
         machine.enter_function(module, _maker(cls, made), [])
         if not made or not isinstance(made[0], Instance):
             return
-        machine.enter_function(module, Bound(member, made[0]), [])
+        driver = library.driver(made[0], member) or Bound(member, made[0])
+        machine.enter_function(module, driver, [])
     else:
         machine.enter_function(module, function, [])
 

@@ -20,7 +20,7 @@ _SKIPPED = frozenset(
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^#\n]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
-_PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule")
+_PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule|\bcompute_loss\b|\btraining_step\b")
 
 
 _NEAR, _FAR = 60, 400  # files that are looked at for a pass, and for what an answer depends on

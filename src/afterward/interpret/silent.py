@@ -108,7 +108,7 @@ def _held(machine: Machine) -> Iterator[tuple[str, Tensor]]:
         while scope is not None:
             scopes.setdefault(id(scope), scope)
             scope = scope.outer
-    todo: deque[tuple[str, Value, int]] = deque()
+    todo: deque[tuple[str, Value, int]] = deque((name, value, 0) for name, value in machine.account.driven.items())
     for scope in scopes.values():
         todo.extend((name, value, 0) for name, value in scope.names.items())
     while todo:

@@ -8,16 +8,32 @@ from collections.abc import Callable
 from typing import Any
 
 from afterward.interpret.graph import Tensor
-from afterward.interpret.library import containers, functions, layers, modules, nn, objects, ops, optim, python, tensors
+from afterward.interpret.library import (
+    containers,
+    data,
+    functions,
+    layers,
+    lightning,
+    modules,
+    nn,
+    objects,
+    ops,
+    optim,
+    python,
+    tensors,
+    transformers,
+)
 from afterward.interpret.library.words import words
 from afterward.interpret.values import (
     MISSING,
     Bound,
     Class,
+    Function,
     Instance,
     Iter,
     Lib,
     Method,
+    Native,
     PartialDict,
     Unknown,
     Value,
@@ -37,7 +53,7 @@ tensor_item: Callable[..., Any] = ops.item
 write_item: Callable[..., Any] = ops.write_item
 elements: Callable[..., Any] = ops.elements
 builtin: Callable[..., Any] = python.builtin
-iterate_instance: Callable[..., Any] = objects.iterate
+iterate_instance: Callable[..., Any] = data.iterate
 call_object: Callable[..., Any] = objects.call
 class_attribute: Callable[..., Any] = objects.class_attribute
 
@@ -148,6 +164,10 @@ def inherited(machine: Any, owner: Value, base: Lib, name: str) -> Value:
     """What an object has from a class of a library."""
     if not isinstance(owner, Instance):
         return class_attribute(machine, owner, base, name)
+    if base.name == "LightningModule":
+        found = lightning.inherited(machine, owner, name)
+        if found is not MISSING:
+            return found
     if nn.looks_like_module(base.path):
         found = modules.inherited(machine, owner, base, name)
         if found is not MISSING:
@@ -189,6 +209,8 @@ def construct(machine: Any, made: Instance, args: Args, kwargs: Kwargs, node: as
     """The `__init__` that a class of the program has from a library."""
     if optim.is_optimizer(made):
         optim.construct(machine, made, args, kwargs)
+    elif isinstance(made.cls, Class) and transformers.derives(made.cls):
+        transformers.construct(machine, made, args, kwargs)
     elif nn.is_module(made):
         nn.construct(machine, made, made.inner.get("layer", "Module"), args, kwargs)
     else:
@@ -235,3 +257,15 @@ def tensor_parts(machine: Any, value: Tensor, count: int) -> list[Value]:
     """`a, b = tensor`."""
     rows = ops.elements(machine, value)
     return [next(rows) for _ in range(count)]
+
+
+def driver(owner: Instance, member: Function) -> Native | None:
+    """The loop of a library that calls this method again and again, where there is one."""
+    if member.name != "training_step" or not lightning.is_module(owner):
+        return None
+
+    def run(machine: Any, args: Args, kwargs: Kwargs) -> None:
+        machine.frame.statement = machine.frame.statement or member.node
+        lightning.train(machine, owner, None)
+
+    return Native(run, member.name)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
 from afterward.interpret.library import (
+    accelerate,
     containers,
     distributions,
+    functorch,
+    lightning,
     modules,
     nn,
     ops,
     optim,
     passes,
     python,
+    transformers,
     transforms,
 )
 from afterward.interpret.values import (
@@ -24,14 +28,11 @@ from afterward.interpret.values import (
     Class,
     Function,
     Instance,
-    Iter,
     Lib,
     Method,
     Native,
-    PartialDict,
     Raised,
     Stream,
-    Unknown,
     Value,
 )
 
@@ -47,6 +48,8 @@ _SAME_PLACE = {
     "torch.autograd.function.InplaceFunction": "torch.autograd.Function",
     "torch.autograd.function.once_differentiable": "torch.jit.ignore",
     "pytorch_lightning.": "lightning.pytorch.", "lightning.LightningModule": "lightning.pytorch.LightningModule",
+    "lightning.Trainer": "lightning.pytorch.Trainer", "lightning.pytorch.trainer.Trainer": "lightning.pytorch.Trainer",
+    "lightning.Fabric": "lightning.fabric.Fabric",
     "torch.nn.parallel.": "torch.nn.",
 }  # fmt: skip
 
@@ -181,6 +184,8 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
         return ops.generic(machine, "PackBackward", list(parts), "")
     if name == "pad_packed_sequence" and args:
         return ops.generic(machine, "PadBackward", args[:1], ""), machine.unknown()
+    if path.startswith(("torch.func.", "torch.vmap")) and name != "functional_call":
+        return functorch.transform(machine, name, args, kwargs)
     if name == "functional_call" and len(args) >= 3 and isinstance(args[0], Instance):
         return _functional_call(machine, args, kwargs, node)
     if name in ("autocast", "profile", "record_function", "detect_anomaly", "set_detect_anomaly", "sdpa_kernel"):
@@ -236,6 +241,10 @@ def attribute(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
         if name == "logits":
             return (distributions.inputs_of(machine, owner) or [machine.unknown()])[0]
         return Method(owner, name)
+    if transformers.is_trainer(path):
+        found = transformers.inherited(machine, owner, name)
+        if found is not MISSING:
+            return found
     if name == "__init__" and path.startswith("torch.distributions."):
         return Native(lambda m, args, kwargs: transforms.construct(owner, args, kwargs), name)
     if name == "__init__":
@@ -296,22 +305,18 @@ def method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwa
         if hook in hooks:
             hooks.remove(hook)
         return None
-    if path == "accelerate.Accelerator" or path.endswith(".Fabric"):
-        return _accelerator(machine, name, args, kwargs, node)
+    if path == "accelerate.Accelerator":
+        return accelerate.method(machine, name, args, kwargs, node)
+    if path == "lightning.pytorch.Trainer":
+        if name == "fit":
+            return lightning.fit(machine, owner, args, kwargs, node)
+        return machine.unknown()
     if path.startswith("argparse."):
         return python.argparse_method(machine, owner, name, args, kwargs)
     if path.startswith("threading."):
         return machine.unknown()
     if path.split(".")[0] not in python.HARMLESS and not path.startswith("torch."):
         machine.escape(args, kwargs)
-    return machine.unknown()
-
-
-def _accelerator(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if name == "backward" and args:
-        return passes.backward(machine, [args[0]], kwargs, node)
-    if name in ("prepare", "setup", "prepare_model", "setup_module", "setup_dataloaders", "unwrap_model"):
-        return args[0] if len(args) == 1 else tuple(args)
     return machine.unknown()
 
 
@@ -329,70 +334,15 @@ def elsewhere(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast
     """Libraries around torch."""
     name = path.rsplit(".", 1)[-1]
     if name in ("Accelerator", "Fabric"):
-        return Instance(Lib("accelerate.Accelerator"))
+        return accelerate.make()
+    if name == "Trainer" and path.startswith("lightning"):
+        return lightning.make_trainer(machine, path, kwargs)
+    if transformers.is_trainer(path):
+        made = Instance(Lib(path))
+        transformers.construct(machine, made, args, kwargs)
+        return made
     if path.startswith("tqdm"):
         if name in ("tqdm", "tqdm_notebook", "auto"):
             return args[0] if args else machine.unknown()
         return range(args[0]) if name == "trange" and args and isinstance(args[0], int) else machine.unknown()
     return MISSING
-
-
-# Data
-
-
-def iterate(machine: Machine, owner: Instance) -> Iter | None:
-    items = owner.inner.get("items")
-    if isinstance(items, (list, dict)) and not isinstance(machine.lookup(owner, "__iter__"), Bound):
-        return machine.iterate(items, None)
-    if owner.cls == Lib("torch.utils.data.DataLoader") or owner.is_a("torch.utils.data.DataLoader"):
-        return Iter(_batches(machine, owner), False)
-    if isinstance(owner.cls, Lib) and owner.cls.path.startswith("torch.utils.data."):
-        return Iter(_samples(machine, owner), False)
-    if isinstance(owner.cls, Class) and owner.cls.special == "namedtuple":
-        return Iter(iter(list(owner.attributes.values())))
-    return None
-
-
-def _samples(machine: Machine, source: Value) -> Iterator[Value]:
-    """The samples of a dataset."""
-    if isinstance(source, Instance) and source.cls == Lib("torch.utils.data.TensorDataset"):
-        rows = [ops.elements(machine, one) if isinstance(one, Tensor) else None for one in source.inner["args"]]
-        while True:
-            yield tuple(next(one) if one is not None else machine.unknown() for one in rows)
-    if isinstance(source, Instance) and isinstance(source.cls, Lib) and source.inner.get("source") is not None:
-        yield from _samples(machine, source.inner["source"])
-        return
-    if isinstance(source, (list, tuple)) and source:
-        while True:
-            yield from source
-    if isinstance(source, Instance):
-        getter = machine.lookup(source, "__getitem__")
-        while isinstance(getter, Bound):
-            yield machine.call(getter, [machine.unknown("index")], {}, None)
-    while True:
-        yield machine.unknown()
-
-
-def _batches(machine: Machine, loader: Instance) -> Iterator[Value]:
-    source = loader.inner.get("source")
-    samples = _samples(machine, source)
-    collate = loader.inner.get("collate")
-    while True:
-        few = [next(samples), next(samples)]
-        if collate is not None and not isinstance(collate, Unknown):
-            yield machine.call(collate, [few], {}, None)
-        else:
-            yield _collated(machine, few)
-
-
-def _collated(machine: Machine, few: list[Any]) -> Value:
-    first = few[0]
-    if all(isinstance(one, Tensor) for one in few):
-        return ops.generic(machine, "StackBackward0", few, "")
-    if isinstance(first, (tuple, list)) and all(isinstance(o, (tuple, list)) and len(o) == len(first) for o in few):
-        return [_collated(machine, list(parts)) for parts in zip(*few, strict=True)]
-    if isinstance(first, dict) and all(isinstance(o, dict) and o.keys() == first.keys() for o in few):
-        return PartialDict({key: _collated(machine, [one[key] for one in few]) for key in first})
-    if isinstance(first, (int, float)):
-        return Tensor()
-    return machine.unknown()
