@@ -145,8 +145,8 @@ def _one_statement_in_a_loop(job: Job) -> Candidates:
         if found is None or not source.alone(statement) or not source.alone(loop):
             continue
         moved = _updates(source, loop)
-        if moved is None or (any(moved) and job.remedy not in job.found.remedies):
-            continue  # one update in place of many is for the rule to recommend
+        if moved is None or (any(moved) and not job.found.code.startswith("AFT2")):
+            continue  # one update in place of many is right only where the updates are the fault
         before, after = moved
         total = fresh(source, "total_loss")
         line = _rest_of(source, statement, found[0], total)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from afterward.repair.detaching import detached, shape_in
+from afterward.repair.detaching import Shapes
 from afterward.repair.names import assignment, named, stem, targets, wrapped
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -23,14 +23,12 @@ def _where_it_is_read(job: Job) -> Candidates:
     for source, statement, node in _readings(job):
         line = source.range(node).start.line
         name = source.code(node)
-        shape: str | None = "tensor"
-        tried: set[str] = set()
-        while shape is not None and shape not in tried and shape != "none":
-            tried.add(shape)
-            nodes = list(named(source, statement, name)) if shape == "tensor" else [node]
-            edits = [source.replace(each, detached(name, shape)) for each in nodes]
-            error = yield job.patch(f"detach `{name}` on line {line}", source, *edits)
-            shape = shape_in(error)
+        shapes = Shapes(job.shop)
+        while shapes and not shapes.guard:
+            nodes = list(named(source, statement, name)) or [node]
+            text = shapes.detached(name)
+            edits = [source.replace(each, text) for each in nodes]
+            shapes.learn((yield job.patch(f"detach `{name}` on line {line}", source, *edits)))
 
 
 def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:

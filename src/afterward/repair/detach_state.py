@@ -7,21 +7,23 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.site import Site
-from afterward.repair.detaching import detached, likely_shape, shape_in
-from afterward.repair.edits import Patch
+from afterward.repair.detaching import Shapes, detached, likely_shape
 from afterward.repair.names import assignment, named, normal, root, stem, targets, wrapped
-from afterward.repair.passes import only_call
-from afterward.repair.source import Source, Statement, descendants
+from afterward.repair.passes import only_call, own_nodes
+from afterward.repair.scopes import known_at, names_at_loop
+from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
-    """A cut that does nothing; where the step reads it; where the step begins; before it is read; where it is stored."""
+    """A cut without effect; where the step reads it; where the step begins; before it is read; where it is stored."""
     yield from _made_to_count(job)
     yield from _where_it_is_read(job)
     for source, statement, name in _places(job):
         yield from _shapes(job, source, statement, name)
     yield from _where_it_is_stored(job)
+    if job.found.bridge is None:
+        yield from _made_from_itself(job)
 
 
 def _made_to_count(job: Job) -> Candidates:
@@ -46,6 +48,25 @@ def _dropped(source: Source) -> Iterator[tuple[Statement, cst.Call]]:
             yield statement, call
 
 
+def _made_from_itself(job: Job) -> Candidates:
+    """Nobody knows the state's name: try each value that is computed from its own last value."""
+    for file in job.shop.texts:
+        source = job.shop.source(Site(file, 1, 1))
+        for statement in source.statements if source is not None else ():
+            made = assignment(statement)
+            if source is None or not isinstance(made, cst.Assign) or len(made.targets) != 1:
+                continue
+            name = source.code(made.targets[0].target)
+            own = list(named(source, made.value, name))
+            line = source.range(statement).start.line
+            if list(named(source, made.value, f"{name}.grad")):  # a leaf, changed by hand: it stays one
+                text = f"{wrapped(source, made.value)}.detach().requires_grad_()"
+                yield job.patch(f"make `{name}` a leaf again on line {line}", source, source.replace(made.value, text))
+            elif own:
+                edits = [source.replace(node, detached(name)) for node in own]
+                yield job.patch(f"detach `{name}` on line {line}", source, *edits)
+
+
 def _where_it_is_read(job: Job) -> Candidates:
     """`cell(x, hidden)` becomes `cell(x, hidden.detach())`, if the step reads it there, and once."""
     site = job.found.bridge.site if job.found.bridge is not None else None
@@ -59,13 +80,10 @@ def _where_it_is_read(job: Job) -> Candidates:
     statement = source.statement_of(node)
     if statement is None or not _is_argument(source, node) or len(_reads_in_loop(source, loop, name)) != 1:
         return
-    shape: str | None = "tensor"
-    tried: set[str] = set()
-    while shape is not None and shape not in tried and shape != "none":
-        tried.add(shape)
-        edit = source.replace(node, detached(name, shape))
-        error = yield job.patch(f"detach `{name}` on line {site.line}", source, edit)
-        shape = shape_in(error)
+    shapes = Shapes(job.shop)
+    while shapes and not shapes.guard:
+        edit = source.replace(node, shapes.detached(name))
+        shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit)))
 
 
 def _is_argument(source: Source, node: cst.CSTNode) -> bool:
@@ -86,84 +104,35 @@ def _reads_in_loop(source: Source, loop: cst.CSTNode, name: str) -> list[cst.Bas
 def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
     """(file, statement to come before, name there), best first."""
     whole = stem(job.name)
-    loop_source = job.shop.source(job.found.ways.loop)
-    loop = loop_source.loop_at(job.found.ways.loop) if loop_source is not None else None
-    body = loop_source.body(loop) if loop_source is not None and loop is not None else None
-    if loop_source is not None and loop is not None and body:
-        for name in _names_from_loop(job, loop_source, loop, whole):
-            yield loop_source, body[0], name
-    read = job.found.bridge.site if job.found.bridge is not None else None
-    place = job.at(read)
-    if place is not None and whole:
-        yield *place, whole
+    source = job.shop.source(job.found.ways.loop)
+    loop = source.loop_at(job.found.ways.loop) if source is not None else None
+    body = source.body(loop) if source is not None and loop is not None else None
+    if source is not None and loop is not None and body and whole:
+        for name in dict.fromkeys(names_at_loop(job, source, loop, whole)):
+            yield source, body[0], name
+    place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    if place is not None:
+        name = _read_as(job, place[0]) or whole
+        if name and root(name) in known_at(*place):
+            yield *place, name
 
 
-def _names_from_loop(job: Job, source: Source, loop: cst.CSTNode, whole: str) -> Iterator[str]:
-    """What the function of the loop calls the state: its own name for it, or the way through the calls it makes."""
-    if not whole:
-        return
-    read = job.found.bridge.site if job.found.bridge is not None else None
-    reader = job.at(read)
-    here = source.function_of(loop)
-    if reader is None or (reader[0] is source and source.function_of(reader[1]) is here):
-        yield whole
-        return
-    if root(whole) == "self":
-        yield from _through_calls(job, source, here, whole)
-    elif isinstance(here, cst.Module) or reader[0] is not source:
-        return
-
-
-def _through_calls(job: Job, source: Source, here: cst.CSTNode, whole: str) -> Iterator[str]:
-    """`self.state` of a method is `net.state` where `net(x)` or `net.forward(x)` is called."""
-    levels = [job.at(site) for site in job.found.ways.built]
-    start = next(
-        (i for i, at in enumerate(levels) if at is not None and at[0] is source and source.function_of(at[1]) is here),
-        None,
-    )
-    if start is None:
-        return
-    owners = [""]
-    for at in levels[start:-1]:
-        if at is None:
-            return
-        found = []
-        for call in _calls(at[1]):
-            receiver = call.func.value if isinstance(call.func, cst.Attribute) else call.func
-            if isinstance(receiver, (cst.Name, cst.Attribute, cst.Subscript)):
-                text = at[0].code(receiver)
-                found += [text if not o else o + text[4:] for o in owners if not o or text.startswith("self.")]
-        owners = list(dict.fromkeys(found))[:4]
-    for owner in owners:
-        if owner:
-            yield owner + whole[4:]
-
-
-def _calls(statement: cst.CSTNode) -> Iterator[cst.Call]:
-    body = getattr(statement, "body", None) if isinstance(statement, cst.BaseCompoundStatement) else None
-    inside = set(descendants(body)) if body is not None else set()
-    for each in descendants(statement):
-        if isinstance(each, cst.Call) and each not in inside:
-            yield each
+def _read_as(job: Job, source: Source) -> str:
+    """The name by which the statement that reads the state knows it."""
+    node = source.expression_at(job.found.bridge.site if job.found.bridge is not None else None)
+    return stem(source.code(node)) if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) else ""
 
 
 def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidates:
     """`name = name.detach()` before a statement, in the shape that the value turns out to have."""
     line = source.range(before).start.line
-    shape: str | None = likely_shape(job.name)
-    guarded = False
-    tried: set[tuple[str, bool]] = set()
-    while shape is not None and (shape, guarded) not in tried:
-        tried.add((shape, guarded))
-        change = f"{name} = {detached(name, shape)}"
-        lines = (f"if {name} is not None:", f"    {change}") if guarded else (change,)
-        summary = f"detach `{name}` before line {line}"
-        error = yield Patch(job.remedy.kind, summary, {source.file: (source.insert_before(before, *lines),)})
-        seen = shape_in(error)
-        if seen == "none" or "'NoneType' object" in error:
-            guarded = True
-        else:
-            shape = seen
+    shapes = Shapes(job.shop, likely_shape(job.name))
+    while shapes:
+        change = f"{name} = {shapes.detached(name)}"
+        lines = (f"if {shapes.guard.format(name)}:", f"    {change}") if shapes.guard else (change,)
+        shapes.learn(
+            (yield job.patch(f"detach `{name}` before line {line}", source, source.insert_before(before, *lines)))
+        )
 
 
 def _where_it_is_stored(job: Job) -> Candidates:
@@ -189,35 +158,31 @@ def _where_it_is_stored(job: Job) -> Candidates:
 
 
 def _stores(job: Job) -> list[Site]:
-    sites = [job.found.ways.assigned, job.remedy.site, job.found.built]
+    sites = [job.found.ways.assigned, job.remedy.site if job.found.bridge is not None else None, job.found.built]
+    if job.found.bridge is None:
+        return []
     return list(dict.fromkeys(site for site in sites if site is not None))
 
 
 def _stored_value(job: Job, source: Source, value: cst.BaseExpression, line: int) -> Candidates:
-    shape: str | None = "tensor"
-    tried: set[str] = set()
-    while shape is not None and shape not in tried and shape != "none":
-        tried.add(shape)
-        text = detached(wrapped(source, value), shape)
-        error = yield job.patch(f"store it detached on line {line}", source, source.replace(value, text))
-        shape = shape_in(error)
+    shapes = Shapes(job.shop)
+    while shapes and not shapes.guard:
+        edit = source.replace(value, shapes.detached(wrapped(source, value)))
+        shapes.learn((yield job.patch(f"store it detached on line {line}", source, edit)))
 
 
 def _after(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
-    shape: str | None = likely_shape(job.name)
-    tried: set[str] = set()
+    shapes = Shapes(job.shop, likely_shape(job.name))
     line = source.range(statement).start.line
-    while shape is not None and shape not in tried and shape != "none":
-        tried.add(shape)
-        edit = source.insert_after(statement, f"{name} = {detached(name, shape)}")
-        error = yield job.patch(f"detach `{name}` after line {line}", source, edit)
-        shape = shape_in(error)
+    while shapes and not shapes.guard:
+        edit = source.insert_after(statement, f"{name} = {shapes.detached(name)}")
+        shapes.learn((yield job.patch(f"detach `{name}` after line {line}", source, edit)))
 
 
 def _stored_argument(job: Job, source: Source, statement: Statement) -> Candidates:
     """`memory.append(value)`, `replay.push(x, value)`: detach an argument that has a history."""
     line = source.range(statement).start.line
-    for call in _calls(statement):
+    for call in (n for n in own_nodes(statement) if isinstance(n, cst.Call)):
         for argument in call.args:
             if isinstance(argument.value, (cst.Integer, cst.Float, cst.SimpleString)) or argument.star:
                 continue

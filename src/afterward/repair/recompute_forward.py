@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import builtins
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from afterward.model.site import Site
 from afterward.repair.edits import Edit
-from afterward.repair.names import assigned_names, assignment, normal, reads, root, stem, targets
+from afterward.repair.names import assigned_names, assignment, reads, root, targets
+from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -160,52 +161,36 @@ def _before_the_late_statement(job: Job) -> Candidates:
 
 
 def _where_it_is_read(job: Job) -> Candidates:
-    read = job.found.bridge.site if job.found.bridge is not None else None
-    place = job.at(read)
-    name = stem(job.name)
-    if place is None or not name:
+    """Run the statement that made an attribute again, before the one that reads it, on the object it belongs to."""
+    place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    if place is None:
         return
     source, reading = place
+    known = known_at(source, reading)
+    node = source.expression_at(job.found.bridge.site if job.found.bridge is not None else None)
+    names = [job.name] if node is None else [source.code(node), job.name]
     for maker_source, maker in _makers(job):
-        made = assignment(maker)
-        if not isinstance(made, cst.Assign) or maker is reading:
+        if not isinstance(assignment(maker), cst.Assign) or maker is reading:
             continue
-        wanted = [t for t in targets(maker) if _attribute(maker_source.code(t)) == _attribute(name)]
-        if not wanted or "." not in name or not _known_at(source, reading, maker_source, made.value):
-            continue
-        lines = maker_source.dedented(maker)
-        line = source.range(reading).start.line
-        yield job.patch(f"compute `{name}` anew before line {line}", source, source.insert_before(reading, *lines))
+        for target in targets(maker):
+            text = maker_source.code(target)
+            if not text.startswith("self.") or "[" in text:
+                continue
+            for owner in dict.fromkeys(owner for name in names if (owner := _owner(name, text)) is not None):
+                lines = tuple(re.sub(r"\bself\b", owner, line) for line in maker_source.dedented(maker))
+                needed = reads(maker_source, maker) - {"self"} | {root(owner)}
+                if needed <= known:
+                    line = source.range(reading).start.line
+                    edit = source.insert_before(reading, *lines)
+                    yield job.patch(f"compute `{owner}{text[4:]}` anew before line {line}", source, edit)
 
 
-def _attribute(name: str) -> str:
-    return normal(name).rsplit(".", 1)[-1]
-
-
-def _known_at(source: Source, reading: Statement, maker_source: Source, value: cst.BaseExpression) -> bool:
-    """Can the expression be written where the value is read? Its names must be there: `self`, globals, builtins."""
-    function = source.function_of(reading)
-    there = {"self"} | set(dir(builtins)) if isinstance(function, cst.FunctionDef) else set(dir(builtins))
-    if isinstance(function, cst.FunctionDef):
-        there |= {p.name.value for p in function.params.params}
-    there |= assigned_names(source, source.module) if isinstance(function, cst.Module) else _globals(source)
-    return maker_source is source and reads(maker_source, value) <= there
-
-
-def _globals(source: Source) -> set[str]:
-    names: set[str] = set()
-    for statement in source.module.body:
-        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
-            names.add(statement.name.value)
-            continue
-        if isinstance(statement, cst.SimpleStatementLine):
-            names |= assigned_names(source, statement)
-            for part in statement.body:
-                if isinstance(part, (cst.Import, cst.ImportFrom)) and not isinstance(part.names, cst.ImportStar):
-                    for alias in part.names:
-                        shown = alias.asname.name if alias.asname is not None else alias.name
-                        names.add(root(source.code(shown)))
-    return names
+def _owner(name: str, made: str) -> str | None:
+    """The object whose attribute `made` ("self.prior") is what `name` ("net.prior.scale") goes through."""
+    attribute = made[4:]
+    place = name.find(attribute)
+    after = name[place + len(attribute) : place + len(attribute) + 1]
+    return name[:place] if place > 0 and after in ("", ".", "[") else None
 
 
 # A cache: have it compute each time

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from afterward.model.site import Site
 from afterward.repair.edits import Edit
-from afterward.repair.names import wrapped
-from afterward.repair.passes import own_nodes
+from afterward.repair.names import assigned_names, reads, wrapped
+from afterward.repair.passes import only_call, own_nodes, pass_calls
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -17,14 +18,91 @@ _MODES = ("no_grad", "inference_mode")
 
 
 def candidates(job: Job) -> Candidates:
-    for site in dict.fromkeys((job.remedy.site, job.found.cut)):
-        place = job.at(site)
-        if place is None:
-            continue
-        source, statement = place
-        for what, edit in _cuts(source, statement):
-            line = source.text.count("\n", 0, edit.start) + 1
-            yield job.patch(f"take out `{what}` on line {line}", source, edit)
+    """The cut that was named; all cuts of its function; where none was named, each cut on the way to the step."""
+    named = job.at(job.found.cut)
+    places = [named] if named is not None else list(_on_the_way(job))
+    for source, statement in places:
+        yield from _one_by_one(job, source, statement)
+    for source, statement in places:
+        yield from _all_of_the_function(job, source, statement)
+        yield from _switched_off(job, source, statement)
+
+
+def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
+    """The statements that a step's loss is computed by, from the step upwards, and those of functions they call."""
+    place = job.at(job.remedy.site)
+    if place is None:
+        return
+    source, step = place
+    block = source.block_of(step) or []
+    before = block[: block.index(step)] if step in block else []
+    wanted: set[str] | None = None
+    for statement in reversed(before):
+        if wanted is None:
+            wanted = reads(source, statement) if pass_calls(statement) else None
+        elif assigned_names(source, statement) & wanted:
+            wanted |= reads(source, statement)
+            yield source, statement
+            yield from _called(job, source, statement)
+
+
+def _called(job: Job, source: Source, statement: Statement) -> Iterator[tuple[Source, Statement]]:
+    """The statements of the program's own functions that a statement calls by name."""
+    names = {source.code(node.func).rsplit(".", 1)[-1] for node in own_nodes(statement) if isinstance(node, cst.Call)}
+    for file in job.shop.texts:
+        other = job.shop.source(Site(file, 1, 1))
+        for each in other.statements if other is not None else ():
+            assert other is not None
+            function = other.function_of(each)
+            if isinstance(function, cst.FunctionDef) and function.name.value in names:
+                yield other, each
+
+
+def _one_by_one(job: Job, source: Source, statement: Statement) -> Candidates:
+    for what, edit in _cuts(source, statement):
+        line = source.text.count("\n", 0, edit.start) + 1
+        yield job.patch(f"take out `{what}` on line {line}", source, edit)
+
+
+def _all_of_the_function(job: Job, source: Source, statement: Statement) -> Candidates:
+    """A value may be cut twice on its way: `.tolist()`, then `torch.tensor(...)`."""
+    edits: list[Edit] = []
+    for each in source.statements:
+        if source.function_of(each) is source.function_of(statement):
+            for node in own_nodes(each):
+                found = next((edit for _, edit in _calls(source, node)), None) if isinstance(node, cst.Call) else None
+                if found is not None and all(found.end <= e.start or found.start >= e.end for e in edits):
+                    edits.append(found)
+    if len(edits) > 1:
+        line = source.range(statement).start.line
+        yield job.patch(f"take out every cut of the function around line {line}", source, *edits)
+
+
+def _switched_off(job: Job, source: Source, statement: Statement) -> Candidates:
+    """`set_grad_enabled(False)` that is not undone on every way out: let the function's end undo it."""
+    function = source.function_of(statement)
+    if "set_grad_enabled" in source.code(statement) and isinstance(function, cst.FunctionDef):
+        switches = [
+            each
+            for each in source.statements
+            if source.function_of(each) is function and _is_switch(source, each) and source.alone(each)
+        ]
+        edits = [source.delete(each) for each in switches]
+        edits.append(source.insert_before(function, "@torch.no_grad()"))
+        line = source.range(statement).start.line
+        yield job.patch(f"`no_grad` for the function, not for good, on line {line}", source, *edits)
+    elif only_line(source, statement) and "requires_grad" in source.code(statement):
+        line = source.range(statement).start.line
+        yield job.patch(f"do not freeze on line {line}", source, source.delete(statement))
+
+
+def only_line(source: Source, statement: Statement) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and source.alone(statement)
+
+
+def _is_switch(source: Source, statement: Statement) -> bool:
+    call = only_call(statement)
+    return call is not None and source.code(call.func).endswith("set_grad_enabled")
 
 
 def _cuts(source: Source, statement: Statement) -> Iterator[tuple[str, Edit]]:
@@ -50,12 +128,15 @@ def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
     method = function.attr.value
     if method in _METHODS and not call.args:
         yield f".{method}()", source.replace(call, source.code(function.value))
+    elif method == "tolist" and not call.args:
+        yield ".tolist()", source.replace(call, source.code(function.value))
     elif method in ("tensor", "as_tensor", "Tensor", "FloatTensor") and call.args:
         first = call.args[0].value
         if isinstance(first, (cst.List, cst.ListComp, cst.Tuple)):
             yield f"torch.{method}", source.replace(call, f"{source.code(function.value)}.stack({source.code(first)})")
         else:
             yield f"torch.{method}", source.replace(call, _inner(source, first))
+            yield f"torch.{method}", source.replace(call, f"{source.code(function.value)}.stack({source.code(first)})")
 
 
 def _inner(source: Source, value: cst.BaseExpression) -> str:

@@ -7,6 +7,7 @@ import libcst as cst
 from afterward.repair.combine_losses import _parting
 from afterward.repair.names import assignment, fresh, normal, stem, targets
 from afterward.repair.passes import only_call, pass_calls, swept
+from afterward.repair.scopes import names_at_loop
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -29,9 +30,11 @@ def _part_already_swept(job: Job) -> Candidates:
     loss = swept(calls[0]) if calls else None
     if loss is not None:
         yield from _new_loss_alone(job, source, sweeping, loss)
-    name = stem(job.name)
-    if name and only_call(sweeping) is not None and source.alone(sweeping):
-        line = source.range(sweeping).start.line
+    whole = stem(job.name)
+    if not whole or only_call(sweeping) is None or not source.alone(sweeping):
+        return
+    line = source.range(sweeping).start.line
+    for name in dict.fromkeys(names_at_loop(job, source, sweeping, whole)):
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
             yield job.patch(f"drop what was swept, after line {line}", source, source.insert_after(sweeping, cut))
 

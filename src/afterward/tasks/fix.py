@@ -5,7 +5,9 @@ The user's files are only read here. A patch lives in memory; the import hook th
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -22,12 +24,20 @@ if TYPE_CHECKING:
 
 MARGIN = 40  # passes beyond the one that failed
 DEPTH = 4  # patches that build on each other: the second state of a tuple, a flag that became needless
-TRIALS = 40  # in all
-PER_REMEDY = 10
+TRIALS = 30  # in all
+PER_REMEDY = 8
+PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
 
 _OTHERS = {  # what else may cure an error, in the order in which a maintainer would try it
     "second_backward": ("detach_state", "detach_input", "recompute_forward", "combine_losses", "retain_graph"),
-    "inplace": ("recompute_forward", "detach_state", "reorder_step", "detach_input", "out_of_place"),
+    "inplace": (
+        "recompute_forward",
+        "combine_losses",
+        "detach_state",
+        "reorder_step",
+        "detach_input",
+        "out_of_place",
+    ),
 }
 _FOLLOW_UPS = ("remove_retain", "detach_state", "detach_input", "recompute_forward", "remove_duplicate", "zero_grad")
 
@@ -60,7 +70,7 @@ class _Cure:
     summary: str
     verdict: judging.Verdict
     trial: Trial
-    kinds: tuple[str, ...] = ()
+    curing: frozenset[str] = frozenset()  # codes of the faults that it is meant to cure
 
 
 @dataclass
@@ -74,10 +84,13 @@ class Fixer:
     proof_arguments: tuple[str, ...] | None = None
     originals: dict[str, Original] = field(default_factory=dict)
     _trials: int = 0
-    _first: Trial | None = None
+    _until: float = math.inf
 
     def fix(self) -> Fixed:
+        began = time.monotonic()
         first = self.nursery.run(replace(self.request, shown=True))
+        ended = time.monotonic()
+        self._until = ended + max(PATIENCE, 10 * (ended - began))
         found = judging.loud(first)
         if not found:
             if first.ending == "raised" and not first.report.findings:
@@ -85,7 +98,6 @@ class Fixer:
             if first.ending in ("died", "time"):
                 raise FailsForAnotherReason("the program was killed before it could be diagnosed")
             return Fixed(first.report)
-        self._first = first
         self._read_sources(first)
         return self._cure_all(first, found)
 
@@ -97,59 +109,68 @@ class Fixer:
                 continue
 
     def _cure_all(self, first: Trial, found: list[Diagnosis]) -> Fixed:
+        """One fault after the other, each on top of the cures before it."""
         texts = {file: original.text for file, original in self.originals.items()}
-        cures: list[_Cure] = []
-        told: list[_Cure] = []
-        for cure in self._cures(first, found[0], texts):
-            told.append(cure)
-            if cure.verdict.outcome == "proven":
-                cures.append(cure)
-        cures.sort(key=_rank)
-        options = [cure.texts for cure in cures]
-        remedies = self._remedies(found[0], cures, told, texts)
-        findings = tuple(replace(f, remedies=remedies) if f is found[0] else f for f in first.report.findings)
+        before = first
+        options: list[dict[str, str]] = []
+        told: dict[int, tuple[Remedy, ...]] = {}
+        for fault in found:
+            tried = list(self._cures(first, before, fault, texts))
+            listed = [remedy.kind for remedy in fault.remedies]
+            cures = [cure for cure in tried if cure.verdict.outcome == "proven"]
+            cures.sort(key=lambda cure: (cure.remedy.kind not in listed, cure.verdict.starved))
+            told[id(fault)] = self._remedies(fault, cures, tried, texts)
+            if not cures:
+                continue
+            best = cures[0]
+            texts, before = {**texts, **best.texts}, best.trial
+            options = [best.texts] if options else [cure.texts for cure in cures]
+        findings = tuple(replace(f, remedies=told.get(id(f), f.remedies)) for f in first.report.findings)
         return Fixed(replace(first.report, findings=findings), self.originals, options)
 
     # The search
 
-    def _cures(self, first: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
-        """Every remedy of a fault with what became of it; stops where the recommended kind is proven."""
+    def _cures(self, first: Trial, before: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
+        """Every remedy with what became of it. Once one is proven, only the message's own advice is tried."""
         proven: _Cure | None = None
-        for remedy in _remedies_for(found, first.report.error):
-            if proven is not None and remedy.kind != "retain_graph":
+        second_best = False
+        listed = {remedy.kind for remedy in found.remedies}
+        for remedy in _remedies_for(found):
+            advice = remedy.kind == "retain_graph"
+            if not advice and (proven is not None or (second_best and remedy.kind not in listed)):
                 continue
-            best = self._best(first, found, remedy, texts)
+            best = self._best(first, before, found, remedy, texts)
             if best is None:
                 continue
-            if proven is not None and remedy.kind == "retain_graph":
-                best = self._compared(best, proven)
-                if proven.remedy.kind == "combine_losses" and best.verdict.outcome == "proven":
-                    proven.verdict = replace(
-                        proven.verdict, proof=replace(proven.verdict.proof, same_gradients=_same(proven, best))
-                    )
-            if best.verdict.outcome == "proven" and proven is None:
-                proven = best
+            if best.verdict.outcome == "proven":
+                if advice and proven is not None:
+                    best = self._compared(best, proven)
+                elif best.verdict.starved:
+                    second_best = True
+                else:
+                    proven = proven or best
             yield best
 
     def _compared(self, retained: _Cure, proven: _Cure) -> _Cure:
         """What following the message's own advice computes, next to the recommended change."""
-        if retained.verdict.outcome != "proven":
-            return retained
-        same = _same(retained, proven)
+        same = judging.same_gradients(retained.trial, proven.trial)
+        if proven.remedy.kind == "combine_losses":  # said to give the same gradients: so they are compared
+            proven.verdict = replace(proven.verdict, proof=replace(proven.verdict.proof, same_gradients=same))
         text = retained.verdict.proof.text
         if same is False:
-            text = f"runs, but computes other gradients in the first step than the recommended change ({text})"
+            text = f"runs, but the gradients of the first step differ from the recommended change's ({text})"
         proof = replace(retained.verdict.proof, text=text, same_gradients=same)
-        return replace_cure(retained, proof)
+        return replace(retained, verdict=replace(retained.verdict, proof=proof))
 
     def _best(
         self,
         first: Trial,
+        before: Trial,
         found: Diagnosis,
         remedy: Remedy,
         texts: Mapping[str, str],
         depth: int = DEPTH,
-        kinds: tuple[str, ...] = (),
+        curing: frozenset[str] = frozenset(),
     ) -> _Cure | None:
         """The best patch of one remedy: proven and true to the first step; else proven; else what failed last."""
         from afterward.repair import Workshop, candidates
@@ -164,9 +185,9 @@ class Fixer:
                 patch = writing.send(answer) if answer is not None else next(writing)
             except StopIteration:
                 break
-            if self._trials >= TRIALS:
+            if self._trials >= TRIALS or time.monotonic() > self._until:
                 break
-            cure = self._try(first, found, remedy, patch, texts, kinds)
+            cure = self._try(first, before, found, remedy, patch, texts, curing | {found.code})
             if cure is None:
                 answer = ""
                 continue
@@ -184,11 +205,12 @@ class Fixer:
     def _try(
         self,
         first: Trial,
+        before: Trial,
         found: Diagnosis,
         remedy: Remedy,
         patch: Patch,
         texts: Mapping[str, str],
-        kinds: tuple[str, ...],
+        curing: frozenset[str],
     ) -> _Cure | None:
         changed = {**texts, **patch.applied(texts)}
         new = {file: text for file, text in changed.items() if text != self.originals[file].text}
@@ -207,8 +229,8 @@ class Fixer:
         trial = self.nursery.run(request, limit=self.limit + 15, tick=self._tick(patch.summary))
         if trial.unrestored:
             raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
-        verdict = judging.judge(first, found, trial)
-        return _Cure(remedy, new, patch.summary, verdict, trial, (*kinds, remedy.kind))
+        verdict = judging.judge(first, before, found, trial, curing)
+        return _Cure(remedy, new, patch.summary, verdict, trial, curing)
 
     def _follow(self, first: Trial, cure: _Cure, depth: int) -> _Cure | None:
         """The patch has brought another fault to light: cure that one too, on top of it."""
@@ -216,16 +238,17 @@ class Fixer:
         if following is None:
             return None
         texts = {**{file: o.text for file, o in self.originals.items()}, **cure.texts}
-        remedies = _remedies_for(following, None)
+        remedies = _remedies_for(following)
         if following.severity is not Severity.ERROR:
             remedies = [r for r in remedies if r.kind in _FOLLOW_UPS]
         wanted = [r for r in remedies if r.kind == cure.remedy.kind] + [
             r for r in remedies if r.kind != cure.remedy.kind and r.kind != "retain_graph"
         ]
         for remedy in wanted[:2]:
-            best = self._best(first, following, remedy, texts, depth - 1, cure.kinds)
+            best = self._best(first, cure.trial, following, remedy, texts, depth - 1, cure.curing)
             if best is not None and best.verdict.outcome == "proven":
-                return replace_remedy(best, cure)
+                # The whole goes by the name of its first part.
+                return replace(best, remedy=cure.remedy, summary=f"{cure.summary}; {best.summary}")
         return None
 
     # What is told
@@ -257,23 +280,6 @@ class Fixer:
         return None if progress is None else lambda seconds: progress(what, seconds)
 
 
-def replace_cure(cure: _Cure, proof: Proof) -> _Cure:
-    return replace(cure, verdict=replace(cure.verdict, proof=proof))
-
-
-def replace_remedy(best: _Cure, cure: _Cure) -> _Cure:
-    """The whole goes by the name of its first part."""
-    return replace(best, remedy=cure.remedy, summary=f"{cure.summary}; {best.summary}")
-
-
-def _same(one: _Cure, other: _Cure) -> bool | None:
-    return judging.same_gradients(one.trial, other.trial)
-
-
-def _rank(cure: _Cure) -> tuple[bool, bool]:
-    return cure.verdict.starved, cure.remedy.kind == "retain_graph"
-
-
 def _true_to_start(cure: _Cure) -> bool:
     """A state is cut between steps, so the first step must compute what it did; elsewhere it may differ."""
     return cure.remedy.kind != "detach_state" or cure.verdict.same_start is not False
@@ -288,7 +294,7 @@ def _compiles(texts: Mapping[str, str]) -> bool:
     return True
 
 
-def _remedies_for(found: Diagnosis, error: str | None) -> list[Remedy]:
+def _remedies_for(found: Diagnosis) -> list[Remedy]:
     """The remedies that the rule names, then others that may do, each once."""
     remedies = list({remedy.kind: remedy for remedy in reversed(found.remedies)}.values())[::-1]
     kinds = {remedy.kind for remedy in remedies}

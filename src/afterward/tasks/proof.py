@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from afterward.model.diagnosis import Diagnosis, Proof, Severity
+from afterward.model.site import Site
 from afterward.tasks.trial import Trial
 
 TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
@@ -31,34 +32,41 @@ def loud(trial: Trial) -> list[Diagnosis]:
     return sorted(found, key=lambda f: f.severity is not Severity.ERROR)
 
 
-def judge(first: Trial, cured: Diagnosis, trial: Trial) -> Verdict:
-    """Has the patch cured this fault?"""
+def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: frozenset[str]) -> Verdict:
+    """Has the patch cured this fault? `before` is the run that shows it, `first` the program as it was.
+
+    `curing` holds the codes of faults that the patch is meant to cure: none of them may come back.
+    """
     found = loud(trial)
     errors = [f for f in found if f.severity is Severity.ERROR]
-    known = {f.code for f in first.report.findings}
+    old = fault(cured, before)
     if trial.ending in ("raised", "died"):
         proof = Proof("failed", _failure(trial, errors), trial.passes, _peak(trial))
-        moved = errors[0] if errors and fault(errors[0]) != fault(cured) else None
+        moved = errors[0] if errors and fault(errors[0], trial) != old else None
         return Verdict("moved" if moved is not None else "failed", proof, moved)
-    again = [f for f in found if f.code == cured.code and fault(f) == fault(cured)]
-    new = [f for f in found if f.code not in known]
-    same, starved = same_gradients(first, trial), bool(first.reached - trial.reached)
-    if again:
-        return Verdict("failed", Proof("failed", f"{again[0].message}, still", trial.passes, _peak(trial)))
-    enough = trial.ending != "time" or trial.passes > (first.broken_at or 0)
-    if not enough or not trial.passes:
+    if any(fault(f, trial) == old for f in found):
+        return Verdict("failed", Proof("failed", f"{cured.message}, still", trial.passes, _peak(trial)))
+    if not trial.passes or (trial.ending == "time" and trial.passes <= (first.broken_at or 0)):
         text = f"stopped after {trial.passes} passes, before the point of failure"
         return Verdict("not_proven", Proof("not_proven", text, trial.passes, _peak(trial)))
+    same, starved = same_gradients(first, trial), bool(first.reached - trial.reached)
     proof = Proof("proven", _success(trial), trial.passes, _peak(trial), same)
-    others = new or [f for f in found if fault(f) != fault(cured)]
-    return Verdict("moved" if others else "proven", proof, others[0] if others else None, same, starved)
+    known = {f.code for f in (*first.report.findings, *before.report.findings)} - curing
+    new = [f for f in found if f.code not in known]
+    return Verdict("moved" if new else "proven", proof, new[0] if new else None, same, starved)
 
 
-def fault(found: Diagnosis) -> tuple[str, str, int]:
-    """What makes two findings one fault: its code, its bridge and how far from it it strikes."""
+def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
+    """What makes two findings one fault: its code, its bridge, its step, and the statements that built the part."""
     name = found.bridge.name if found.bridge is not None else ""
     place = found.reused or found.primary.site
-    return found.code, name, place.step or 0
+    return found.code, name, place.step or 0, *(_line(trial, site) for site in found.ways.built)
+
+
+def _line(trial: Trial, site: Site) -> str:
+    """The text of a line, which stays when a patch moves it."""
+    lines = trial.sources.get(site.file, "").splitlines()
+    return lines[site.line - 1].strip() if site.line <= len(lines) else ""
 
 
 def same_gradients(one: Trial, other: Trial) -> bool | None:
