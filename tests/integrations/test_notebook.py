@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -329,6 +330,14 @@ def test_a_compiler_of_bytecode_sees_functions_as_they_were_written(book: Notebo
     book.run("try:\n    import numba\nexcept ImportError:\n    pass")
     book.run("def f(a):\n    return a + 1")
     assert "__afterward_return__" not in book.shell.user_ns["f"].__code__.co_names
+
+
+def test_a_compiler_of_bytecode_that_was_there_before(bare: Notebook) -> None:
+    numba = ModuleType("numba")
+    bare.shell.user_ns["nb"] = numba
+    bare.run("%load_ext afterward")
+    bare.run("def f(a):\n    return a + 1")
+    assert "__afterward_return__" not in bare.shell.user_ns["f"].__code__.co_names
 
 
 def test_numbers_that_begin_anew(book: Notebook) -> None:

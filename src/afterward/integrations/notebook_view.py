@@ -18,7 +18,7 @@ from afterward.render.text import as_text, lines_of
 
 Told = tuple[Diagnosis, ...]
 
-WIDTH = 100
+WIDTH = 80
 _RED = "var(--jp-error-color1, var(--vscode-errorForeground, #d64550))"
 _AMBER = "var(--jp-warn-color1, #b7791f)"
 _BLUE = "var(--jp-info-color1, #2f81c7)"
@@ -42,6 +42,7 @@ _PRE = (
     "margin:0;padding:0;border:0;background:transparent;color:inherit;white-space:pre;line-height:1.35;font-size:13px;"
     f"font-family:{_MONO}"
 )
+_TEXT = f"font-family:{_MONO};font-size:13px;white-space:pre-wrap"
 _CODE = f"font-family:{_MONO};font-size:12.5px;background:rgba(127,127,127,.15);color:inherit;padding:0 .25em"
 _SENTENCE = "margin-top:.5em;max-width:52em;line-height:1.45;font-size:13.5px;font-family:inherit;white-space:normal;"
 _WORD = "display:inline-block;width:3.2em;margin-left:-3.2em"
@@ -59,7 +60,7 @@ class Shown:
     def _repr_html_(self) -> str:
         boxes = [_finding_html(found) for found in self.findings]
         if self._last_words():
-            boxes.append(_box("currentColor", escape(self._last_words())))
+            boxes.append(_box("currentColor", f'<div style="{_TEXT}">{escape(self._last_words())}</div>'))
         return "".join(boxes)
 
     def __repr__(self) -> str:
@@ -92,7 +93,9 @@ def _finding_html(found: Diagnosis) -> str:
         sentences.append(_sentence("help", remedy.title if number == 0 else "or " + remedy.title.removeprefix("or ")))
         if remedy.patch:
             sentences.append(f'<pre style="{_PRE};margin:.3em 0 .3em 3.6em">{escape(remedy.patch)}</pre>')
-    return _box(edge, "\n".join(_line_html(line) for line in lines_of(source, WIDTH)).rstrip("\n"), "".join(sentences))
+    headline, *excerpt = [_line_html(line) for line in lines_of(source, WIDTH)]
+    shown = "\n".join(excerpt).rstrip("\n")
+    return _box(edge, f'<div style="{_TEXT}">{headline}</div><pre style="{_PRE}">{shown}</pre>{"".join(sentences)}')
 
 
 def _sentence(word: str, text: str) -> str:
@@ -112,5 +115,5 @@ def _line_html(line: Line) -> str:
     return "".join(spans)
 
 
-def _box(edge: str, content: str, below: str = "") -> str:
-    return f'<div style="{_BOX.format(edge=edge)}"><pre style="{_PRE}">{content}</pre>{below}</div>'
+def _box(edge: str, content: str) -> str:
+    return f'<div style="{_BOX.format(edge=edge)}">{content}</div>'

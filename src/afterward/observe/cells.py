@@ -12,8 +12,9 @@ import copy
 import hashlib
 import sys
 from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
 
-from afterward.observe.rewrite import MARK, _located, _Scope, _split_head, reads_bytecode
+from afterward.observe.rewrite import BYTECODE_COMPILERS, MARK, _located, _Scope, _split_head, reads_bytecode
 from afterward.observe.statements import CELL, LOOP, SHIFT, Statement, Statements
 
 
@@ -61,7 +62,7 @@ class Cells:
         return _as_one_expression(marked) if single else marked
 
     def _marked(self, tree: ast.Module, cell: _Cell, key: bytes, offset: int) -> ast.Module:
-        if reads_bytecode(tree):
+        if reads_bytecode(tree) or _compiler_at_hand():
             self._into_functions = False  # from now on any function may be given to such a compiler
         tree = copy.deepcopy(tree)
         again = cell.parts.get(key)
@@ -137,6 +138,20 @@ class _Numbers(Statements):
 
 def _digest(tree: ast.Module) -> bytes:
     return hashlib.sha256(ast.dump(tree, include_attributes=True).encode("utf-8", "surrogatepass")).digest()
+
+
+def _compiler_at_hand() -> bool:
+    """Has the notebook a name for a compiler that reads bytecode? Nothing of the program runs to find out."""
+    for value in list(vars(sys.modules["__main__"]).values()):
+        if isinstance(value, ModuleType):
+            home = value.__name__
+        elif isinstance(value, (FunctionType, type)):
+            home = value.__module__
+        else:
+            continue
+        if isinstance(home, str) and home.split(".")[0] in BYTECODE_COMPILERS:
+            return True
+    return False
 
 
 def _with_mark_first(tree: ast.Module, number: int) -> ast.Module:

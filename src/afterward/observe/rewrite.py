@@ -16,7 +16,7 @@ TURN = "__afterward_turn__"
 RETURN = "__afterward_return__"
 
 # Compilers that read a function's bytecode and would stumble over a call they cannot type.
-_BYTECODE_COMPILERS = {"numba", "pyccel", "taichi", "pytensor", "bodo"}
+BYTECODE_COMPILERS = {"numba", "pyccel", "taichi", "pytensor", "bodo"}
 
 _SILENT = (ast.Pass, ast.Break, ast.Global, ast.Nonlocal)
 
@@ -32,7 +32,7 @@ def reads_bytecode(tree: ast.Module) -> bool:
             names = [node.module or ""]
         else:
             continue
-        if any(name.split(".")[0] in _BYTECODE_COMPILERS for name in names):
+        if any(name.split(".")[0] in BYTECODE_COMPILERS for name in names):
             return True
     return False
 
