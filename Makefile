@@ -24,7 +24,15 @@ demo: $(READY)  ## run the shipped example under afterward: it fails, and is exp
 	-$(BIN)/afterward run examples/carried_state.py
 	@echo "More examples: $(BIN)/afterward demo"
 
-test: $(READY)  ## what CI runs: lint, types and the fast tests
+# Tests of the report page drive it in a browser. Without one they are skipped, and say so.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	  if command -v apt-get >/dev/null; then \
+	    apt-get install -qq -y chromium >/dev/null 2>&1 || \
+	    { apt-get update -qq >/dev/null 2>&1 && apt-get install -qq -y chromium >/dev/null 2>&1; } && exit 0; \
+	  fi; echo "no Chromium, and none could be installed: the report page is tested without a browser"
+
+test: $(READY) browser  ## what CI runs: lint, types and the fast tests
 	$(BIN)/ruff format --check src tests tools examples
 	$(BIN)/ruff check src tests tools examples
 	$(BIN)/mypy
@@ -61,10 +69,14 @@ bench-model: $(READY)  ## node events a second of the model
 saves: $(READY)  ## read again from torch what operations save
 	$(BIN)/python tools/generate_saves.py
 
-pictures: $(READY)  ## draw docs/images/life-*.svg from the model
+pictures: $(READY)  ## draw docs/images/life-*.svg from the model, lifeline-*.svg from watched programs
 	$(BIN)/python tools/draw_life.py
+	$(BIN)/python tools/draw_lifelines.py
+
+web:  ## build the report page's script and style from web/ (needs npm)
+	cd web && npm ci --no-audit --no-fund && npm run build
 
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo test check bless score bench soak agree mutate bench-model saves pictures clean
+.PHONY: help demo browser test check bless score bench soak agree mutate bench-model saves pictures web clean

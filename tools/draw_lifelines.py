@@ -1,4 +1,4 @@
-"""Draws docs/images/lifeline-*.svg: the life lines in the docs are made by the tool itself, from programs it watches."""
+"""Draws docs/images/lifeline-*.svg: the pictures in the docs are made by the tool itself, from programs it watches."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ let tip = null;
 
 export function tipOn(element, lines) {
   const show = (event) => {
-    tip = tip || document.body.appendChild(html("div", { class: "tip", role: "tooltip" }));
+    tip = tip || document.body.appendChild(html("div", { class: "hint", role: "tooltip" }));
     tip.replaceChildren(...lines().map((line, number) => html(number ? "p" : "b", {}, line)));
     tip.hidden = false;
     const box = element.getBoundingClientRect();

@@ -1,5 +1,5 @@
 // The life line is drawn already, in the page itself. This adds: what is behind each part, and time that can be turned.
-import { counted, html, pressed, tipOn } from "./dom.js";
+import { counted, html, pressed, svg, tipOn } from "./dom.js";
 
 const PACE = 550; // milliseconds a slot, when played
 
@@ -83,6 +83,24 @@ function arrows(picture) {
   });
 }
 
+/** A line at the present moment. Lives are drawn up to it; null: the whole picture. */
+function clockHand(picture) {
+  const ticks = picture.dataset.ticks.split(" ").map(Number);
+  const { top, floor } = picture.dataset;
+  const line = svg("path", { class: "now" });
+  const shown = svg("rect", { x: 0, y: 0, width: 0, height: picture.viewBox.baseVal.height });
+  const id = `${picture.closest("article").id}-past`;
+  picture.append(svg("defs", {}, svg("clipPath", { id }, shown)), line);
+  return (now) => {
+    for (const life of picture.querySelectorAll("g.life")) {
+      if (now === null) life.removeAttribute("clip-path");
+      else life.setAttribute("clip-path", `url(#${id})`);
+    }
+    line.setAttribute("d", now === null ? "" : `M${ticks[now]} ${top}V${floor}`);
+    if (now !== null) shown.setAttribute("width", ticks[now]);
+  };
+}
+
 /** The slider shows the picture as it was at one moment: what is to come is faint, what is yet to die is alive. */
 function startTime(article, picture, story) {
   const controls = article.querySelector("[data-time]");
@@ -93,6 +111,7 @@ function startTime(article, picture, story) {
   const said = controls.querySelector("output");
   slider.max = story.slots - 1;
   slider.value = slider.max;
+  const hand = clockHand(picture);
   const timed = [...picture.querySelectorAll("[data-slot]")];
   const show = () => {
     const now = Number(slider.value);
@@ -104,6 +123,7 @@ function startTime(article, picture, story) {
     for (const number of picture.querySelectorAll("g.number[data-at]")) {
       number.classList.toggle("future", Number(number.dataset.at) > now);
     }
+    hand(end ? null : now);
     said.textContent = end ? "the end" : story.moments[now] || "";
     slider.setAttribute("aria-valuetext", said.textContent);
   };

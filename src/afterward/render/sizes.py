@@ -17,7 +17,7 @@ def saved_sizes(history: History) -> dict[NodeId, int]:
             wanted.add(node.id)
         if len(node.saved) > len(own):
             wanted |= {edge.node for edge in node.inputs}
-    makers = {_maker(history, number) for number in wanted if history.knows(number)}
+    makers = (_maker(history, number) for number in wanted if history.knows(number))
     return {node.id: node.bytes for node in makers if node.leaf is None and node.bytes}
 
 

@@ -8,20 +8,22 @@ from afterward.model.reuse import find_reuse
 from afterward.model.saved import SavedRun
 from afterward.render.lifeline.broken import broken_story
 from afterward.render.lifeline.draw import as_svg
+from afterward.render.lifeline.quiet import plain_story, quiet_story
 from afterward.render.lifeline.silent import cut_story, silent_story
 from afterward.render.lifeline.story import Story
 from afterward.render.source import SourceTexts
 
 
-def story_of(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
-    """The story of one finding; None where the record holds nothing to draw."""
+def story_of(history: History, found: Diagnosis, sources: SourceTexts) -> Story:
+    """The story of one finding. Where the record holds little, it is told from the finding's own labels."""
     for late in history.broken_passes():
         reuse = find_reuse(history, late)
         if reuse is not None:
             return broken_story(history, found, reuse, sources)
         if late.error == "no_grad":
             return cut_story(history, late, sources)
-    return silent_story(history, found, sources)
+    told = silent_story(history, found, sources) or quiet_story(history, found, sources)
+    return told or plain_story(found, sources)
 
 
 def picture(run: SavedRun, finding: int = 0) -> str | None:
@@ -29,5 +31,4 @@ def picture(run: SavedRun, finding: int = 0) -> str | None:
     history = run.history_of(finding)
     if history is None:
         return None
-    story = story_of(history, run.report.findings[finding], SourceTexts(run.sources))
-    return as_svg(story) if story is not None else None
+    return as_svg(story_of(history, run.report.findings[finding], SourceTexts(run.sources)))

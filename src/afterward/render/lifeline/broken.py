@@ -38,10 +38,11 @@ class _Telling(Words):
         self.blocks: list[Block] = []
         self.block_of: dict[int, int] = {}
         self.sizes = saved_sizes(history)
+        self.events = self._events()
 
     def story(self) -> Story:
         groups = self._grouped()
-        events = self._events()
+        events = self.events
         late_column = self._lay(groups, events)
         self._build_blocks(groups, events)
         shown = self._shown_events(events)
@@ -85,17 +86,15 @@ class _Telling(Words):
         chosen += [write] if write is not None else []
         first = min((node.moment for node in self.nodes), default=0)
         others: list[Pass | Step | Write] = [*self.history.steps, *self.history.passes]
+        known = {id(event) for event in chosen}
         per_column: Counter[int] = Counter()
         for event in others:
-            column = self.clock.column(event.where, event.moment)
-            if first < event.moment < self.late.moment and per_column[column] < MINOR and event not in chosen:
+            if first < event.moment < self.late.moment and id(event) not in known:
+                column = self.clock.column(event.where, event.moment)
                 per_column[column] += 1
-                chosen.append(event)
-        unique: list[Pass | Step | Write] = []
-        for event in chosen:
-            if event not in unique:
-                unique.append(event)
-        return sorted(unique, key=lambda event: event.moment)
+                chosen += [event] if per_column[column] <= MINOR else []
+        unique = {id(event): event for event in chosen}
+        return sorted(unique.values(), key=lambda event: event.moment)
 
     def _lay(self, groups: dict[tuple[int, int, bool], list[Node]], events: list[Pass | Step | Write]) -> int | None:
         for key, nodes in groups.items():
@@ -106,7 +105,7 @@ class _Telling(Words):
             column = self.track.add(("event", number), _slot_kind(event), event.where, event.moment)
             if event is self.late:
                 late_column = column
-            if event in (self.late, self.reuse.early, self.reuse.write):
+            if any(event is known for known in (self.late, self.reuse.early, self.reuse.write)):
                 self.track.vital.add(column)
         for node in self.nodes:
             if node.id in self.vital:
@@ -189,7 +188,7 @@ class _Telling(Words):
     # Events
 
     def _slot(self, events: list[Pass | Step | Write], event: Pass | Step | Write) -> int | None:
-        number = next((n for n, each in enumerate(events) if each == event), None)
+        number = next((n for n, each in enumerate(events) if each is event), None)
         return self.track.slot_of.get(("event", number)) if number is not None else None
 
     def _shown_events(self, events: list[Pass | Step | Write]) -> list[Event]:
@@ -265,7 +264,7 @@ class _Telling(Words):
 
     def _slots_of(self, event: Pass | Step | Write) -> Iterable[tuple[object, int]]:
         for what, slot in self.track.slot_of.items():
-            if isinstance(what, tuple) and what[0] == "event" and self._events()[what[1]] == event:
+            if isinstance(what, tuple) and what[0] == "event" and self.events[what[1]] is event:
                 yield what, slot
 
     # Lanes

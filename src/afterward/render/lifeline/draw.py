@@ -10,6 +10,8 @@ from afterward.render.lifeline.story import Beat, Block, Column, Event, Story
 from afterward.render.lifeline.ways import AXIS, BEAT, HALF, LABELS, LANE, Ways, plain_text
 from afterward.render.source import counted, human, shortened, visible
 
+WIDE = 1500
+
 
 def as_svg(story: Story, *, name: str = "life", alone: bool = True) -> str:
     """The picture. `alone` brings its own style along; in a page that is the page's. `name` keeps ids apart."""
@@ -24,9 +26,13 @@ class _Drawing(Ways):
     def svg(self, alone: bool) -> str:
         story = self.story
         label = quoteattr(visible(story.moral))
+        classes = "lifeline wide" if self.width > WIDE else "lifeline"  # a wide one keeps its size: the page scrolls
+        size = f"{self.width:.0f} {self.height:.0f}"
         head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="lifeline" viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
-            f' role="group" aria-label={label} width="{self.width:.0f}" height="{self.height:.0f}">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" viewBox="0 0 {size}"'
+            f' role="group" aria-label={label} width="{self.width:.0f}" height="{self.height:.0f}"'
+            f' data-ticks="{" ".join(f"{self.centre(slot):.0f}" for slot in range(story.slots))}"'
+            f' data-top="{self.title + 8}" data-floor="{self.floor + 4}">'
         )
         parts = [head, f"<title>{plain_text(story.moral)}</title>"]
         if alone:
@@ -177,7 +183,7 @@ class _Drawing(Ways):
         for number, beat in enumerate(self.story.beats, 1):
             place = self._pin(beat)
             if place is not None:
-                yield _numbered(number, *place, beat.tone)
+                yield _numbered(number, *place, beat.tone, self._slot_of(beat))
 
     def _pin(self, beat: Beat) -> tuple[float, float] | None:
         if beat.tone == "bridge":
@@ -188,6 +194,11 @@ class _Drawing(Ways):
         if beat.block is not None:
             return self.pins.get(("block", beat.block))
         return self.pins.get(("event", beat.event)) if beat.event is not None else None
+
+    def _slot_of(self, beat: Beat) -> int | None:
+        if beat.block is not None:
+            return self.story.blocks[beat.block].slot
+        return self.story.events[beat.event].slot if beat.event is not None else None
 
     def _beats(self) -> Iterator[str]:
         y = self.floor + AXIS + 24.0
@@ -226,9 +237,10 @@ _LEGEND = {
 }
 
 
-def _numbered(number: int, x: float, y: float, tone: str) -> str:
+def _numbered(number: int, x: float, y: float, tone: str, slot: int | None = None) -> str:
+    at = f' data-at="{slot}"' if slot is not None else ""
     return (
-        f'<g class="number {tone}" data-beat="{number}"><circle cx="{x:.1f}" cy="{y:.1f}" r="10.5"/>'
+        f'<g class="number {tone}" data-beat="{number}"{at}><circle cx="{x:.1f}" cy="{y:.1f}" r="10.5"/>'
         f'<text x="{x:.1f}" y="{y + 4.3:.1f}">{number}</text></g>'
     )
 

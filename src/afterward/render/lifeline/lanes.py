@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from afterward.model.history import Node, NodeId
 from afterward.model.site import Site, Where
 
-FEW, MANY = 2, 7
+FEW, MANY = 2, 6
 
 Key = tuple[str, int]
 

@@ -55,8 +55,6 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     if unswept is not None:
         return _unswept(unswept, sources)
     runs = _passes_at(history, site)
-    if not runs:
-        return None
     if len([run for run in runs if run.piled]) > 1:
         return _piled(history, found, runs, sources)
     first = next((label.site for label in found.secondary if _passes_at(history, label.site)), None)
@@ -65,9 +63,9 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     growing = _growing(runs)
     if growing:
         return _grows(growing, sources)
-    if all(run.retains_graph for run in runs):
+    if runs and all(run.retains_graph for run in runs):
         return _retained(runs, sources)
-    return _plain(found, runs, sources)
+    return None
 
 
 # One story each
@@ -222,7 +220,7 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
         blocks.append(sheet.block(lane, "piled", "counted 2×"))
         sheet.end(blocks[-2], events[-1])
     sheet.tell(f"Line {_line(first[0])} walks its loss and adds the gradients.", "frees", event=events[0])
-    sheet.tell(f"Line {_line(second[0])} walks the same loss again, as part of another.", "fails", event=events[1])
+    sheet.tell(f"Line {_line(second[0])} adds the gradients of the same loss again.", "fails", event=events[1])
     sheet.tell("Nothing was zeroed in between: that part of the gradient counts twice.", "bridge", block=blocks[1])
     return sheet.story("The same loss is counted twice in one gradient")
 
@@ -247,20 +245,6 @@ def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -
         f"`{idle.optimizer}.step()` has run {idle.steps:,} times, and changed none of them.", "fails", event=steps[-1]
     )
     return sheet.story(f"`{idle.optimizer}` steps parameters that no backward ever reaches")
-
-
-def _plain(found: Diagnosis, runs: list[Pass], sources: SourceTexts) -> Story:
-    """What is known in any case: the passes of the line in question, with what each walked."""
-    sheet = Sheet()
-    lane = sheet.lane(_pass_lane(runs[0], sources))
-    events = []
-    for number, run in enumerate(runs[:SHOWN]):
-        sheet.column(_step(run, number + 1))
-        block = sheet.block(lane, "done", _size(run), facts=_facts(run), bytes=run.bytes)
-        events.append(sheet.event(Event(0, "pass", _title(run, sources), _line(run), (lane,), not run.retains_graph)))
-        sheet.end(block, events[-1])
-    sheet.tell(f"Line {found.primary.site.line}: {found.primary.text}.", "fails", event=events[0])
-    return sheet.story(found.message)
 
 
 # Words and figures

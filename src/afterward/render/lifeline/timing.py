@@ -11,7 +11,7 @@ from afterward.model.site import Turn, Where
 from afterward.render.lifeline.story import Column
 
 BEFORE, AFTER = -1, 1 << 60
-STEPS = 5  # columns shown in full; the rest is folded
+STEPS, SLOTS = 5, 20  # columns shown in full, and items in them, as long as nothing needful is left out
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class Track:
 
     def lay(self, late_column: int) -> None:
         order = sorted({column for column, _, _, _ in self.items})
-        shown = _shown(order, self.vital)
+        room = max(SLOTS * len(order) // max(len(self.items), 1), 1)
+        shown = _shown(order, self.vital, min(STEPS, room))
         self.folded = set(order) - shown
         hidden: list[int] = []
         for column in order:
@@ -128,13 +129,13 @@ class Track:
         return Column(self.clock.title(column), first, last, "step", fails)
 
 
-def _shown(order: list[int], vital: Iterable[int]) -> set[int]:
+def _shown(order: list[int], vital: Iterable[int], room: int) -> set[int]:
     """The columns that matter, and of the others those that lie next to them, as far as there is room."""
-    if len(order) <= STEPS:
+    if len(order) <= room:
         return set(order)
     shown = set(vital)
     for column in sorted(order, key=lambda c: min(abs(order.index(c) - order.index(v)) for v in shown & set(order))):
-        if len(shown) >= STEPS:
+        if len(shown) >= room:
             break
         shown.add(column)
     return shown

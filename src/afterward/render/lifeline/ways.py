@@ -14,6 +14,7 @@ WIDTHS = {"block": 108, "pass": 124, "step": 104, "gap": 104}
 LEAST = 720  # the tracks are at least so wide
 TITLE, HEADER, HEADROOM, LANE, AXIS, BEAT = 16, 40, 34, 70, 58, 27
 HALF = 19  # half the height of a block
+MOST, CLOSE = 940, 56  # the tracks are drawn closer beyond that, and blocks of other lanes follow at least so far on
 PAD = 18  # free room at both ends of a column
 TEXT = 7.1  # the width of a letter of a beat, about
 
@@ -39,20 +40,31 @@ class Ways:
         self.pins: dict[tuple[str, int], tuple[float, float]] = {}
 
     def _place_slots(self) -> None:
-        wanted = sum(WIDTHS[kind] for kind in self.story.kinds) + 2 * PAD * max(len(self.story.columns), 1)
-        scale = max((LEAST - 2 * PAD * len(self.story.columns)) / max(wanted, 1), 1.0) if wanted < LEAST else 1.0
+        kinds, columns = self.story.kinds, self.story.columns
+        padding = 2 * PAD * len(columns)
+        wanted = sum(WIDTHS[kind] for kind in kinds) + padding
+        scale = max((LEAST - padding) / max(wanted - padding, 1), 1.0)
+        # A block may overlap the next in time, for that one stands in another lane: a crowded picture is drawn closer.
+        loose = [slot for slot in range(len(kinds)) if self._stands_free(slot)]
+        spared = min(max(wanted - MOST, 0) / max(len(loose), 1), WIDTHS["block"] - CLOSE)
         x = float(LABELS)
-        for column in self.story.columns:
+        for column in columns:
             start = x
             x += PAD
             for slot in range(column.first, column.last + 1):
-                width = WIDTHS[self.story.kinds[slot]] * scale
+                width = WIDTHS[kinds[slot]] * scale
                 self.left.append(x)
                 self.wide.append(width)
-                x += width
+                x += width - (spared if slot in loose else 0)
             x += PAD
             self.borders.append((start, x))
         self.width = max(x, LABELS + LEAST) + MARGIN
+
+    def _stands_free(self, slot: int) -> bool:
+        """Does the next slot of the column hold a block of another lane?"""
+        lanes = {block.slot: block.lane for block in self.story.blocks if block.state not in ("value", "changed")}
+        ends = {column.last for column in self.story.columns}
+        return slot not in ends and slot in lanes and slot + 1 in lanes and lanes[slot] != lanes[slot + 1]
 
     # Places
 
@@ -87,8 +99,8 @@ class Ways:
         y0, y1 = self.level(source.lane), self.level(target.lane)
         slot = max(source.slot, target.slot)
         if link.kind == "flow":
-            if target.slot - source.slot > 6 and source.lane == target.lane:
-                return ""
+            if target.slot < source.slot or (target.slot - source.slot > 6 and source.lane == target.lane):
+                return ""  # blocks hold all turns of an inner loop: a way back in time is between two of those
             path = self._flow_path(start, y0, end, y1)
             return f'<path class="flow" data-slot="{slot}" marker-end="url(#{self.name}-flow)" d="{path}"/>'
         freed = self.centre(source.ends) + 12 if source.ends is not None else start
@@ -135,7 +147,7 @@ class Ways:
         if y0 == y1:
             return f"M{start:.1f} {y0:.1f}H{end - 2:.1f}"
         edge = y0 + (HALF if y1 > y0 else -HALF)
-        x = start - 16
+        x = min(start - 16, end - 22)
         return f"M{x:.1f} {edge:.1f}C{x:.1f} {y1:.1f} {x + 4:.1f} {y1:.1f} {end - 2:.1f} {y1:.1f}"
 
     def _pill(self, x: float, y: float, name: str) -> str:

@@ -1,0 +1,142 @@
+"""More stories of faults that raise nothing: work that no pass walks, gradients that nobody uses; and the plainest."""
+
+from __future__ import annotations
+
+from afterward.model.diagnosis import Diagnosis
+from afterward.model.history import History, LeftOut, Singles, Unheld, Wasted, Zeroed
+from afterward.model.site import Site
+from afterward.render.lifeline.sheet import Sheet
+from afterward.render.lifeline.story import Event, Lane, Story
+from afterward.render.source import SourceTexts, counted, shortened
+
+TURNS = 3  # of a loop, drawn one by one
+
+
+def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
+    """By the records that name the finding's own place; None where none does."""
+    site = found.primary.site
+    for left in history.left_out:
+        if left.site.same_lines(site) or left.swept.same_lines(site):
+            return _left_out(left, sources)
+    for wasted in history.wasted:
+        if wasted.site.same_lines(site):
+            return _wasted(wasted, sources)
+    for zeroed in history.zeroed:
+        if zeroed.site.same_lines(site) or (zeroed.zeroed is not None and zeroed.zeroed.same_lines(site)):
+            return _zeroed(zeroed, sources)
+    for unheld in history.unheld:
+        if unheld.site.same_lines(site):
+            return _unheld(unheld, sources)
+    for singles in history.singles:
+        if singles.site.same_lines(site) or singles.loop.same_lines(site):
+            return _singles(singles, sources)
+    return None
+
+
+def plain_story(found: Diagnosis, sources: SourceTexts) -> Story:
+    """What every finding has: its labelled places, in the order of their lines."""
+    sheet = Sheet()
+    sheet.column("", "only")
+    labels = sorted((found.primary, *found.secondary), key=lambda label: (label.site.file, label.site.line))
+    for label in labels:
+        lane = sheet.lane(_lane(label.site, sources, sources.named(label.site)))
+        main = label is found.primary
+        block = sheet.block(lane, "kept" if main else "done", f"line {label.site.line}", facts=(label.text,))
+        text = label.text[:1].upper() + label.text[1:]
+        sheet.tell(f"Line {label.site.line}: {text}.", "fails" if main else "plain", block=block)
+    return sheet.story(found.message)
+
+
+def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    sheet.column("", "only")
+    part = sheet.lane(_lane(left.site, sources, left.name, "bridge"))
+    other = sheet.lane(Lane(left.swept_part or "the rest", "the part that is swept", left.swept.line))
+    lost = sheet.block(part, "unused", counted(left.nodes, "op"), bytes=left.bytes, facts=("no pass walks it",))
+    kept = sheet.block(other, "done", "walked")
+    swept = sheet.event(Event(0, "pass", _call(left.swept, sources), left.swept.line, (other,)))
+    sheet.end(kept, swept)
+    sheet.tell(f"Line {left.site.line} builds the graph of `{left.name}`.", block=lost)
+    sheet.tell(f"The backward on line {left.swept.line} walks `{left.swept_part or 'the rest'}`.", "frees", event=swept)
+    missing = counted(left.parameters, "parameter")
+    sheet.tell(f"Nothing walks `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
+    return sheet.story(f"`{left.name}` is computed with a graph of its own, and left out of the backward")
+
+
+def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    lane = sheet.lane(_lane(wasted.site, sources, sources.named(wasted.site) or "this line", "bridge"))
+    blocks = []
+    count = min(wasted.times, TURNS)
+    for number in range(1, count + 1):
+        if number == count and wasted.times > count:
+            sheet.column(f"{wasted.times - count:,} more times", "gap")
+        sheet.column(f"time {wasted.times if number == count else number:,}")
+        each = wasted.nodes // max(wasted.times, 1)
+        blocks.append(sheet.block(lane, "unused", counted(each, "op") if each else "a graph"))
+    sheet.tell(f"Line {wasted.site.line} builds graph each time it runs.", block=blocks[0])
+    sheet.tell(f"No pass walks any of it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
+               block=blocks[-1])  # fmt: skip
+    return sheet.story(f"Line {wasted.site.line} builds graphs that no backward ever walks")
+
+
+def _zeroed(zeroed: Zeroed, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    sheet.column("", "only")
+    lane = sheet.lane(Lane("gradients", f"of {zeroed.optimizer}", None, role="bridge"))
+    swept = sheet.event(Event(0, "pass", _call(zeroed.swept, sources), zeroed.swept.line, (lane,)))
+    made = sheet.block(lane, "grad", "gradient")
+    line = zeroed.zeroed.line if zeroed.zeroed is not None else None
+    wiped = sheet.event(Event(0, "write", "zeroed", line))
+    sheet.end(made, wiped)
+    sheet.block(lane, "ghost", "zero")
+    step = sheet.event(Event(0, "step", f"{zeroed.optimizer}.step()", zeroed.site.line))
+    sheet.tell(f"The backward on line {zeroed.swept.line} fills the gradients.", "frees", event=swept)
+    sheet.tell(f"{f'Line {line} zeroes' if line is not None else 'Something zeroes'} them before the step.", "writes",
+               event=wiped)  # fmt: skip
+    sheet.tell(f"`{zeroed.optimizer}.step()` finds nothing to follow.", "fails", event=step)
+    return sheet.story(f"`{zeroed.optimizer}` steps after its gradients were zeroed")
+
+
+def _unheld(unheld: Unheld, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    sheet.column("", "only")
+    name = unheld.names[0] if unheld.names else "parameters"
+    lane = sheet.lane(Lane(name, counted(unheld.parameters, "parameter"), None, role="bridge"))
+    swept = sheet.event(Event(0, "pass", _call(unheld.site, sources), unheld.site.line, (lane,)))
+    sheet.block(lane, "grad", "gradient")
+    nobody = sheet.block(lane, "ghost", "no step")
+    sheet.tell(f"The backward on line {unheld.site.line} gives these parameters gradients.", "frees", event=swept)
+    sheet.tell(f"No optimizer holds them, in {unheld.passes:,} passes nothing changed them.", "fails", block=nobody)
+    return sheet.story(f"`{name}` gets gradients, and no optimizer holds it")
+
+
+def _singles(singles: Singles, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    lane = sheet.lane(_lane(singles.site, sources, sources.named(singles.site) or "one sample"))
+    blocks = []
+    count = min(singles.times, TURNS)
+    for number in range(1, count + 1):
+        if number == count and singles.times > count:
+            sheet.column(f"{singles.times - count:,} more", "gap")
+        sheet.column(f"sample {singles.times if number == count else number:,}")
+        blocks.append(sheet.block(lane, "fresh", "one sample"))
+    sheet.column("after the loop", "after")
+    swept = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
+    for block in blocks:
+        sheet.end(block, swept)
+    sheet.tell(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a pass.", block=blocks[0])
+    sheet.tell(f"So one pass walks {counted(singles.nodes, 'operation')}.", "frees", event=swept)
+    if singles.measured is not None:
+        apart, together = singles.measured.seconds, singles.measured.together
+        sheet.tell(f"Tried afterwards: {apart:.3g} s one by one, {together:.3g} s as one batch.", "fails", event=swept)
+    return sheet.story("Samples go through the network one by one, though it takes a batch")
+
+
+def _lane(site: Site, sources: SourceTexts, name: str, role: str = "value") -> Lane:
+    return Lane(name or shortened(sources.excerpt(site), 20), sources.excerpt(site), site.line, site.file, role)
+
+
+def _call(site: Site, sources: SourceTexts) -> str:
+    text = sources.excerpt(site).split("#")[0].strip()
+    return text if len(text) <= 18 and ".backward(" in text else "backward()"

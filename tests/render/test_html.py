@@ -1,0 +1,178 @@
+"""The page and the life line, as text: every fault is drawn, nothing of the reader's source becomes markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.histories import run_of, runs_of_all_rules
+
+from afterward.errors import HistoryUnreadable
+from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, Report
+from afterward.model.history import History
+from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
+from afterward.model.site import Site
+from afterward.render.html import as_html
+from afterward.render.lifeline import picture, story_of
+from afterward.render.source import SourceTexts, visible
+
+GOLDEN = Path(__file__).parent / "golden"
+
+EVIL = "x = 1  # </script><script>window.hacked = 1</script> & \"quotes' \U0001f9e8 \u202e\u2066 abc\u2069 \ufeff"
+
+
+class _Tags(HTMLParser):
+    """The tags of a page, with what is in scripts kept apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def tags_of(page: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = _Tags()
+    parser.feed(page)
+    return parser.tags
+
+
+def test_every_fault_has_its_story(request: pytest.FixtureRequest) -> None:
+    """Every faulty block of the rules' pages; the first of each rule is compared word by word."""
+    told: dict[str, str] = {}
+    for name, run in runs_of_all_rules().items():
+        history = run.history_of(0)
+        assert history is not None, name
+        story = story_of(history, run.report.findings[0], SourceTexts(run.sources))
+        assert story.beats, name
+        beats = "".join(f"    {n}. {beat.text}\n" for n, beat in enumerate(story.beats, 1))
+        told.setdefault(name[:6], f"{name}\n  {story.moral}\n{beats}")
+    golden = GOLDEN / "lifelines.txt"
+    if request.config.getoption("--bless"):
+        golden.write_text("\n".join(told.values()), encoding="utf-8")
+    assert "\n".join(told.values()) == golden.read_text(encoding="utf-8")
+
+
+def test_every_picture_is_whole() -> None:
+    for name, run in runs_of_all_rules().items():
+        drawn = picture(run)
+        assert drawn is not None, name
+        root = ElementTree.fromstring(drawn)
+        ids = [element.get("id") for element in root.iter() if element.get("id")]
+        assert len(ids) == len(set(ids)), name
+        assert set(re.findall(r"url\(#([\w-]+)\)", drawn)) <= set(ids), name
+        _, _, width, height = map(float, (root.get("viewBox") or "").split())
+        for element in root.iter("{http://www.w3.org/2000/svg}text"):
+            assert 0 <= float(element.get("x", "0")) <= width, name
+            assert 0 <= float(element.get("y", "0")) <= height, name
+
+
+def test_a_page_stands_alone() -> None:
+    for name, run in runs_of_all_rules().items():
+        page = as_html(run)
+        for tag, attributes in tags_of(page):
+            assert tag not in ("link", "iframe", "img", "object", "base"), name
+            assert not {"src", "onclick", "onload", "style"} & set(attributes), name
+            assert attributes.get("href", "#").startswith("#"), name
+        policy = next(a["content"] for t, a in tags_of(page) if t == "meta" and a.get("http-equiv"))
+        assert policy is not None
+        assert policy.startswith("default-src 'none'; ")
+        assert "unsafe" not in policy
+
+
+def _finding(**more: object) -> Diagnosis:
+    site = Site("train.py", 1, 1, 0, 5, 2)
+    return Diagnosis("a `fault`", Label(site, "here <b>bold</b>"), code="AFT100", **more)  # type: ignore[arg-type]
+
+
+def _page(source: str, *findings: Diagnosis) -> str:
+    return as_html(SavedRun(Report(("train.py",), findings), (), {"train.py": source}))
+
+
+def test_source_is_text() -> None:
+    page = _page(EVIL, _finding(why=EVIL, notes=(EVIL,)))
+    assert page.count("<script") == 2
+    assert "window.hacked = 1</script>" not in page
+    assert "\u202e" not in page
+    assert "\u27eaU+202E\u27eb" in page
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_no_text_becomes_a_tag(source: str) -> None:
+    plain = [tag for tag, _ in tags_of(_page("x", _finding(why="x", notes=("x",), nodes=1)))]
+    wild = [tag for tag, _ in tags_of(_page(source, _finding(why=source, notes=(source,), nodes=1)))]
+    free = ("code", "span", "li", "p")  # how many of these there are depends on lines and backticks
+    assert [tag for tag in wild if tag not in free] == [tag for tag in plain if tag not in free]
+
+
+def test_what_hides_is_spelled_out() -> None:
+    assert visible("a\x00b\x1bc\u202ed") == "a\u2400b\u241bc\u27eaU+202E\u27ebd"
+    assert visible("naïve 中文 🧨") == "naïve 中文 🧨"
+
+
+def test_a_remedy_shows_its_diff_and_its_proof() -> None:
+    patch = "--- train.py\n+++ train.py\n@@ -1 +1 @@\n-x = cell(x, h)\n+x = cell(x, h.detach())\n"
+    proof = Proof("proven", "ran 20 passes without an error", 20, 2048)
+    remedy = Remedy("detach_state", Effect.CUTS_GRADIENTS, "detach `h`", patch=patch, proof=proof)
+    page = _page("x = 1\n", _finding(remedies=(remedy,)))
+    assert '<span class="add">+x = cell(x, h.detach())\n</span>' in page
+    assert '<p class="proof proven"><b>proven</b> ran 20 passes without an error' in page
+    assert "2.0 KB" in page
+
+
+def test_a_page_without_findings_says_so() -> None:
+    assert "Nothing wrong was seen" in as_html(SavedRun(Report(("train.py",)), (Chapter(History()),)))
+
+
+def test_the_source_is_the_one_that_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("changed = True\n", encoding="utf-8")
+    words = re.sub("<[^>]*>", "", _page("as_it_ran = True\n", _finding()))
+    assert "as_it_ran = True" in words
+    assert "changed = True" not in words
+
+
+def test_saved_values_by_line_come_near_what_was_measured() -> None:
+    """The table is worked out from shapes; the teeth are measured. For a plain network they agree."""
+    from afterward.render.sizes import saved_sizes
+
+    run = run_of(
+        "layer = torch.nn.Linear(8, 64)\n"
+        "hidden = torch.zeros(4, 64)\n"
+        "for x in torch.randn(3, 4, 8):\n"
+        "    hidden = torch.tanh(layer(x) * torch.sigmoid(hidden))\n"
+        "    hidden.sum().backward()\n"
+    )
+    history = run.history_of(0)
+    assert history is not None
+    measured = max(one.bytes for one in history.passes)
+    step_one = sum(
+        size for number, size in saved_sizes(history).items() if history.node(number).moment < history.passes[0].moment
+    )
+    assert 0.5 * measured <= step_one <= 1.2 * measured
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_strange_history_still_makes_a_page(data: st.DataObject) -> None:
+    """A history that can be read can be shown, whatever its numbers are."""
+    runs = runs_of_all_rules()
+    document = json.loads(as_saved(runs[data.draw(st.sampled_from(sorted(runs)))]))
+    pools = document["pools"]
+    pool = data.draw(st.sampled_from([name for name in ("sites", "turns", "levels") if pools[name]]))
+    row = data.draw(st.sampled_from(pools[pool]))
+    place = data.draw(st.sampled_from([n for n, value in enumerate(row) if type(value) is int]))
+    row[place] = data.draw(st.sampled_from([0, 1, 2]) if pool != "sites" else st.sampled_from([-3, 0, 1, 10**9]))
+    try:
+        run = read_saved(json.dumps(document))
+    except HistoryUnreadable:
+        return
+    assert as_html(run).endswith("</html>\n")

@@ -1,0 +1,242 @@
+"""The page in headless Chromium: it loads without a complaint, and pointer, keyboard and time do what they should."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.render.chromium import browser
+
+from afterward.model.diagnosis import Bridge, Diagnosis, Label, Report
+from afterward.model.history import Edge, History, Node, Pass, Saved
+from afterward.model.saved import Chapter, SavedRun, read_saved
+from afterward.model.site import Level, Site, Turn, Where
+from afterward.render.html import as_html
+
+GOLDEN = Path(__file__).parent / "golden"
+RUN = GOLDEN / "carried.history.json"  # examples/carried_state.py as it was watched; `make bless` writes it anew
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as running:
+        yield running
+
+
+@pytest.fixture
+def opened(chromium: Any, tmp_path: Path) -> Iterator[Any]:
+    """Opens a run's page from disk; any error or complaint in the console fails the test."""
+    complaints: list[str] = []
+    pages = []
+
+    def open_page(run: SavedRun, **options: Any) -> Any:
+        file = tmp_path / "report.html"
+        file.write_text(as_html(run), encoding="utf-8")
+        context = chromium.new_context(viewport={"width": 1200, "height": 900}, offline=True, **options)
+        page = context.new_page()
+        pages.append(context)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda one: complaints.append(one.url) if not one.url.startswith("file:") else None)
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_page
+    for context in pages:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def carried(request: pytest.FixtureRequest) -> SavedRun:
+    if request.config.getoption("--bless"):
+        from tests.histories import run_of
+
+        from afterward.model.saved import as_saved
+
+        source = Path(__file__).parents[2] / "examples" / "carried_state.py"
+        RUN.write_text(as_saved(run_of(source.read_text(encoding="utf-8"), source.name)), encoding="utf-8")
+    return read_saved(RUN.read_bytes())
+
+
+def test_pointing_and_clicking(opened: Any, carried: SavedRun) -> None:
+    page = opened(carried)
+    dead = page.locator("g.block.dead").first
+    dead.hover()
+    assert "freed by an earlier pass" in page.inner_text(".hint")
+    assert "96 operations" in page.inner_text(".hint")
+    page.mouse.move(2, 2)
+    assert page.locator(".hint").is_hidden()
+    dead.click()
+    detail = page.locator("[data-detail]")
+    assert "hidden = self.cell(value, hidden)" in detail.inner_text()
+    assert page.locator("g.box.marked").count() == 1  # the same part in the graph below
+    dead.click()
+    assert detail.is_hidden()
+    page.locator("g.event.late").click()
+    assert "Trying to backward through the graph a second time" in detail.inner_text()
+
+
+def test_the_keyboard_is_enough(opened: Any, carried: SavedRun) -> None:
+    page = opened(carried)
+    page.locator("g.block").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.event") == "0"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    assert page.locator("[data-detail]").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("[data-detail]").is_hidden()
+    box = page.locator("g[data-box]").first
+    box.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("g[data-box]").first.get_attribute("aria-expanded") == "true"
+    assert page.evaluate("document.activeElement.dataset.box") == "0"  # the focus stays where it was
+    assert page.locator("g.op").count() == 96
+    page.keyboard.press("Space")
+    assert page.locator("g.op").count() == 0
+    for part in page.locator("[tabindex='0'][role='button']").all():
+        assert part.get_attribute("aria-label")
+
+
+def test_time_can_be_turned_back(opened: Any, carried: SavedRun) -> None:
+    page = opened(carried)
+    slider = page.locator("[data-time] input")
+    dead, late = page.locator("g.block.dead").first, page.locator("g.event.late")
+    slider.fill("0")
+    assert "yet" in dead.get_attribute("class")  # it lives still
+    assert "future" in late.get_attribute("class")
+    slider.press("ArrowRight")
+    assert "yet" not in dead.get_attribute("class")  # the first pass has freed it
+    slider.press("End")
+    assert page.locator("svg.lifeline .future").count() == 0
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_selector("g.event.step:not(.future)")
+    page.get_by_role("button", name="Pause").click()
+
+
+def test_light_and_dark(opened: Any, carried: SavedRun) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page = opened(carried, color_scheme="dark")
+    assert page.evaluate(ground) == "rgb(20, 23, 28)"
+    page.locator("[data-theme-button]").click()
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+    page.locator("[data-theme-button]").click()
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"  # paper is white
+    assert page.locator("svg.lifeline").is_visible()
+
+
+def test_a_small_screen_does_not_scroll_sideways(opened: Any, carried: SavedRun) -> None:
+    page = opened(carried)
+    for width in (360, 800, 1600):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+EVIL = (
+    "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1> ' \" ` &lt; \\u003c "
+    "\u202e\u2067 \u05d0\u05d1 \U0001f9e8 \x00\x0b ]]> <!-- --> {{7*7}} ${7*7}"
+)
+
+
+def test_source_is_shown_and_never_run(opened: Any, carried: SavedRun) -> None:
+    file = next(iter(carried.sources))
+    lines = carried.sources[file].splitlines()
+    wild = {file: "\n".join(f"{line}  # {EVIL}" for line in lines)}
+    finding = carried.report.findings[0]
+    wild_finding = replace(finding, message=EVIL, why=EVIL, notes=(EVIL,), bridge=Bridge(EVIL, "local"))
+    run = SavedRun(replace(carried.report, findings=(wild_finding,), argv=(EVIL,)), carried.chapters, wild)
+    page = opened(run)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    shown = page.inner_text(".source")
+    assert "</script><script>window.hacked=1</script>" in shown
+    assert "\u27eaU+202E\u27eb\u27eaU+2067\u27eb \u05d0\u05d1 \U0001f9e8 \u2400" in shown
+    page.locator("g.block").first.click()
+    page.locator("g[data-box]").first.click()
+    page.locator("g.block").first.hover()
+    assert page.evaluate("window.hacked") is None
+
+
+def _deep(steps: int, each: int) -> SavedRun:
+    """A state carried through very many steps, of which the last pass meets all."""
+    loop, lines = Site("train.py", 2, 2), 8
+    nodes, passes = [], []
+    for step in range(1, steps + 1):
+        turns = (Turn(loop, 1, step),)
+        ways = [Where((Level(1, "", Site("train.py", 3 + n, 3 + n), step * 100 + n, turns),)) for n in range(lines + 1)]
+        for position in range(each):
+            number = len(nodes)
+            before = (Edge(number - 1),) if number else ()
+            way = ways[position * lines // each]
+            saved = (Saved("result", "freed"),)
+            nodes.append(Node(number, "TanhBackward0", number, (number + 1) << 40, way, before, saved, None, 64))
+        newest, swept = (
+            len(nodes),
+            frozenset(range(len(nodes)) if step == steps else range(len(nodes) - each, len(nodes))),
+        )
+        error = "second_backward" if step == steps else None
+        passes.append(Pass(step, ways[lines], (newest << 40) + 5, (Edge(newest - 1),), swept=swept, error=error))
+    source = "import torch\nfor x in data:\n" + "".join(f"    h{n} = layer(h{n - 1})\n" for n in range(lines))
+    late = Label(Site("train.py", 3 + lines, 3 + lines, 0, 5, steps), "needs what was freed")
+    found = Diagnosis("a long way back", late, bridge=Bridge("h7", "local"), code="AFT103")
+    history = History(tuple(nodes), tuple(passes))
+    return SavedRun(Report(("train.py",), (found,)), (Chapter(history, (0,)),), {"train.py": source})
+
+
+def test_a_graph_of_a_hundred_thousand_operations_is_folded(opened: Any) -> None:
+    page = opened(_deep(50, 2000))
+    boxes = page.locator("g[data-box]")
+    assert 8 <= boxes.count() <= 120
+    assert "100,000 operations" in page.inner_text(".graph-place h2")
+    assert page.locator("g.block").count() <= 24
+    boxes.first.click()
+    assert "250 × Tanh" in boxes.first.text_content()
+
+
+# The picture. Fonts differ from machine to machine, so it is compared small and grey: what must be the same is where
+# things are, and how light or dark.
+
+COMPARE = """async ([one, other]) => {
+  const small = async (data) => {
+    const image = new Image();
+    image.src = "data:image/png;base64," + data;
+    await image.decode();
+    const canvas = new OffscreenCanvas(96, 48);
+    const context = canvas.getContext("2d");
+    context.imageSmoothingQuality = "high";
+    context.drawImage(image, 0, 0, 96, 48);
+    const pixels = context.getImageData(0, 0, 96, 48).data;
+    return Array.from({length: 96 * 48}, (_, n) => (pixels[4 * n] + pixels[4 * n + 1] + pixels[4 * n + 2]) / 765);
+  };
+  const [a, b] = [await small(one), await small(other)];
+  const apart = a.map((value, n) => Math.abs(value - b[n]));
+  return [apart.reduce((sum, value) => sum + value, 0) / apart.length, Math.max(...apart)];
+}"""
+
+
+def test_the_picture_looks_as_it_did(opened: Any, carried: SavedRun, chromium: Any, request: Any) -> None:
+    page = opened(carried)
+    taken = page.locator("svg.lifeline").screenshot()
+    golden = GOLDEN / "lifeline.png"
+    if request.config.getoption("--bless"):
+        golden.write_bytes(taken)
+    blank = chromium.new_page()  # a page of its own: the report's policy allows no picture from outside
+    sent = [base64.b64encode(picture).decode() for picture in (taken, golden.read_bytes())]
+    mean, most = blank.evaluate(COMPARE, sent)
+    blank.close()
+    assert mean < 0.02, f"the picture has changed (mean {mean:.3f}): look at it, then `make bless`"
+    assert most < 0.5, f"a part of the picture has changed ({most:.2f}): look at it, then `make bless`"
+
+
+def test_the_data_in_the_page_is_json(opened: Any, carried: SavedRun) -> None:
+    page = opened(carried)
+    data = json.loads(page.evaluate("document.getElementById('afterward-data').textContent"))
+    assert len(data["findings"]) == len(carried.report.findings)
