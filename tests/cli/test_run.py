@@ -181,3 +181,42 @@ def test_rules_and_explain(tmp_path: Path) -> None:
     by_code = _afterward("explain", "aft103", cwd=tmp_path).stdout
     assert by_code.startswith("# AFT103 state-carried-over\n")
     assert _afterward("explain", "state-carried-over", cwd=tmp_path).stdout == by_code
+
+
+RETAINS = """\
+import torch
+weight = torch.ones(1000, requires_grad=True)
+for step in range(4):
+    result = weight.exp()
+    loss = result.sin().sum()
+    loss.backward(retain_graph=True)
+    weight.grad = None
+print(loss.item())
+"""
+
+
+def test_the_memory_account(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(RETAINS)
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = _afterward("run", "--memory", "train.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    account = done.stderr[done.stderr.index("memory: ") :]
+    assert "memory: 3.9 KB of saved values at the peak" in account
+    assert "3.9 KB  100 %  train.py:4  result = weight.exp()" in account
+    assert "3.9 KB  train.py:6  4 passes; each keeping up to 3.9 KB" in account
+    assert all(len(line) <= 80 for line in account.splitlines())
+    done = _afterward("run", "--memory", "--format", "json", "--out", "report.json", "train.py", cwd=tmp_path)
+    memory = json.loads((tmp_path / "report.json").read_text())["memory"]
+    assert memory["bytes"] == 4000
+    (line,) = memory["lines"]
+    assert (line["file"], line["line"], line["bytes"], line["held_anyway"]) == ("train.py", 4, 4000, 4000)
+    (one,) = memory["passes"]
+    assert (one["line"], one["passes"], one["retaining"], one["kept"]) == (6, 4, 4, 4000)
+    assert memory["allocator"] is None
+
+
+def test_the_memory_account_of_a_program_without_passes(tmp_path: Path) -> None:
+    (tmp_path / "fine.py").write_text("print('fine')\n")
+    done = _afterward("run", "--memory", "fine.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "fine\n")
+    assert done.stderr == "\nmemory: no backward pass was seen\n"

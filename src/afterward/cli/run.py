@@ -29,6 +29,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
+    parser.add_argument("--memory", action="store_true", help="count what graphs hold, line by line (takes time)")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page that any browser opens")
     parser.add_argument("--history", metavar="FILE", help="save what was seen, for `afterward report`")
     parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
@@ -40,7 +41,11 @@ def perform(options: argparse.Namespace) -> int:
     out, page, history = _claimed(options.out), _claimed(options.html), _claimed(options.history)
     folder = os.getcwd()
     outcome = task.run(
-        options.target, options.arguments, as_module=options.module, note=lambda found: "\n" + as_text(found)
+        options.target,
+        options.arguments,
+        as_module=options.module,
+        note=lambda found: "\n" + as_text(found),
+        prepare=lambda watched: _prepare(watched, options),
     )
     _print_as_python_would(outcome.error)
     _tell(outcome.report, options)
@@ -53,6 +58,11 @@ def perform(options: argparse.Namespace) -> int:
 
         _write(page, as_html(outcome.saved()))
     return outcome.exit
+
+
+def _prepare(watched: task.Watched, options: argparse.Namespace) -> None:
+    if options.memory:
+        watched.session.keep_account()
 
 
 def _print_as_python_would(error: BaseException | None) -> None:
@@ -87,6 +97,9 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
         elif not to_file or options.format == "json":
             print(file=sys.stderr)
             show(found, sys.stderr)
+    if options.memory and (not to_file or options.format == "json"):
+        print(file=sys.stderr)
+        print(_account(report), file=sys.stderr)
     if options.format == "json" and not to_file:
         sys.stdout.write(as_json(report))
     if options.verbose:
@@ -96,7 +109,14 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
 
 
 def _texts(report: Report) -> str:
-    return "\n".join(as_text(found) for found in report.findings)
+    texts = [as_text(found) for found in report.findings]
+    return "\n".join([*texts, *([_account(report)] if report.memory is not None else [])])
+
+
+def _account(report: Report) -> str:
+    from afterward.render.memory import as_table
+
+    return as_table(report.memory) if report.memory is not None else "memory: no backward pass was seen"
 
 
 def _claimed(out: str | None) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from afterward.model.memory import Memory
 from afterward.model.site import Site
 
 
@@ -116,3 +117,4 @@ class Report:
     error: str | None = None
     torch: str | None = None
     summary: str = ""
+    memory: Memory | None = None  # the account, where one was asked for

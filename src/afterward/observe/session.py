@@ -11,7 +11,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from afterward.model.history import Gap, History
+from afterward.model.memory import Memory
 from afterward.observe import compat
+from afterward.observe.account import Account
 from afterward.observe.engine import passes_announced
 from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
@@ -45,6 +47,7 @@ class Session:
         self.gaps: list[Gap] = []
         self.on_broken = on_broken
         self.strict = False  # under test a failure of ours raises
+        self.account: Account | None = None  # counts the bytes of every pass, where that was asked for
         self.meter: Meter | None = None  # measures each pass of a run that is to prove a patch
         self._looks: dict[int, int] = {}
         self._counter: Callable[[], int] = _no_counter
@@ -83,6 +86,8 @@ class Session:
         if self._counter is _no_counter:
             self.gap("this version of torch does not tell its node counter: no line can be named")
         begins, stepped = self._quick_hooks()
+        if self.account is not None:
+            begins = self.account.around(begins)
         if self.meter is not None:
             begins = self.meter.around(begins)
         hooked = self._hooks.enter_context(passes_announced(begins, self._pass_failed))
@@ -98,6 +103,8 @@ class Session:
             return
         handle = register_optimizer_step_post_hook(stepped)
         self._hooks.callback(handle.remove)
+        if self.account is not None:
+            self._hooks.callback(register_optimizer_step_post_hook(self.account.stepped).remove)
         if self.meter is not None:
             from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -135,7 +142,7 @@ class Session:
                     return
                 usual, quiet = site, self._pass_begins(outputs, args, kwargs)
             except Exception as error:
-                self._failed_open("a backward pass could not be recorded", error)
+                self.failed_open("a backward pass could not be recorded", error)
 
         def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
             if self._threaded:
@@ -213,7 +220,7 @@ class Session:
             if not compat.capturing():
                 self._updates.stepped(optimizer, self.recorders.current().moment)
         except Exception as error:
-            self._failed_open("an optimizer's step could not be looked at", error)
+            self.failed_open("an optimizer's step could not be looked at", error)
 
     def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         error = sys.exc_info()[1]
@@ -239,7 +246,7 @@ class Session:
             if self.on_broken is not None:
                 self.on_broken(error, history)
         except Exception as failure:
-            self._failed_open("the failing backward pass could not be examined", failure)
+            self.failed_open("the failing backward pass could not be examined", failure)
 
     def look_back(self) -> History | None:
         """What the whole run has shown; None where no pass was seen."""
@@ -248,8 +255,16 @@ class Session:
         try:
             return self.surveyor.history(self.gaps)
         except Exception as error:
-            self._failed_open("the run could not be looked back on", error)
+            self.failed_open("the run could not be looked back on", error)
             return None
+
+    def keep_account(self) -> None:
+        """Count, at every pass, the bytes that graphs hold. To be called before the watch begins."""
+        self.account = Account(self.recorders)
+
+    def memory(self) -> Memory | None:
+        """The account, where one was kept."""
+        return self.account.memory() if self.account is not None else None
 
     def summary(self) -> str:
         """One line on what was watched."""
@@ -265,7 +280,7 @@ class Session:
         if all(gap.what != what for gap in self.gaps):
             self.gaps.append(Gap(what))
 
-    def _failed_open(self, what: str, error: Exception) -> None:
+    def failed_open(self, what: str, error: Exception) -> None:
         """A bug of ours is a gap and one line of warning, never a broken run."""
         if self.strict:
             raise error

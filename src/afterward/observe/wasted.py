@@ -17,6 +17,7 @@ from afterward.observe.aftermath import Aftermath
 from afterward.observe.naming import Held, Names
 from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
+from afterward.observe.statements import COUNTER
 from afterward.observe.walk import LOOK_NODES, saved_bytes, walk
 
 TIMES = 3  # executions that are known to be in vain before a statement is spoken of
@@ -132,9 +133,10 @@ class _Execution:
 
 def find_wasted(after: Aftermath, told: set[tuple[str, int]]) -> Iterator[Wasted]:
     """Statements that build nodes each time they run, of which no pass has swept any; the largest of each function."""
+    marks = after.recorder.marks
     if not after.trail or not after.looked:
         return
-    recorded = after.trail[-1].order_at - after.trail[0].order_at
+    recorded = (marks[-1] & COUNTER) - (marks[0] & COUNTER)
     swept = _all_swept(after)
     best: dict[int, Wasted] = {}
     for number in {place.number for place in after.trail}:

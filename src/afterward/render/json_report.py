@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+from dataclasses import asdict
 from typing import Any
 
 import afterward
 from afterward.model.diagnosis import Bridge, Diagnosis, Proof, Remedy, Report
+from afterward.model.memory import Memory
 from afterward.model.site import Site
 
 SCHEMA = "afterward/1"
@@ -29,7 +31,44 @@ def as_data(report: Report) -> dict[str, Any]:
         "program": {"argv": list(report.argv), "exit": report.exit, "error": report.error},
         "findings": [_finding(finding) for finding in report.findings],
         "gaps": list(report.gaps),
+        **({"memory": _memory(report.memory)} if report.memory is not None else {}),
     }
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    """The account: bytes, never rounded."""
+    return {
+        "bytes": memory.bytes,
+        "nodes": memory.nodes,
+        "pass": {**_lines(memory.site), "number": memory.step},
+        "lines": [
+            {**_lines(row.site), "bytes": row.bytes, "storages": row.storages, "held_anyway": row.held_anyway}
+            for row in memory.lines
+        ],
+        "unplaced": memory.unplaced,
+        "other_graphs": memory.other,
+        "parameters": memory.parameters,
+        "packed": memory.packed,
+        "passes": [
+            {
+                **_lines(one.site),
+                "call": one.call,
+                "passes": one.passes,
+                "retaining": one.retaining,
+                "bytes": one.most,
+                "kept": one.kept,
+            }
+            for one in memory.passes
+        ],
+        "allocator": None if memory.allocator is None else asdict(memory.allocator),
+        "not_counted": memory.not_counted,
+    }
+
+
+def _lines(site: Site | None) -> dict[str, Any]:
+    if site is None:
+        return {"file": None, "line": None, "end_line": None}
+    return {"file": relative(site.file), "line": site.line, "end_line": site.end_line}
 
 
 def _finding(found: Diagnosis) -> dict[str, Any]:

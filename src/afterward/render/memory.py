@@ -1,0 +1,93 @@
+"""The account of saved values as a table for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.memory import Allocator, LineBytes, Memory, PassBytes
+from afterward.model.site import Site
+from afterward.render.json_report import relative
+from afterward.render.source import SourceTexts
+from afterward.render.text import WIDTH
+
+SHOWN = 12  # lines of the program; the rest is summed up
+
+
+def as_table(memory: Memory, width: int = WIDTH) -> str:
+    """The account as text."""
+    return "\n".join(line.rstrip() for line in _lines(memory, width)) + "\n"
+
+
+def _lines(memory: Memory, width: int) -> Iterator[str]:
+    yield f"memory: {human(memory.bytes)} of saved values at the peak"
+    if memory.site is not None:
+        yield f"        as pass {memory.step} of {_place(memory.site)} began"
+    rows = [(row.bytes, _place(row.site), _text(row)) for row in memory.lines[:SHOWN]]
+    rest = memory.lines[SHOWN:]
+    if rest:
+        rows.append((sum(row.bytes for row in rest), f"{len(rest)} more lines", ""))
+    if memory.unplaced:
+        rows.append((memory.unplaced, "no line of yours", ""))
+    column = max((len(place) for _, place, _ in rows), default=0)
+    for size, place, text in rows:
+        share = 100 * size / memory.bytes if memory.bytes else 0.0
+        yield _fitted(f"{human(size):>10} {share:>4.0f} %  {place:<{column}}  {text}", width)
+    yield f"{human(memory.bytes):>10}  100 %  in {memory.nodes:,} nodes"
+    yield from _remarks(memory)
+    yield ""
+    yield "passes, what they found saved at most, and what `retain_graph` keeps:"
+    for one in memory.passes:
+        yield _fitted(f"{human(one.most):>10}  {_place(one.site)}  {_passes(one)}", width)
+    if memory.allocator is not None:
+        yield ""
+        yield from _allocator(memory, memory.allocator)
+
+
+def _remarks(memory: Memory) -> Iterator[str]:
+    anyway = sum(row.held_anyway for row in memory.lines)
+    if anyway:
+        yield f"{human(anyway):>10}  in tensors that variables hold too: they outlive the graph"
+    if memory.other:
+        yield f"{human(memory.other):>10}  in other graphs that were alive then"
+    if memory.parameters:
+        yield f"{human(memory.parameters):>10}  of parameters saved besides; not counted: they are there anyway"
+    if memory.packed:
+        yield f"            {memory.packed:,} saved values lie with hooks (checkpoints, offloading); not counted"
+    if memory.not_counted:
+        yield f"            {memory.not_counted:,} passes could not be counted: their graphs are too large"
+
+
+def _passes(one: PassBytes) -> str:
+    count = f"{one.passes:,} pass{'es' if one.passes != 1 else ''}"
+    if not one.retaining:
+        return f"{count}; freed by the pass"
+    some = "each" if one.retaining == one.passes else f"{one.retaining:,} of them"
+    return f"{count}; {some} keeping up to {human(one.kept)}"
+
+
+def _allocator(memory: Memory, figures: Allocator) -> Iterator[str]:
+    grown = figures.at_pass - figures.before
+    part = f", saved values are {100 * memory.bytes / grown:.0f} %" if grown > 0 else ""
+    yield f"allocator ({figures.device}): {human(grown)} more than after the step before{part}"
+    yield f"{human(figures.peak):>10}  its peak in the run, with parameters, gradients, temporaries"
+
+
+def _place(site: Site | None) -> str:
+    return f"{relative(site.file)}:{site.line}" if site is not None else "?"
+
+
+def _text(row: LineBytes) -> str:
+    return SourceTexts().line(row.site.file, row.site.line).strip()
+
+
+def _fitted(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def human(size: int) -> str:
+    value = float(size)
+    for unit in ("B", "KB", "MB"):
+        if abs(value) < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.2f} GB"
