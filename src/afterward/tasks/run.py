@@ -56,8 +56,14 @@ class Watched:
         from afterward.rules import diagnose
 
         history = self.session.look_back()
-        if history is not None:
-            self._tell(history, diagnose(history))
+        if history is None:
+            return
+        try:
+            found = diagnose(history)
+        except Exception as error:  # a bug of ours is a gap, never a broken run
+            self.session.failed_open("the run could not be judged", error)
+        else:
+            self._tell(history, found)
 
     def _tell(self, history: History, found: Sequence[Diagnosis]) -> tuple[int, ...]:
         first = len(self.findings)
@@ -104,6 +110,7 @@ class Watched:
             error=kind,
             torch=getattr(torch, "__version__", None),
             summary=self.session.summary(),
+            memory=self.session.memory(),
         )
 
     def _gaps(self) -> list[Gap]:
