@@ -9,6 +9,7 @@ from afterward.interpret import library
 from afterward.interpret.core import DEPTH, Frame
 from afterward.interpret.effects import Effects
 from afterward.interpret.graph import Tensor
+from afterward.interpret.harmless import PURE_METHODS, all_plain, only_makes
 from afterward.interpret.values import (
     MISSING,
     Bound,
@@ -42,15 +43,24 @@ class Calls(Effects):
         if isinstance(function, Bound):
             return self.call(function.function, [function.owner, *args], kwargs, node)
         if isinstance(function, Lib):
+            if not (only_makes(function.path) or (function.path[:6] != "torch." and all_plain(args, kwargs))):
+                self.effects += 1
             return library.call(self, function.path, args, kwargs, node)
         if isinstance(function, Method):
+            if not isinstance(function.owner, str) and function.name not in PURE_METHODS:
+                self.effects += 1
             return library.call_method(self, function.owner, function.name, args, kwargs, node)
         if isinstance(function, Native):
+            if function.name not in PURE_METHODS:
+                self.effects += 1
             return function.call(self, args, kwargs)
         if isinstance(function, Class):
             return self.instantiate(function, args, kwargs, node)
         if isinstance(function, Instance):
+            self.effects += 1
             return self.call_instance(function, args, kwargs, node)
+        if not all_plain(args, kwargs):
+            self.effects += 1
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
             self.account.blind = True
         self.escape(args, kwargs)
@@ -59,9 +69,10 @@ class Calls(Effects):
     def call_instance(
         self, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
-        method = self.lookup(owner, "__call__")
-        if isinstance(method, Bound):
-            return self.call(method, args, kwargs, node)
+        if not (isinstance(owner.cls, Lib) and library.is_module(owner)):  # most are layers, which have none
+            method = self.lookup(owner, "__call__")
+            if isinstance(method, Bound):
+                return self.call(method, args, kwargs, node)
         if library.is_module(owner):
             return library.call_module(self, owner, args, kwargs, node)
         return library.call_object(self, owner, args, kwargs, node)
@@ -75,6 +86,13 @@ class Calls(Effects):
             inside = sum(frame.function == function.qualname for frame in self.frames)
             if inside > 2:  # a recursion on something unknown has no end that could be seen
                 return self.unknown()
+        around, self.tested_at = self.tested_at, None
+        try:
+            return self._run_function(function, node, args, kwargs)
+        finally:
+            self.tested_at = around
+
+    def _run_function(self, function: Function, node: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
         scope = Scope(function.scope, function.scope.module)
         self._bind(function, scope, args, kwargs)
         self.calls += 1
@@ -141,6 +159,7 @@ class Calls(Effects):
             names[spec.kwarg.arg] = box
 
     def instantiate(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        self.effects += 1
         if cls.special == "enum":
             return self.unknown()
         made = Instance(cls)

@@ -9,12 +9,14 @@ from typing import Any
 
 from afterward.interpret.account import Account
 from afterward.interpret.graph import Cutting, Graph, Naming, Tensor
-from afterward.interpret.values import Class, Instance, Module, OutOfBudget, Scope, Unknown, Value
+from afterward.interpret.values import MISSING, Class, Instance, Lib, Module, OutOfBudget, Scope, Unknown, Value
 from afterward.model.history import Gap, History
 from afterward.model.site import Level, Site, Turn, Where
 
 STATEMENTS = 12_000
 DEPTH = 60
+
+Place = tuple[str, int, int]  # file, line and column of a test
 
 
 @dataclass(slots=True)
@@ -29,6 +31,8 @@ class Frame:
     moment: int = 0
     turns: list[Turn] = field(default_factory=list)
     level: Level | None = None
+    effects: int = 0  # names that were given another value
+    data_effects: int = 0
     hidden: bool = False  # a lambda or class body: not a level of its own
     cls: Class | None = None  # where the running method was defined, for `super()`
     first: Value = None  # its first argument
@@ -39,8 +43,36 @@ class Choices:
     """How tests on unknown values go in one run of the program: by default, except at some places."""
 
     default: str = "true"  # "true", "false" or "once": true the first time, then false
-    flipped: frozenset[tuple[str, int, int]] = frozenset()
-    met: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    flipped: frozenset[Place] = frozenset()
+    met: dict[Place, int] = field(default_factory=dict)
+    trace: list[tuple[Place, bool | None, bool]] = field(default_factory=list)  # place, preference, answer
+    sides: dict[Place, set[bool]] = field(default_factory=dict)  # which branches of a test were run
+    touches: set[Place] = field(default_factory=set)  # places where it made a difference how a test went
+    matters: set[Place] = field(default_factory=set)  # of these, where it was not only to numbers and texts
+
+    def answer(self, place: Place, prefer: bool | None) -> bool:
+        """How a test at a place goes this time."""
+        times = self.met.get(place, 0)
+        self.met[place] = times + 1
+        wanted = self.at(place, times, prefer)
+        self.trace.append((place, prefer, wanted))
+        return wanted
+
+    def at(self, place: Place, times: int, prefer: bool | None) -> bool:
+        """How a test at a place goes that has been met so many times before."""
+        if prefer is None:
+            prefer = self.default == "true" or (self.default == "once" and times == 0)
+        return prefer != (place in self.flipped)
+
+    def would_repeat(self, trace: list[tuple[Place, bool | None, bool]]) -> bool:
+        """Would a run with these choices decide all as an earlier run did? Then it is that run again."""
+        times: dict[Place, int] = {}
+        for place, prefer, answer in trace:
+            before = times.get(place, 0)
+            if self.at(place, before, prefer) != answer:
+                return False
+            times[place] = before + 1
+        return True
 
 
 @dataclass(slots=True)
@@ -79,6 +111,16 @@ class Core:
         self.unknowns: dict[object, Unknown] = {}
         self.kept_alive: list[object] = []  # keys hold ids of these
         self.decided: dict[int, bool] = {}
+        self.decided_at: dict[int, Place] = {}
+        self.tested_at: list[Place] | None = None  # while the test of an `if` is evaluated
+        self.effects = 0  # counts what may be seen from elsewhere; each frame counts what its own names see
+        self.data_effects = 0  # the same, of numbers, texts and unknown values
+        self.guarded = 0  # bodies of `try` that we are in
+        self.importing = 0  # imports inside each other
+        self.trail = 0  # the statements of this turn of the innermost loop, and the numbers that tests were made on
+        self.idle: set[int] = set()  # `if` statements that did nothing yet, and those that did
+        self.busy: set[int] = set()
+        self.steady: dict[int, int] = {}  # the trail that the turns of a loop have settled on
         self.broken: list[Broken] = []
         self.gaps: dict[tuple[str, int], Gap] = {}
         self.modules: dict[str, Module] = {}
@@ -87,6 +129,7 @@ class Core:
         self.statements: dict[tuple[str, int, int], ast.stmt] = {}
         self.optimizers: list[Instance] = []
         self.executed: set[int] = set()  # functions that ran, by the id of their node
+        self.changes: list[tuple[dict[str, Value], str, Value]] = []  # to be undone at the end of the run
         self._where: tuple[int, int, Where] | None = None
         budget.start()
 
@@ -120,6 +163,7 @@ class Core:
         frame.statement = statement
         self.graph.clock += 1
         frame.moment = self.graph.clock
+        self.trail = hash((self.trail, id(statement)))
         key = (frame.file, statement.lineno, statement.col_offset)
         self.ran[key] = frame.moment
         self.statements[key] = statement
@@ -155,30 +199,72 @@ class Core:
         """An unknown value; without a key, one that is like no other."""
         if not key:
             return Unknown(None, cut)
-        parts = tuple(part if _plain(part) else ("#", id(part)) for part in key)
+        parts = tuple([part if type(part) in _PLAIN else ("#", id(part)) for part in key])
         found = self.unknowns.get(parts)
         if found is None:
-            self.kept_alive.extend(part for part in key if not _plain(part))
+            self.kept_alive.extend([part for part in key if type(part) not in _PLAIN])
             found = self.unknowns[parts] = Unknown(parts, cut)
         return found
 
     def decide(self, value: Value, place: ast.AST, prefer: bool | None = None) -> bool:
         """How a test on an unknown value goes: the same way each time for the same value."""
         if isinstance(value, Unknown) and value.key is not None and id(value) in self.decided:
+            self.hangs_on(value)
             return self.decided[id(value)]
-        key = (self.frames[-1].file, getattr(place, "lineno", 0), getattr(place, "col_offset", 0))
-        times = self.choices.met.get(key, 0)
-        self.choices.met[key] = times + 1
-        if prefer is not None:
-            answer = prefer
+        if self.importing:  # how the modules of a project are set up is not varied
+            answer = prefer is not False
         else:
-            answer = self.choices.default == "true" or (self.choices.default == "once" and times == 0)
-        if key in self.choices.flipped:
-            answer = not answer
+            key = (self.frames[-1].file, getattr(place, "lineno", 0), getattr(place, "col_offset", 0))
+            answer = self.choices.answer(key, prefer)
+            if isinstance(value, Unknown):
+                self.decided_at[id(value)] = key
+            self._depends(key)
         if isinstance(value, Unknown):
             self.decided[id(value)] = answer
             self.kept_alive.append(value)
         return answer
+
+    def settled(self, value: Value, answer: bool) -> bool:
+        """A test that goes the same way in every run."""
+        if isinstance(value, Unknown):
+            self.decided[id(value)] = answer
+            self.kept_alive.append(value)
+        return answer
+
+    # Whether it mattered how a test went
+
+    def hangs_on(self, value: Unknown) -> None:
+        """Something hangs on how an earlier test on this value was decided."""
+        place = self.decided_at.get(id(value))
+        if place is not None:
+            self._depends(place)
+
+    def _depends(self, place: Place) -> None:
+        if self.tested_at is not None:
+            self.tested_at.append(place)  # of an `if`: it will be seen whether its branches do anything
+        else:
+            self.choices.touches.add(place)
+            self.choices.matters.add(place)
+
+    def settle(self, places: list[Place], data: bool, graph: bool) -> None:
+        """What hung on the tests at some places: data, or more than that."""
+        if data or graph:
+            self.choices.touches.update(places)
+        if graph:
+            self.choices.matters.update(places)
+
+    # Changes to modules, classes and functions, which the next run may meet again
+
+    def note_change(self, names: dict[str, Value], name: str) -> None:
+        self.changes.append((names, name, names.get(name, MISSING)))
+
+    def undo(self) -> None:
+        for names, name, before in reversed(self.changes):
+            if before is MISSING:
+                names.pop(name, None)
+            else:
+                names[name] = before
+        self.changes.clear()
 
     # Names
 
@@ -204,8 +290,25 @@ class Core:
                     self.name(one, f"{name}[{position}]", "item" if isinstance(value, list) else kind)
 
 
-def _plain(part: object) -> bool:
-    return part is None or isinstance(part, (str, int, float, bool, bytes))
+def spelled(node: ast.expr) -> str:
+    """How an expression is written; a loop comes to the same one again and again."""
+    text: str | None = getattr(node, "_spelled", None)
+    if text is None:
+        text = ast.unparse(node)
+        node._spelled = text  # type: ignore[attr-defined]
+    return text
+
+
+def is_data(value: Value, depth: int = 0) -> bool:
+    """A value that no graph hangs on: a number, a text, something unknown or of a library, or a few of these."""
+    if value is None or value is MISSING or isinstance(value, (str, int, float, Unknown, Lib, bytes, slice, range)):
+        return True
+    if depth < 3 and isinstance(value, (list, tuple, dict, set)) and len(value) <= 16:
+        return all(is_data(one, depth + 1) for one in (value.values() if isinstance(value, dict) else value))
+    return False
+
+
+_PLAIN = frozenset({type(None), str, int, float, bool, bytes})
 
 
 def site_of(file: str, node: ast.stmt | ast.expr) -> Site:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from afterward.interpret import library
+from afterward.interpret.core import is_data, spelled
 from afterward.interpret.generators import Generators
 from afterward.interpret.graph import Tensor
 from afterward.interpret.sources import Sources
@@ -27,6 +28,10 @@ class Effects(Generators):
     sources: Sources
 
     def set_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
+        if is_data(value) and isinstance(owner, Instance) and is_data(owner.attributes.get(name)):
+            self.data_effects += 1
+        else:
+            self.effects += 1
         if isinstance(owner, Tensor):
             library.set_tensor_attribute(self, owner, name, value, node)
         elif isinstance(owner, Instance):
@@ -38,15 +43,15 @@ class Effects(Generators):
                         self.call(setter, [owner, value], {}, node)
                     return
             owner.attributes[name] = value
-            label = ast.unparse(node) if isinstance(node, ast.expr) else name
+            label = spelled(node) if isinstance(node, ast.expr) else name
             self.name(value, label, "attribute")
             library.attribute_set(self, owner, name, value)
         elif isinstance(owner, (Class, Function)):
-            self.sources.shared.clear()
+            self.note_change(owner.attributes, name)
             owner.attributes[name] = value
-            self.name(value, ast.unparse(node) if isinstance(node, ast.expr) else name, "attribute")
+            self.name(value, spelled(node) if isinstance(node, ast.expr) else name, "attribute")
         elif isinstance(owner, Module):
-            self.sources.shared.clear()
+            self.note_change(owner.scope.names, name)
             owner.scope.names[name] = value
         elif isinstance(owner, Unknown):
             self.unknown_attributes[id(owner), name] = value
@@ -54,7 +59,11 @@ class Effects(Generators):
             self.kept_alive.append(owner)
 
     def set_item(self, owner: Value, key: Value, value: Value, node: ast.AST) -> None:
-        label = ast.unparse(node) if isinstance(node, ast.expr) else "item"
+        if is_data(value) and isinstance(owner, (dict, list)) and is_data(owner):
+            self.data_effects += 1
+        else:
+            self.effects += 1
+        label = spelled(node) if isinstance(node, ast.expr) else "item"
         if isinstance(owner, Tensor):
             library.write_item(self, owner, key, value, node)
             return

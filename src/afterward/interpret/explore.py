@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from afterward.interpret import library, silent
-from afterward.interpret.core import STATEMENTS, Broken, Budget, Choices
+from afterward.interpret.core import STATEMENTS, Broken, Budget, Choices, Place
 from afterward.interpret.machine import Machine
 from afterward.interpret.sources import Sources
 from afterward.interpret.unexecuted import Key, history_ends_in, words_not_run
 from afterward.interpret.values import Bound, Class, Function, Instance, Module, Value
 from afterward.model.history import Gap, History
 
+_PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
 RUNS = 6
+ENOUGH = 4_000  # statements in all runs, after which no test is tried by itself any more
 _RECURSION = 12_000
 
 
@@ -52,7 +55,7 @@ class Outcome:
 
 def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float = 1.0) -> Outcome:
     """Interpret a file as a program, and then those of its functions that the program did not call."""
-    deadline = time.perf_counter() + seconds
+    deadline = sources.now() + seconds
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
     outcome = Outcome()
@@ -63,12 +66,12 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
         modules: dict[str, Module] = {}
         ran_first: set[Key] = set()
         first = True
-        for choices in _schedule(deadline):
-            machine = _run(file, tree, sources, choices[0], deadline, outcome)
-            choices[1].update(choices[0].met)
+        for choices in _schedule(deadline, outcome, sources):
+            machine = _run(file, tree, sources, choices, deadline, outcome)
             executed |= machine.executed
             modules.update(machine.modules)
             quiet = silent.history(machine)
+            machine.undo()
             if quiet is not None:
                 outcome.silent.append(Quiet(quiet, set(machine.ran)))
             gaps.update(machine.gaps)
@@ -97,26 +100,52 @@ def _key(history: History) -> tuple[object, ...]:
     return site.file, site.line, late.error
 
 
-def _schedule(deadline: float) -> Iterator[tuple[Choices, dict[tuple[str, int, int], int]]]:
-    """Ways for unknown tests to go: all true, all false, true once; then each place the other way by itself."""
-    met: dict[tuple[str, int, int], int] = {}
-    yield Choices("true"), met
-    if not met:
-        return
+def _schedule(deadline: float, outcome: Outcome, sources: Sources) -> Iterator[Choices]:
+    """Ways for unknown tests to go: all true, all false, true once; then each place the other way by itself.
+    Choices that come to what an earlier run has decided are left out."""
+    ran = [Choices("true")]
+    yield ran[0]
+    met = dict(ran[0].met)
     for default in ("false", "once"):
-        if time.perf_counter() < deadline:
-            yield Choices(default), met
-    done: set[tuple[str, int, int]] = set()
+        choices = Choices(default)
+        touches = any(_touches(place, ran) for place in met)
+        if sources.now() < deadline and touches and not _repeats(choices, ran):
+            yield choices
+            ran.append(choices)
+            met.update(choices.met)
+    done: set[Place] = set()
     for _ in range(RUNS):
-        place = next((one for one in met if one not in done), None)
-        if place is None or time.perf_counter() >= deadline:
+        place = next((one for one in met if one not in done and _matters(one, ran)), None)
+        if place is None or outcome.statements > ENOUGH or sources.now() >= deadline:
             return
         done.add(place)
-        yield Choices("true", frozenset({place})), met
+        choices = Choices("true", frozenset({place}))
+        if not _repeats(choices, ran):
+            yield choices
+            ran.append(choices)
+            met.update(choices.met)
+
+
+def _touches(place: Place, ran: list[Choices]) -> bool:
+    """May it make a difference how a test goes? Not where both of its branches were seen to do nothing."""
+    return len(_sides(place, ran)) < 2 or any(place in one.touches for one in ran)
+
+
+def _matters(place: Place, ran: list[Choices]) -> bool:
+    """Is a test worth a run of its own? Not where both of its branches only set numbers and texts."""
+    return len(_sides(place, ran)) < 2 or any(place in one.matters for one in ran)
+
+
+def _sides(place: Place, ran: list[Choices]) -> set[bool]:
+    return {side for one in ran for side in one.sides.get(place, ())}
+
+
+def _repeats(choices: Choices, ran: list[Choices]) -> bool:
+    return any(choices.would_repeat(one.trace) for one in ran)
 
 
 def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, deadline: float, outcome: Outcome) -> Machine:
-    left = max(deadline - time.perf_counter(), 0.05)
+    left = max(deadline - sources.now(), 0.05)
     first = choices.default == "true" and not choices.flipped
     machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 3, left))
     module = Module("__main__", file, tree)
@@ -144,12 +173,14 @@ def _alone(
     gaps: dict[tuple[str, int], Gap],
 ) -> Iterator[tuple[Broken, bool]]:
     """Functions with a pass in them that no run has come to, each called once with unknown arguments."""
-    wanted = [node for node in ast.walk(tree) if _has_pass(node) and id(node) not in executed]
+    if not _PASS.search(sources.texts.get(file, b"")):
+        return
+    wanted = [node for node in _with_pass(tree) if id(node) not in executed]
     machine: Machine | None = None
     for node in wanted[:30]:
-        if time.perf_counter() >= deadline:
+        if sources.now() >= deadline:
             return
-        left = max(deadline - time.perf_counter(), 0.05)
+        left = max(deadline - sources.now(), 0.05)
         try:
             if machine is None:
                 machine = Machine(sources, Choices("true"), Budget(seconds=left))
@@ -165,6 +196,9 @@ def _alone(
         except RecursionError:
             machine = None
             continue
+        finally:
+            if machine is not None:
+                machine.undo()
         outcome.runs += 1
         outcome.statements += machine.budget.used
         gaps.update(machine.gaps)
@@ -174,13 +208,22 @@ def _alone(
             machine = None
 
 
-def _has_pass(node: ast.AST) -> bool:
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    if node.name == "training_step":
-        return True
-    sweeps = ("backward", "grad", "manual_backward")
-    return any(isinstance(one, ast.Attribute) and one.attr in sweeps for one in ast.walk(node))
+def _with_pass(tree: ast.Module) -> list[ast.AST]:
+    """The functions with a pass in them, in the order in which `ast.walk` comes to them."""
+    found: dict[int, ast.AST] = {}
+    todo: deque[tuple[ast.AST, tuple[ast.AST, ...]]] = deque([(tree, ())])
+    order: list[ast.AST] = []
+    while todo:
+        node, around = todo.popleft()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            order.append(node)
+            around = (*around, node)
+            if node.name == "training_step":
+                found[id(node)] = node
+        elif isinstance(node, ast.Attribute) and node.attr in ("backward", "grad", "manual_backward"):
+            found.update((id(one), one) for one in around)
+        todo.extend((child, around) for child in ast.iter_child_nodes(node))
+    return [node for node in order if id(node) in found]
 
 
 def _find(module: Module, node: ast.AST) -> Value:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from afterward.interpret import library
+from afterward.interpret.conditions import Conditions
+from afterward.interpret.core import is_data
 from afterward.interpret.graph import Cutting, Tensor
-from afterward.interpret.operators import BIG, ORDINARY, Operators
+from afterward.interpret.operators import BIG, ORDINARY
 from afterward.interpret.values import (
     Class,
     Instance,
@@ -27,23 +29,29 @@ from afterward.interpret.values import (
 )
 
 
-class Expressions(Operators):
+class Expressions(Conditions):
     """The part of the machine that turns expressions into values."""
 
     def evaluate(self, node: ast.expr) -> Value:
-        run = _EVALUATE.get(type(node))
-        if run is None:
-            raise Unsupported(f"{type(node).__name__} is not interpreted")
+        try:
+            run = _EVALUATE[type(node)]
+        except KeyError:
+            raise Unsupported(f"{type(node).__name__} is not interpreted") from None
         return run(self, node)
 
     def _constant(self, node: ast.Constant) -> Value:
         return node.value
 
     def _name(self, node: ast.Name) -> Value:
-        scope = self.frame.scope.find(node.id)
-        if scope is not None:
-            return scope.names[node.id]
-        return library.builtin(node.id, self)
+        name = node.id
+        scope: Scope | None = self.frames[-1].scope
+        if scope is not None and scope.shared:
+            scope = scope.shared.get(name, scope)
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return library.builtin(name, self)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         return self.attribute(self.evaluate(node.value), node.attr, node)
@@ -77,6 +85,7 @@ class Expressions(Operators):
         if isinstance(value, (list, tuple, set, dict, deque, str, range)) and len(value) <= BIG:
             return list(value)
         if isinstance(value, (Iter, Stream)) or (isinstance(value, Instance) and value.is_a("torch.nn")):
+            self.effects += 1
             items = self.iterate(value, None)
             return self.take(items)
         return None
@@ -120,6 +129,8 @@ class Expressions(Operators):
                 return self.unknown()
             raise Raised(Lib("builtins.KeyError"))
         if isinstance(owner, (list, tuple, str, range, deque)):
+            if isinstance(key, int):
+                self.trail = hash((self.trail, key))
             try:
                 return list(owner)[key] if isinstance(owner, deque) and isinstance(key, slice) else owner[key]
             except ORDINARY:
@@ -185,13 +196,6 @@ class Expressions(Operators):
         known = all(isinstance(part, ast.Constant) for part in node.values) or "?" not in texts
         return "".join(texts) if known else self.unknown()
 
-    def _ifexp(self, node: ast.IfExp) -> Value:
-        value = self.evaluate(node.test)
-        known = self.truth(value)
-        if known is None:
-            known = self.decide(value, node.test)
-        return self.evaluate(node.body if known else node.orelse)
-
     def _lambda(self, node: ast.Lambda) -> Value:
         return self.make_function(node, "<lambda>")
 
@@ -208,6 +212,7 @@ class Expressions(Operators):
 
     def _yield(self, node: ast.Yield) -> Value:
         value = self.evaluate(node.value) if node.value is not None else None
+        self.effects += 1
         return self.suspend(value)
 
     def _yield_from(self, node: ast.YieldFrom) -> Value:
@@ -287,8 +292,21 @@ class Expressions(Operators):
 
     def store(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Name):
-            self.frame.scope.assign(target.id, value)
-            self.name(value, target.id, "global" if self.frame.function == "" else "local")
+            frame = self.frames[-1]
+            scope = frame.scope
+            if scope.shared and target.id in scope.shared:
+                self.note_change(scope.shared[target.id].names, target.id)
+                self.effects += 1
+                scope.assign(target.id, value)
+            else:
+                before = scope.names.get(target.id)
+                if before is not value:
+                    if is_data(value) and is_data(before):
+                        frame.data_effects += 1
+                    else:
+                        frame.effects += 1
+                scope.names[target.id] = value
+            self.name(value, target.id, "global" if frame.function == "" else "local")
         elif isinstance(target, ast.Attribute):
             owner = self.evaluate(target.value)
             self.set_attribute(owner, target.attr, value, target)

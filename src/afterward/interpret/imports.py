@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import sys
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.library import objects
-from afterward.interpret.values import MISSING, Class, Function, Lib, Module, Raised, Unknown, Value
+from afterward.interpret.shared import Group, look
+from afterward.interpret.values import MISSING, Lib, Module, OutOfBudget, Raised, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.calls import Calls as _Base
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
+IMPORT_SECONDS = 2.0  # for one import of the project's modules, with all that it brings
+_FOR_TYPES = "typing.TYPE_CHECKING"  # false in every program that runs
 _LIBRARIES = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 
 
@@ -25,8 +29,10 @@ class Imports(_Base):
 
     sources: Sources
     run_module: Any
+    groups: list[Group]
 
     def do_import(self, statement: ast.Import) -> None:
+        self.frame.data_effects += 1
         for alias in statement.names:
             found = self.import_module(alias.name, self.frame.file)
             if alias.asname:
@@ -37,6 +43,7 @@ class Imports(_Base):
             self.frame.scope.assign(top, whole if whole is not None else _lib(top))
 
     def do_import_from(self, statement: ast.ImportFrom) -> None:
+        self.frame.data_effects += 1
         here = self.frame.file
         if statement.level:
             folder = os.path.dirname(here)
@@ -91,23 +98,44 @@ class Imports(_Base):
         known = self.modules.get(file)
         if known is not None:
             return known
-        shared = self.sources.shared.get(file)
+        shared = self.sources.shelf.take(self, file)  # type: ignore[arg-type]
         if shared is not None:
-            self.modules[file] = shared
             return shared
+        if self.importing or file.endswith(os.sep) or len(self.frames) >= 40:
+            return self._run_import(name, file)
+        before, budget = look(self), self.budget  # type: ignore[arg-type]
+        used, until, begin = budget.used, budget.until, time.perf_counter()
+        budget.used, budget.until = 0, begin + IMPORT_SECONDS
+        depth = len(self.frames)
+        try:
+            made = self._run_import(name, file)
+        except OutOfBudget:
+            del self.frames[depth:]
+            self.gap(f"importing {name} takes too long: the rest of it is not known")
+            made = self.modules[file]
+        budget.used = used
+        took = time.perf_counter() - begin
+        if self.sources.shelf.keep(self, before):  # type: ignore[arg-type]
+            # What all files of a project share is not charged to the one that came first.
+            self.sources.shared_seconds += took
+            until += took
+        budget.until = until
+        return made
+
+    def _run_import(self, name: str, file: str) -> Module:
         tree = self.sources.tree(file) if not file.endswith(os.sep) else None
         made = self.modules[file] = Module(name, file, tree)
         made.scope.names["__name__"] = name
         if tree is not None and len(self.frames) < 40:
             records, off = self.graph.records, self.graph.off
-            before = (self.graph.count, len(self.graph.leaves), len(self.choices.met))
+            self.importing += 1
             try:
                 self.run_module(made)
             except Raised:
                 self.gap(f"importing {name} would fail")
+            finally:
+                self.importing -= 1
             self.graph.records, self.graph.off = records, off
-            if before == (self.graph.count, len(self.graph.leaves), len(self.choices.met)) and _only_defines(made):
-                self.sources.shared[file] = made
         return made
 
     def submodule(self, owner: Module, name: str) -> Module | None:
@@ -117,8 +145,8 @@ class Imports(_Base):
         return None
 
 
-def _lib(name: str) -> Lib:
-    return Lib(objects.canonical(name))
+def _lib(name: str) -> Value:
+    return Lib(objects.canonical(name)) if name != _FOR_TYPES else False
 
 
 @lru_cache(maxsize=4096)
@@ -127,19 +155,3 @@ def _is_project(folder: str) -> bool:
     if os.path.basename(folder) in ("site-packages", "dist-packages"):
         return False
     return not any(os.path.exists(os.path.join(folder, name)) for name in (".git", "pyproject.toml", "setup.py"))
-
-
-def _only_defines(module: Module) -> bool:
-    """Has a module nothing but functions, classes and constants? Then the next run need not import it again."""
-    return all(_fixed(value) for value in module.scope.names.values())
-
-
-def _fixed(value: Value) -> bool:
-    if value is None or isinstance(value, (str, int, float, bool, bytes, Lib, Module, Unknown)):
-        return True
-    if isinstance(value, Function):
-        return not value.attributes and all(_fixed(one) for one in (*value.defaults, *value.kw_defaults.values()))
-    if isinstance(value, Class):
-        own = (one for name, one in value.attributes.items() if name != "__fields__")
-        return value.special == "" and all(_fixed(one) for one in own)
-    return isinstance(value, tuple) and all(_fixed(one) for one in value)

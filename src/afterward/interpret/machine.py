@@ -36,6 +36,7 @@ class Machine(Imports, Statements):
     def __init__(self, sources: Sources, choices: Choices, budget: Budget) -> None:
         super().__init__(choices, budget)
         self.sources = sources
+        self.groups = []
         self.passes: list[PassMade] = []
         self.steps: list[StepMade] = []
         self.in_custom: list[str] = []

@@ -134,6 +134,14 @@ class Operators(Core):
             return not self.decide(inner, place, None if prefer is None else not prefer)
         return super().decide(value, place, prefer)
 
+    def settled(self, value: Value, answer: bool) -> bool:
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
+        inner = self.negations.get(id(value))
+        if inner is not None:
+            return not self.settled(inner, not answer)
+        return super().settled(value, answer)
+
     def truth(self, value: Value) -> bool | None:
         """Whether a value counts as true; None where that is not known."""
         if isinstance(value, Unknown):
@@ -141,7 +149,12 @@ class Operators(Core):
             if inner is not None:
                 known = self.truth(inner)
                 return None if known is None else not known
-            return self.decided.get(id(value)) if value.key is not None else None
+            if value.key is None:
+                return None
+            known = self.decided.get(id(value))
+            if known is not None:
+                self.hangs_on(value)
+            return known
         if isinstance(value, (Tensor, Iter, Stream)):
             return None if isinstance(value, Tensor) else True
         if isinstance(value, Instance):
@@ -157,9 +170,13 @@ class Operators(Core):
                 return True
             return self.truth(self.unknown("library", value.path))
         try:
-            return bool(value)
+            known = bool(value)
         except ORDINARY:
             return None
+        if value is not None and value is not known:
+            size = value if isinstance(value, (int, float)) else len(value) if isinstance(value, CONTAINERS) else known
+            self.trail = hash((self.trail, size))
+        return known
 
     def _boolop(self, node: ast.BoolOp) -> Value:
         wants = isinstance(node.op, ast.And)
@@ -210,6 +227,8 @@ class Operators(Core):
                 if isinstance(method, Bound):
                     return self.call(method, [other], {}, node)
         if _concrete(left) and _concrete(right) and not (_has_unknown(left) or _has_unknown(right)):
+            if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+                self.trail = hash((self.trail, left, right))
             try:
                 return _COMPARE[type(op)](left, right)
             except ORDINARY:

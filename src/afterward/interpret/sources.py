@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
+import time
 import tokenize
 from io import BytesIO
 from pathlib import Path
 
 from afterward.errors import SourceUnreadable
-from afterward.interpret.values import Module
+from afterward.interpret.shared import Shelf
 
 LARGEST = 4_000_000  # bytes
 
@@ -43,7 +44,12 @@ class Sources:
         self.trees: dict[str, ast.Module | None] = {}
         self.texts: dict[str, bytes] = {}
         self.found: dict[tuple[str, str], str | None] = {}
-        self.shared: dict[str, Module] = {}  # modules that one run has imported and the next may use as they are
+        self.shelf = Shelf()
+        self.shared_seconds = 0.0  # what went into modules that all files of a project use
+
+    def now(self) -> float:
+        """The time that counts against a file."""
+        return time.perf_counter() - self.shared_seconds
 
     def add(self, file: str, data: bytes, tree: ast.Module) -> None:
         self.trees[file] = tree

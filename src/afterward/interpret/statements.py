@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from afterward.interpret import silent
+from afterward.interpret.branches import Branches
 from afterward.interpret.core import Frame
 from afterward.interpret.graph import Tensor
-from afterward.interpret.matching import Matching
+from afterward.interpret.turns import Turns
 from afterward.interpret.values import (
     Bound,
     Class,
@@ -43,7 +44,7 @@ class Return:
         self.value = value
 
 
-class Statements(Matching):
+class Statements(Branches):
     """The machine: one method per kind of statement."""
 
     def run_block(self, body: list[ast.stmt]) -> Any:
@@ -86,6 +87,8 @@ class Statements(Matching):
     def _aug_assign(self, statement: ast.AugAssign) -> None:
         target = statement.target
         before = self.evaluate(target)
+        if not isinstance(before, (int, float, str, Unknown)):
+            self.effects += 1
         operand = self.evaluate(statement.value)
         if isinstance(before, list) and isinstance(statement.op, ast.Add) and isinstance(operand, (list, tuple)):
             before.extend(operand)
@@ -101,10 +104,13 @@ class Statements(Matching):
         return Return(self.evaluate(statement.value) if statement.value is not None else None)
 
     def _delete(self, statement: ast.Delete) -> None:
+        self.effects += 1
         for target in statement.targets:
             if isinstance(target, ast.Name):
                 scope = self.frame.scope.find(target.id)
                 if scope is not None:
+                    if scope is not self.frame.scope:
+                        self.note_change(scope.names, target.id)
                     scope.names.pop(target.id, None)
             elif isinstance(target, ast.Attribute):
                 owner = self.evaluate(target.value)
@@ -126,12 +132,13 @@ class Statements(Matching):
     def _assert(self, statement: ast.Assert) -> None:
         value = self.evaluate(statement.test)
         if isinstance(value, Unknown):
+            self.effects += 1
             self.decided[id(value)] = True
             self.kept_alive.append(value)
 
     def _global(self, statement: ast.Global | ast.Nonlocal) -> None:
         scope = self.frame.scope
-        self.sources.shared.clear()
+        self.frame.effects += 1
         for name in statement.names:
             outer: Scope | None = scope.outer
             if isinstance(statement, ast.Nonlocal):
@@ -149,19 +156,6 @@ class Statements(Matching):
 
     # Branches and loops
 
-    def _if(self, statement: ast.If) -> Any:
-        value = self.evaluate(statement.test)
-        known = self.truth(value)
-        if known is None:
-            prefer = None
-            if _leaves(statement.body):
-                prefer = False
-            elif _leaves(statement.orelse):
-                prefer = True
-            known = self.decide(value, statement.test, prefer)
-            self.assume(statement.test, value, known)
-        return self.run_block(statement.body if known else statement.orelse)
-
     def _limit(self, known: bool) -> int:
         depth = min(sum(len(frame.turns) for frame in self.frames), 2)
         used = self.budget.used
@@ -176,31 +170,29 @@ class Statements(Matching):
         over = self.evaluate(statement.iter)
         items = self.iterate(over, statement.iter)
         limit = self._limit(items.known)
-        if items.known and not isinstance(over, range) and not (isinstance(over, Iter) and over.run is not None):
+        each = items.known and not isinstance(over, range) and not (isinstance(over, Iter) and over.run is not None)
+        if each:
             limit = max(limit, _ELEMENTS)
-        frame = self.frame
-        site, entry = self.enter_loop(statement)
+        turns = Turns(self, statement)
         source = items.source
-        number = 0
-        while number < limit:
-            if number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > _SHORT:
+        while turns.number < limit:
+            if turns.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > _SHORT:
                 break  # what was to happen has happened
+            if not each and turns.settled():
+                break
             try:
                 item = next(source)
             except StopIteration:
                 break
-            number += 1
-            frame.turns.append(self.turn(site, entry, number))
-            try:
+            with turns:
                 self.at(statement)
                 self.store(statement.target, item)
                 left = self.run_block(statement.body)
-            finally:
-                frame.turns.pop()
             if left is BREAK:
                 return None
             if isinstance(left, Return):
                 return left
+        turns.over()
         self.at(statement)
         return self.run_block(statement.orelse)
 
@@ -210,9 +202,7 @@ class Statements(Matching):
         return left
 
     def _while(self, statement: ast.While) -> Any:
-        frame = self.frame
-        site, entry = self.enter_loop(statement)
-        number = 0
+        turns = Turns(self, statement)
         guesses = 0
         while True:
             value = self.evaluate(statement.test)
@@ -222,19 +212,17 @@ class Statements(Matching):
                 known = guesses <= self._limit(False)
             if not known:
                 break
-            if number >= self._limit(guesses == 0):
+            if turns.number >= self._limit(guesses == 0) or turns.settled():
+                turns.over()
                 return None
-            number += 1
-            frame.turns.append(self.turn(site, entry, number))
-            try:
+            with turns:
                 left = self.run_block(statement.body)
-            finally:
-                frame.turns.pop()
             if left is BREAK:
                 return None
             if isinstance(left, Return):
                 return left
             self.at(statement)
+        turns.over()
         return self.run_block(statement.orelse)
 
     # Context managers and exceptions
@@ -242,6 +230,7 @@ class Statements(Matching):
     def _with(self, statement: ast.With | ast.AsyncWith) -> Any:
         leaving: list[Callable[[Raised | None], bool]] = []
         try:
+            self.effects += 1
             for item in statement.items:
                 manager = self.evaluate(item.context_expr)
                 value, leave = self.enter_context(manager, item.context_expr)
@@ -272,26 +261,31 @@ class Statements(Matching):
     def _try(self, statement: ast.Try) -> Any:
         left: Any = None
         try:
-            try:
-                left = self.run_block(statement.body)
-                if left is None:
-                    left = self.run_block(statement.orelse)
-            except Raised as error:
-                handler = self._handler(statement.handlers, error)
-                if handler is None:
-                    raise
-                self._caught(error)
-                before = self.handled
-                self.handled = error.value
-                if handler.name:
-                    self.frame.scope.assign(handler.name, error.value)
-                left = self.run_block(handler.body)
-                self.handled = before
+            left = self._guarded(statement)
+        except Raised as error:
+            handler = self._handler(statement.handlers, error)
+            if handler is None:
+                raise
+            self._caught(error)
+            before = self.handled
+            self.handled = error.value
+            if handler.name:
+                self.frame.scope.assign(handler.name, error.value)
+            left = self.run_block(handler.body)
+            self.handled = before
         finally:
             if statement.finalbody:
                 last = self.run_block(statement.finalbody)
                 left = last if last is not None else left
         return left
+
+    def _guarded(self, statement: ast.Try) -> Any:
+        self.guarded += 1
+        try:
+            left = self.run_block(statement.body)
+            return left if left is not None else self.run_block(statement.orelse)
+        finally:
+            self.guarded -= 1
 
     def _handler(self, handlers: Iterable[ast.ExceptHandler], error: Raised) -> ast.ExceptHandler | None:
         for handler in handlers:
@@ -309,6 +303,7 @@ class Statements(Matching):
         made: Value = self.make_function(node, node.name)
         for decorator in reversed(node.decorator_list):
             made = self.decorate(self.evaluate(decorator), made, decorator)
+        self.frame.effects += 1
         self.frame.scope.assign(node.name, made)
 
     def _class(self, node: ast.ClassDef) -> None:
@@ -322,6 +317,7 @@ class Statements(Matching):
         for keyword in node.keywords:
             self.evaluate(keyword.value)
         made = Class(node.name, bases, node)
+        self.frame.effects += 1
         scope = Scope(self.frame.scope, self.frame.scope.module)
         outer = self.frame
         inner = Frame(outer.call, outer.function, outer.file, scope, hidden=True)
@@ -345,11 +341,6 @@ class Statements(Matching):
         for decorator in reversed(node.decorator_list):
             value = self.decorate(self.evaluate(decorator), value, decorator)
         self.frame.scope.assign(node.name, value)
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    """Does a branch do nothing much but leave?"""
-    return bool(body) and len(body) <= 3 and isinstance(body[-1], (ast.Raise, ast.Break, ast.Continue, ast.Return))
 
 
 _RUN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from afterward.interpret.graph import Tensor
@@ -153,11 +154,18 @@ def lib_attribute(machine: Any, owner: Lib, name: str) -> Value:
             return constant
     if name == "__name__":
         return owner.name
+    if name == "TYPE_CHECKING" and owner.path == "typing":
+        return False
     if name.startswith("__") and name not in ("__init__", "__version__"):
         return MISSING
     if name == "__version__":
         return machine.unknown("version", owner.path)
-    return Lib(objects.canonical(f"{owner.path}.{name}"))
+    return _part(owner.path, name)
+
+
+@lru_cache(maxsize=16_384)
+def _part(path: str, name: str) -> Lib:
+    return Lib(objects.canonical(f"{path}.{name}"))
 
 
 def inherited(machine: Any, owner: Value, base: Lib, name: str) -> Value:

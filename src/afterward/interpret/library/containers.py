@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
@@ -59,6 +60,8 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
         found = list(getattr(owner, name)())
         made = Iter(iter(found), not getattr(owner, "partial", False))
         return found if made.known else made
+    if name in ("pop", "popleft", "popitem", "get") and isinstance(owner, (list, dict, deque)):
+        machine.trail = hash((machine.trail, len(owner), *(one for one in args if isinstance(one, (int, str)))))
     try:
         return getattr(owner, name)(*args, **kwargs)
     except _ERRORS:

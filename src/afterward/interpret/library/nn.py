@@ -140,7 +140,8 @@ def call(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: as
     """`module(...)`: the forward method, and the hooks around it."""
     for hook in owner.inner.get("pre_hooks", ()):
         machine.call(hook, [owner, tuple(args)], {}, node)
-    forward = machine.lookup(owner, "forward")
+    plain = isinstance(owner.cls, Lib) and "forward" not in owner.attributes
+    forward = None if plain else machine.lookup(owner, "forward")
     if owner.inner.get("compiled"):
         one = (
             forward

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
@@ -54,6 +55,7 @@ _SAME_PLACE = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=16_384)
 def canonical(path: str) -> str:
     """One name for what libraries offer under several."""
     for start, place in _SAME_PLACE.items():

@@ -49,7 +49,7 @@ HARMLESS = words(
     "string subprocess sys tensorboard tensorboardX textwrap time tokenizers torch torch_geometric torchmetrics "
     "torchvision tqdm transformers typing uuid visdom wandb warnings yaml"
 )
-_NAMES = frozenset(dir(builtins))
+_NAMES = {name: Lib(f"builtins.{name}") for name in dir(builtins)}
 _ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
 
 
@@ -60,7 +60,7 @@ def builtin(name: str, machine: Machine) -> Value:
     if name == "__file__":
         return machine.frame.file
     if name in _NAMES:
-        return Lib(f"builtins.{name}")
+        return _NAMES[name]
     if name == "torch":  # in a notebook or a snippet, the import may be elsewhere
         return Lib("torch")
     return machine.unknown("name", machine.frame.file, name)
@@ -357,6 +357,7 @@ def _iter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) ->
 
 
 def _next(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    machine.trail = hash((machine.trail, machine.graph.clock))  # each time something else
     value = args[0] if args else None
     if isinstance(value, Instance):
         return machine.call(machine.attribute(value, "__next__", node), [], {}, node)

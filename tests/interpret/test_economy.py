@@ -1,0 +1,102 @@
+"""What is left out to be fast changes nothing that is found: turns, runs and imports that would only repeat others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.interpret.checking import check_source
+
+from afterward.interpret import Outcome, Sources, interpret_file, parse
+
+
+def interpret(source: str, folder: Path, sources: Sources | None = None, name: str = "program.py") -> Outcome:
+    file = folder / name
+    file.write_text(source)
+    sources = sources or Sources()
+    tree = parse(file.read_bytes(), str(file))
+    sources.add(str(file), file.read_bytes(), tree)
+    return interpret_file(str(file), tree, sources, seconds=5.0)
+
+
+HEAD = """
+import sys
+import torch
+net = torch.nn.Linear(2, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+
+
+def test_a_fault_of_a_late_turn_is_found(tmp_path: Path) -> None:
+    source = HEAD + (
+        "h = torch.zeros(1, 2)\n"
+        "for step in range(40):\n"
+        "    h = torch.tanh(net(h))\n"
+        "    if step % 10 == 9:\n"
+        "        h.sum().backward()\n"
+    )
+    assert [found.code for found in check_source(source, tmp_path)] == ["AFT103"]
+
+
+def test_turns_that_repeat_are_left_out(tmp_path: Path) -> None:
+    loop = "for step in range(50):\n    opt.zero_grad()\n    net(torch.randn(1, 2)).sum().backward()\n    opt.step()\n"
+    assert interpret(HEAD + loop, tmp_path).statements < 40
+    counted = HEAD + loop.replace("    opt.step()\n", "    if step == 30:\n        print(step)\n    opt.step()\n")
+    assert interpret(counted, tmp_path).statements > 100  # what a turn does may hang on its number
+
+
+def test_a_branch_that_only_prints_is_no_reason_for_another_run(tmp_path: Path) -> None:
+    loop = "for x in data:\n    opt.zero_grad()\n    loss = net(x).sum()\n    loss.backward()\n    opt.step()\n"
+    prints = "    if loss < 1:\n        print('small', loss.item())\n"
+    assert interpret(HEAD + "from somewhere import data\n" + loop + prints, tmp_path).runs == 1
+    sweeps = "    if loss < 1:\n        net(x).sum().backward()\n"
+    assert interpret(HEAD + "from somewhere import data\n" + loop + sweeps, tmp_path).runs > 1
+
+
+def test_the_same_choices_are_not_run_twice(tmp_path: Path) -> None:
+    source = HEAD + "from somewhere import flag\nloss = net(torch.ones(1, 2)).sum()\nif flag:\n    loss = loss * 2\n"
+    assert interpret(source + "loss.backward()\n", tmp_path).runs == 2  # true and false; once and flipped repeat them
+
+
+def test_a_branch_that_ends_the_program_is_not_taken(tmp_path: Path) -> None:
+    source = HEAD + (
+        "if not torch.cuda.is_available():\n"
+        "    print('no GPU')\n"
+        "    sys.exit(1)\n"
+        "loss = net(torch.ones(1, 2)).pow(2).sum()\n"
+        "loss.backward()\n"
+        "loss.backward()\n"
+    )
+    outcome = interpret(source, tmp_path)
+    assert [found.always for found in outcome.findings] == [True]
+    assert outcome.runs == 1
+
+
+def test_what_is_only_imported_for_types_is_not_imported(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("import program\n")
+    source = HEAD + "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import other\n"
+    assert interpret(source, tmp_path).modules == (str(tmp_path / "program.py"),)
+
+
+def test_modules_are_set_back_between_programs(tmp_path: Path) -> None:
+    """What one program does to a module that both import is not seen by the other."""
+    (tmp_path / "common.py").write_text(
+        "import torch\nweight = None\nkept = []\ntable = {'n': 1}\n\nclass Box:\n    held = None\n\n"
+        "def remember(value):\n    global weight\n    weight = value\n    kept.append(value)\n    Box.held = value\n"
+    )
+    first = HEAD + (
+        "import common\nloss = net(torch.ones(1, 2)).pow(2).sum()\ncommon.remember(loss)\nloss.backward()\n"
+        "common.kept[0].backward()\n"
+    )
+    second = HEAD + (
+        "import common\nassert not common.kept\n"
+        "if common.kept:\n    common.kept[0].backward()\n"
+        "if common.weight is not None:\n    common.weight.backward()\n"
+        "if common.Box.held is not None:\n    common.Box.held.backward()\n"
+        "loss = net(torch.ones(1, 2)).pow(2).sum()\nloss.backward()\n"
+    )
+    sources = Sources()
+    assert len(interpret(first, tmp_path, sources, "first.py").findings) == 1
+    assert interpret(second, tmp_path, sources, "second.py").findings == []
+    assert len(interpret(first, tmp_path, sources, "first.py").findings) == 1
+    shared = sources.shelf.groups[str(tmp_path / "common.py")]
+    assert len(shared) == 1
