@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -36,7 +38,7 @@ class SourceTexts:
     def excerpt(self, site: Site) -> str:
         """The statement on one line."""
         last = min(site.end_line, site.line + 2)
-        parts = (self.line(site.file, number).strip() for number in range(site.line, last + 1))
+        parts = (_uncommented(self.line(site.file, number)).strip() for number in range(site.line, last + 1))
         return " ".join(part for part in parts if part)
 
     def named(self, site: Site) -> str:
@@ -49,6 +51,18 @@ class SourceTexts:
         if isinstance(statement, (ast.For, ast.AsyncFor)):
             return _shown(statement.target)
         return ""
+
+
+def _uncommented(line: str) -> str:
+    if "#" not in line:
+        return line
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
+            if token.type == tokenize.COMMENT:
+                return line.strip()[: token.start[1]]
+    except (tokenize.TokenError, SyntaxError, ValueError):  # a part of a statement
+        pass
+    return line
 
 
 @lru_cache(maxsize=32)

@@ -26,9 +26,12 @@ def story_of(history: History, found: Diagnosis, sources: SourceTexts) -> Story:
     return told or plain_story(found, sources)
 
 
-def picture(run: SavedRun, finding: int = 0) -> str | None:
-    """The life line of one finding as an SVG file of its own, light or dark as its reader is."""
+def picture(run: SavedRun, finding: int = 0, *, name: str = "life") -> str | None:
+    """The life line of one finding as an SVG file of its own, light or dark as its reader is.
+
+    Several of them within one document need a `name` each.
+    """
     history = run.history_of(finding)
     if history is None:
         return None
-    return as_svg(story_of(history, run.report.findings[finding], SourceTexts(run.sources)))
+    return as_svg(story_of(history, run.report.findings[finding], SourceTexts(run.sources)), name=name)

@@ -6,7 +6,7 @@ from afterward.model.diagnosis import Diagnosis
 from afterward.model.history import History, LeftOut, Singles, Unheld, Wasted, Zeroed
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
-from afterward.render.lifeline.story import Event, Lane, Story
+from afterward.render.lifeline.story import Block, Event, Lane, Story
 from afterward.render.source import SourceTexts, counted, shortened
 
 TURNS = 3  # of a loop, drawn one by one
@@ -15,6 +15,9 @@ TURNS = 3  # of a loop, drawn one by one
 def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
     """By the records that name the finding's own place; None where none does."""
     site = found.primary.site
+    stepped = _stepped(history, found, sources)
+    if stepped is not None:
+        return stepped
     for left in history.left_out:
         if left.site.same_lines(site) or left.swept.same_lines(site):
             return _left_out(left, sources)
@@ -41,10 +44,46 @@ def plain_story(found: Diagnosis, sources: SourceTexts) -> Story:
     for label in labels:
         lane = sheet.lane(_lane(label.site, sources, sources.named(label.site)))
         main = label is found.primary
-        block = sheet.block(lane, "kept" if main else "done", f"line {label.site.line}", facts=(label.text,))
+        block = sheet.block(lane, "main" if main else "place", f"line {label.site.line}", facts=(label.text,))
         text = label.text[:1].upper() + label.text[1:]
         sheet.tell(f"Line {label.site.line}: {text}.", "fails" if main else "plain", block=block)
     return sheet.story(found.message)
+
+
+def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
+    """A pass through a forward pass whose parameters an optimizer has changed since, though nothing failed."""
+    site = found.primary.site
+    run = next((p for p in history.passes if p.stale and p.where is not None and p.where.site.same_lines(site)), None)
+    steps = [
+        s for s in history.steps if s.where is not None and s.leaves & (run.stale if run is not None else frozenset())
+    ]
+    between = [s for s in steps if any(s.where and s.where.site.same_lines(label.site) for label in found.secondary)]
+    if run is None or not between or between[0].where is None:
+        return None
+    step, line = between[0], between[0].where.site.line
+    names = sorted(history.leaf(leaf).name for leaf in run.stale)
+    name = next((one for one in names if one), "parameters")
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    sheet = Sheet()
+    sheet.column("", "only")
+    graph = sheet.lane(_lane(site, sources, _receiver(site, sources)))
+    written = sheet.lane(Lane(name, f"a parameter{more}", None, role="written"))
+    used = sheet.block(graph, "fresh", "forward", facts=(f"computed with `{name}` as it was then",))
+    before = sheet.block(written, "value", "as used")
+    event = sheet.event(Event(0, "write", f"{step.optimizer}.step()", line))
+    sheet.end(before, event)
+    sheet.blocks.append(Block(written, sheet.events[event].slot, "changed", label="changed"))
+    late = sheet.event(Event(0, "late", _call(site, sources), site.line, (graph,)))
+    sheet.end(used, late)
+    sheet.tell(f"The forward pass computes with `{name}`{more}.", block=used)
+    sheet.tell(f"`{step.optimizer}.step()` on line {line} changes it.", "writes", event=event)
+    sheet.tell(f"The backward on line {site.line} goes through values of before the step.", "fails", event=late)
+    return sheet.story(f"`{step.optimizer}` steps between a forward pass and the backward that belongs to it")
+
+
+def _receiver(site: Site, sources: SourceTexts) -> str:
+    text = sources.excerpt(site)
+    return text.split(".backward(")[0] if ".backward(" in text else ""
 
 
 def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
@@ -127,9 +166,6 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
         sheet.end(block, swept)
     sheet.tell(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a pass.", block=blocks[0])
     sheet.tell(f"So one pass walks {counted(singles.nodes, 'operation')}.", "frees", event=swept)
-    if singles.measured is not None:
-        apart, together = singles.measured.seconds, singles.measured.together
-        sheet.tell(f"Tried afterwards: {apart:.3g} s one by one, {together:.3g} s as one batch.", "fails", event=swept)
     return sheet.story("Samples go through the network one by one, though it takes a batch")
 
 
