@@ -4,9 +4,14 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const assets = "../src/afterward/render/assets/";
+// The layout library's licence asks to stand in every copy, and the page is one.
+const licence = (name) => readFileSync(`node_modules/@dagrejs/${name}/LICENSE`, "utf8").trim();
+const banner = `/*! Contains @dagrejs/dagre and @dagrejs/graphlib (MIT).\n\n${licence("dagre")}\n*/`;
+if (licence("dagre").slice(30) !== licence("graphlib").slice(30)) console.warn("the two licences differ: name both");
+
 const shared = { bundle: true, minify: true, charset: "ascii", legalComments: "inline", logLevel: "warning" };
 
-await build({ ...shared, entryPoints: ["src/page.js"], outfile: assets + "page.js", format: "iife", target: "es2020" });
+await build({ ...shared, entryPoints: ["src/page.js"], outfile: assets + "page.js", format: "iife", target: "es2020", banner: { js: banner } });
 await build({ ...shared, entryPoints: ["src/page.css"], outfile: assets + "page.css" });
 await build({ ...shared, entryPoints: ["src/lifeline.css"], outfile: assets + "lifeline.css" });
 
