@@ -69,14 +69,21 @@ bench-model: $(READY)  ## node events a second of the model
 saves: $(READY)  ## read again from torch what operations save
 	$(BIN)/python tools/generate_saves.py
 
-pictures: $(READY)  ## draw docs/images/life-*.svg from the model, lifeline-*.svg from watched programs
+pictures: $(READY)  ## draw docs/images/life-*.svg from the model, the others from watched programs
 	$(BIN)/python tools/draw_life.py
 	$(BIN)/python tools/draw_lifelines.py
+	$(BIN)/python tools/gallery_pages.py
+
+gallery: $(READY)  ## run the shipped examples and write their pages and pictures (NAMES="gan lightgcn" for some)
+	$(BIN)/python tools/gallery_pages.py $(NAMES)
+
+docs: $(READY)  ## build the site into site/, without a warning
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 web:  ## build the report page's script and style from web/ (needs npm)
 	cd web && npm ci --no-audit --no-fund && npm run build
 
 clean:  ## remove what can be rebuilt
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo browser test check bless score bench soak agree mutate bench-model saves pictures web clean
+.PHONY: help demo browser test check bless score bench soak agree mutate bench-model saves pictures gallery docs web clean

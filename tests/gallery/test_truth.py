@@ -11,6 +11,7 @@ import pytest
 from tests.watching import watch_source
 
 from afterward.gallery import FOLDER, NAMES, Program, examples
+from afterward.render.text import as_text
 
 MESSAGES = {
     "": "",
@@ -18,6 +19,7 @@ MESSAGES = {
     "inplace": "has been modified by an inplace operation",
     "no_grad": "does not require grad",
 }
+PAGES = Path(__file__).parents[2] / "docs" / "gallery"
 PRINTS_TIMES = {"per-sample-loop/batched", "lightgcn/costs"}  # so what it prints differs from run to run
 
 
@@ -49,7 +51,9 @@ def test_a_program_does_what_its_page_says(
     assert MESSAGES[program.raises] in message
     assert bool(message) == bool(program.raises)
 
-    seen = watch_source(program.path.read_text(), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / program.example).mkdir()
+    seen = watch_source(program.path.read_text(), tmp_path, f"{program.full_name}.py")
     assert str(seen.error or "") == message
     found = [(f.code, f.bridge.name if f.bridge else "") for f in seen.findings if f.severity.value != "info"]
     assert [code for code, _ in found] == ([program.finds] if program.finds else [])
@@ -57,6 +61,11 @@ def test_a_program_does_what_its_page_says(
         assert found[0][1] == program.bridge
     if program.full_name not in PRINTS_TIMES:
         assert capsys.readouterr().out == printed
+    shown = (PAGES / f"{program.example}.md").read_text()
+    reports = [as_text(found) for found in seen.findings]
+    if program.quick:  # fewer steps than the page's: the places are the same, counts are not
+        reports = [report.split("\n\n")[0] for report in reports]
+    assert all(report in shown for report in reports), "the page shows another report: `make gallery` renews it"
 
 
 def _raised_by_python_alone(path: Path) -> str:

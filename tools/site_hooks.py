@@ -1,0 +1,214 @@
+"""What mkdocs can not read from docs/: a page for every rule and command, made from the code, and their menu.
+
+mkdocs calls the functions named `on_...`; the others make the pages, and are tested by themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+from afterward.cli import command_line
+from afterward.gallery import examples
+from afterward.rules import Rule, all_rules
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+# Where more is written about a command than its options.
+READ_ON = {
+    "run": ("How it works", "how-it-works.md"),
+    "check": ("Predicting from source", "check.md"),
+    "report": ("The report page", "report.md"),
+    "fix": ("Patches and their proofs", "fix.md"),
+    "lsp": ("In editors", "editors.md"),
+    "demo": ("What you may have read, and what happens", "what-happens.md"),
+    "rules": ("The rules", "rules/index.md"),
+    "explain": ("The rules", "rules/index.md"),
+}
+# What one would type, and the status with which it ends.
+EXAMPLES = {
+    "run": (
+        "    afterward run train.py --epochs 3",
+        "    afterward run -m package.train",
+        "    afterward run --html report.html train.py",
+        "",
+        "Exit status: the program's own.",
+    ),
+    "check": (
+        "    afterward check src/ train.py",
+        "    afterward check --format github .",
+        "    afterward check --select AFT1 --ignore swept-twice notebooks/",
+        "",
+        "Exit status: 0 clean, 1 findings, 2 it could not do its work.",
+    ),
+    "explain": ("    afterward explain AFT103", "    afterward explain state-carried-over"),
+    "rules": ("    afterward rules",),
+    "demo": (
+        "    afterward demo",
+        "    afterward demo lightgcn",
+        "    afterward demo lightgcn right -- --epochs 4",
+        "    afterward demo --source gan right",
+        "",
+        "Exit status: 0 the example did what it says, 1 it did not, 2 there is no such example, or it needs a library.",
+    ),
+    "report": ("    afterward run --history train.json train.py", "    afterward report train.json --svg life.svg"),
+}
+SUBJECTS = {
+    "AFT1": "Passes over a graph that is gone",
+    "AFT2": "Saved values that were written over",
+    "AFT3": "Graphs that outlive their step",
+    "AFT4": "Lost and piled-up gradients",
+}
+
+
+# Pages
+
+
+def rule_page(rule: Rule) -> str:
+    """The rule's own page, as `afterward explain` prints it, with what stands around it."""
+    title, body = rule.page().split("\n", 1)
+    body = body.replace("```fixed\n", "The change:\n\n```python\n").replace("```\nThe change:", "```\n\nThe change:")
+    kind = "fails" if rule.severity.value == "error" else "raises nothing"
+    shown = [
+        f"[{program.full_name}](../gallery/{program.example}.md)"
+        for example in examples()
+        for program in example.programs
+        if program.finds == rule.code
+    ]
+    seen = f"\n\nShown by the examples {', '.join(shown)}." if len(shown) > 1 else ""
+    seen = f"\n\nShown by the example {shown[0]}." if len(shown) == 1 else seen
+    where = f"*{rule.severity.value}: the program {kind}.* On a terminal: `afterward explain {rule.code}`."
+    return f"{title}\n\n{where}\n{body.rstrip()}{seen}\n"
+
+
+def rules_index() -> str:
+    lines = [
+        "# Rules",
+        "",
+        "A code keeps its meaning for ever. Every block on these pages is run by the tests: a marked line must be "
+        "found, an unmarked block must stay silent.",
+    ]
+    for prefix, subject in SUBJECTS.items():
+        lines += ["", f"## {subject}", "", "| code | name | what it finds |", "| --- | --- | --- |"]
+        lines += [
+            f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.summary} |"
+            for rule in all_rules()
+            if rule.code.startswith(prefix)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    (choices,) = (
+        action.choices for action in command_line()._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    return dict(choices)
+
+
+def commands_index() -> str:
+    (action,) = (action for action in command_line()._actions if isinstance(action, argparse._SubParsersAction))
+    helps = {choice.dest: choice.help for choice in action._choices_actions}
+    rows = [f"| [`afterward {name}`]({name}.md) | {helps.get(name, '')} |" for name in commands()]
+    return "\n".join(["# Commands", "", "| command | |", "| --- | --- |", *rows, ""])
+
+
+def command_page(name: str, parser: argparse.ArgumentParser) -> str:
+    """Usage, words and options as argparse has them, and a way to the page that says more."""
+    usage = re.sub(r"\s+", " ", parser.format_usage().removeprefix("usage: ")).strip()
+    lines = [f"# afterward {name}", "", "```text", usage, "```", "", _sentence(parser.description or "")]
+    options = list(_options(parser))
+    if options:
+        lines += ["", "| option | |", "| --- | --- |", *options]
+    lines += ["", *EXAMPLES.get(name, ())]
+    title, page = READ_ON.get(name, ("", ""))
+    if page and (page.startswith("rules/") or (DOCS / page).exists()):
+        lines += ["", f"More: [{title}](../{page})."]
+    return "\n".join(lines) + "\n"
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS:
+            continue
+        metavar = action.metavar if isinstance(action.metavar, str) else None
+        if not action.option_strings:
+            name = metavar or action.dest
+        else:
+            choices = ",".join(map(str, action.choices)) if action.choices else None
+            value = metavar or (f"{{{choices}}}" if choices else "VALUE")
+            name = ", ".join(action.option_strings) + (f" {value}" if action.nargs != 0 else "")
+        words = (action.help or "").replace("%(default)s", str(action.default)).replace("|", "\\|")
+        yield f"| `{name}` | {words} |"
+
+
+def _sentence(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+# What mkdocs calls
+
+
+def on_config(config: Any) -> Any:
+    """Name every page that is made, and those that nobody put into the menu."""
+    rules = [{rule.code + " " + rule.name: f"rules/{rule.code}.md"} for rule in all_rules()]
+    demos = [{example.title.replace("`", ""): f"gallery/{example.name}.md"} for example in examples()]
+    for section in config.nav:
+        (title, pages), *_ = section.items()
+        if title == "Rules":
+            pages += rules
+        elif title == "Commands":
+            pages += [{name: f"commands/{name}.md"} for name in commands()]
+        elif title == "What you may have read":
+            pages += demos
+    named = set(_named(config.nav))
+    more = [
+        path.relative_to(DOCS).as_posix()
+        for path in sorted(DOCS.rglob("*.md"))
+        if path.relative_to(DOCS).as_posix() not in named
+    ]
+    (guides,) = (section["Guides"] for section in config.nav if "Guides" in section)
+    guides += more
+    return config
+
+
+def _named(nav: Any) -> Iterator[str]:
+    for entry in nav if isinstance(nav, list) else [nav]:
+        if isinstance(entry, dict):
+            for value in entry.values():
+                yield from _named(value)
+        elif isinstance(entry, str):
+            yield entry
+        elif isinstance(entry, list):
+            yield from _named(entry)
+
+
+_RULE_IN_SOURCE = re.compile(r"\]\((?:\.\./)*src/afterward/rules/(\w+)\.md\)")
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """In the repository a rule's page is a file of the source; here it has a place of its own."""
+    page.meta["hide"] = _hidden(page.file.src_uri)
+    codes = {rule.name.replace("-", "_"): rule.code for rule in all_rules()}
+    up = "../" * page.file.src_uri.count("/")
+    return _RULE_IN_SOURCE.sub(lambda match: f"]({up}rules/{codes[match[1]]}.md)", markdown)
+
+
+def _hidden(path: str) -> list[str]:
+    """A page that stands alone needs no menu; reports and tables need the room of the table of contents."""
+    if path in ("index.md", "tutorial.md"):
+        return ["navigation"]
+    return ["toc"] if path.startswith(("gallery/", "what-happens")) else []
+
+
+def on_files(files: Files, config: Any) -> Files:
+    made = {"rules/index.md": rules_index(), "commands/index.md": commands_index()}
+    made |= {f"rules/{rule.code}.md": rule_page(rule) for rule in all_rules()}
+    made |= {f"commands/{name}.md": command_page(name, parser) for name, parser in commands().items()}
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
+    return files
