@@ -7,11 +7,12 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from types import CodeType, ModuleType
 from typing import Any
 
+from afterward.observe.pickling import plain_when_pickled
 from afterward.observe.rewrite import mark_module, reads_bytecode
 from afterward.observe.statements import Statements
 from afterward.observe.userfiles import is_user_file
@@ -54,10 +55,10 @@ class _MarkingLoader(importlib.machinery.SourceFileLoader):
         return marked_code(self.get_data(path), path, self.statements, self.on_gap)
 
 
-class _TorchLoader(Loader):
-    """Loads torch as ever, then says so."""
+class _TellingLoader(Loader):
+    """Loads a module as ever, then says so."""
 
-    def __init__(self, loader: Any, done: Callable[[], None]) -> None:
+    def __init__(self, loader: Any, done: Callable[[ModuleType], None]) -> None:
         self.loader = loader
         self.done = done
 
@@ -71,7 +72,7 @@ class _TorchLoader(Loader):
         module.__loader__ = self.loader
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
-        self.done()
+        self.done(module)
 
 
 class _Finder(MetaPathFinder):
@@ -79,6 +80,7 @@ class _Finder(MetaPathFinder):
         self.statements = statements
         self.on_gap = on_gap
         self.on_torch = on_torch
+        self.pickling = ExitStack()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -87,14 +89,20 @@ class _Finder(MetaPathFinder):
         if spec is None:
             return None
         if fullname == "torch" and spec.loader is not None:
-            spec.loader = _TorchLoader(spec.loader, self.on_torch)
+            spec.loader = _TellingLoader(spec.loader, lambda module: self.on_torch())
         elif self.statements is None:
             return spec
+        elif fullname.endswith("cloudpickle") and hasattr(spec.loader, "exec_module"):
+            spec.loader = _TellingLoader(spec.loader, self.pickle_plainly)
         elif type(spec.loader) is importlib.machinery.SourceFileLoader and is_user_file(spec.origin or "<none>"):
             loader = _MarkingLoader(spec.loader.name, spec.loader.path)
             loader.statements, loader.on_gap = self.statements, self.on_gap
             spec.loader = loader
         return spec
+
+    def pickle_plainly(self, module: ModuleType) -> None:
+        if self.statements is not None:
+            self.pickling.enter_context(plain_when_pickled(module, self.statements))
 
     def _found_by_others(self, fullname: str, path: Any, target: Any) -> importlib.machinery.ModuleSpec | None:
         for finder in list(sys.meta_path):
@@ -110,11 +118,15 @@ class _Finder(MetaPathFinder):
 def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[], None]) -> Iterator[None]:
     """Within this block, modules of the program get marks as they are imported."""
     finder = _Finder(statements, on_gap, on_torch)
+    for name, module in list(sys.modules.items()):
+        if name.endswith("cloudpickle"):
+            finder.pickle_plainly(module)
     sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
+        finder.pickling.close()
 
 
 @contextmanager
