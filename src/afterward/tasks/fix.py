@@ -139,7 +139,9 @@ class Fixer:
             advice = remedy.kind == "retain_graph"
             if not advice and (proven is not None or (second_best and remedy.kind not in listed)):
                 continue
-            best = self._best(first, before, found, remedy, texts)
+            # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
+            depth = 0 if advice and proven is not None else DEPTH
+            best = self._best(first, before, found, remedy, texts, depth)
             if best is None:
                 continue
             if best.verdict.outcome == "proven":
