@@ -16,6 +16,7 @@ from tests.histories import run_of, runs_of_all_rules
 from afterward.errors import HistoryUnreadable
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, Report
 from afterward.model.history import History
+from afterward.model.memory import LineBytes, Memory, PassBytes
 from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
 from afterward.model.site import Site
 from afterward.render.html import as_html
@@ -130,6 +131,19 @@ def test_a_remedy_shows_its_diff_and_its_proof() -> None:
 
 def test_a_page_without_findings_says_so() -> None:
     assert "Nothing wrong was seen" in as_html(SavedRun(Report(("train.py",)), (Chapter(History()),)))
+
+
+def test_the_account_is_part_of_the_page() -> None:
+    site = Site("train.py", 1, 1)
+    memory = Memory(
+        2048, 12, site, 3, (LineBytes(site, 2048, 2, 512),), passes=(PassBytes(site, "backward", 4, 1, 2048, 9),)
+    )
+    run = SavedRun(Report(("train.py",), memory=memory), (), {"train.py": "loss = net(x)\n"})
+    page = as_html(read_saved(as_saved(run)))
+    assert "2.0 KB of saved values at the peak as pass 3 of train.py:1 began" in page
+    assert "<td><code>loss = net(x)</code></td><td>2.0 KB</td>" in page
+    assert "512 B (grey) lie in tensors that variables hold too" in page
+    assert "<td>4 × backward</td><td>2.0 KB</td><td>9 B by 1 of them</td>" in page
 
 
 def test_the_source_is_the_one_that_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

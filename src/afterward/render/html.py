@@ -14,6 +14,7 @@ import afterward
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.history import History
 from afterward.model.saved import SavedRun
+from afterward.render.html_account import account_html
 from afterward.render.html_graph import graph_data
 from afterward.render.html_memory import memory_html
 from afterward.render.html_source import prose, remedies_html, source_html, text, words_html
@@ -29,7 +30,9 @@ def as_html(run: SavedRun) -> str:
     sources = SourceTexts(run.sources)
     articles, data = [], []
     for number, found in enumerate(run.report.findings):
-        article, about = _article(number, found, run.history_of(number), sources)
+        history = run.history_of(number)
+        last = history is not None and run.history_of(number + 1) is not history  # findings may share a history
+        article, about = _article(number, found, history, sources, with_memory=last)
         articles.append(article)
         data.append(about)
     memory = "" if run.report.findings else _memory_alone(run, sources)
@@ -43,7 +46,7 @@ def as_html(run: SavedRun) -> str:
         f'<meta name="generator" content="afterward {afterward.__version__}">\n'
         f"<title>{text(_title(run.report))}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f'<a class="skip-link" href="#finding-1">To the first finding</a>\n{_header(run.report)}'
-        f"<main>{_contents(run.report)}{body}</main>\n{_footer(run.report)}"
+        f"<main>{_contents(run.report)}{body}{account_html(run.report.memory, sources)}</main>\n{_footer(run.report)}"
         f'<script type="application/json" id="afterward-data">{_json({"findings": data})}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
@@ -127,7 +130,7 @@ def _memory_alone(run: SavedRun, sources: SourceTexts) -> str:
 
 
 def _article(
-    number: int, found: Diagnosis, history: History | None, sources: SourceTexts
+    number: int, found: Diagnosis, history: History | None, sources: SourceTexts, *, with_memory: bool
 ) -> tuple[str, dict[str, Any]]:
     story = story_of(history, found, sources) if history is not None else None
     graph = graph_data(history, sources) if history is not None else None
@@ -142,7 +145,7 @@ def _article(
         "</section>",
         remedies_html(found),
         _graph_place(graph) if graph is not None else "",
-        memory_html(history, sources) if history is not None else "",
+        memory_html(history, sources) if history is not None and with_memory else "",
         "</article>",
     ]
     about: dict[str, Any] = {"graph": graph}

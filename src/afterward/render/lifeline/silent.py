@@ -43,8 +43,10 @@ def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
 
 
 def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
+    """Told where the record holds what the finding wants changed: several findings may name one line."""
     site = found.primary.site
     name = found.bridge.name if found.bridge is not None else ""
+    wanted = found.remedies[0].kind if found.remedies else ""
     kept = next((k for k in history.kept if k.name == name), None)
     if kept is not None:
         return _kept(history, kept, sources)
@@ -55,15 +57,15 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     if unswept is not None:
         return _unswept(unswept, sources)
     runs = _passes_at(history, site)
-    if len([run for run in runs if run.piled]) > 1:
+    if wanted == "zero_grad" and len([run for run in runs if run.piled]) > 1:
         return _piled(history, found, runs, sources)
     first = next((label.site for label in found.secondary if _passes_at(history, label.site)), None)
-    if first is not None and any(run.filled for run in runs):
+    if wanted == "remove_duplicate" and first is not None:
         return _doubled(_passes_at(history, first), runs, sources)
     growing = _growing(runs)
-    if growing:
+    if wanted == "detach_state" and growing:
         return _grows(growing, sources)
-    if runs and all(run.retains_graph for run in runs):
+    if wanted == "remove_retain" and runs and all(run.retains_graph or run.creates_graph for run in runs):
         return _retained(runs, sources)
     return None
 
