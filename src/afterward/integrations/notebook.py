@@ -110,7 +110,7 @@ class Extension:
         try:
             error = self._error_of(result, cell)
             report = self.notebook.over(cell.start, error, silent=cell.in_full)
-            self._tell_cell(cell, report)
+            self._tell_cell(cell, report, ended_well=error is None)
         except Exception as failure:
             self._failed("a cell could not be reported on", failure)
 
@@ -138,7 +138,7 @@ class Extension:
     def _marked(self, tree: ast.Module, cell: _Running) -> ast.Module:
         if len(self.running) == 1 and not cell.seen:
             cell.seen = True
-            return self.notebook.begin(tree, cell.name, _padded(cell))
+            return self.notebook.begin(tree, cell.name, cell.text)
         if not cell.seen and cell.offset is not None:
             cell.seen = True
             return self.notebook.inside(
@@ -175,8 +175,8 @@ class Extension:
 
     # Telling
 
-    def _tell_cell(self, cell: _Running, report: CellReport) -> None:
-        if cell.in_full:
+    def _tell_cell(self, cell: _Running, report: CellReport, *, ended_well: bool) -> None:
+        if cell.in_full and (report.findings or ended_well):
             self._show(Shown(report.findings, _closing(report), report.gaps), report.findings)
         elif report.raised:
             self._show(Shown(report.raised), report.raised)
@@ -250,11 +250,6 @@ def _lines_before(outer: str, inner: str) -> int | None:
     return whole[: len(whole) - len(part)].count("\n")
 
 
-def _padded(cell: _Running) -> str:
-    """The text of a cell. Of one that a magic runs, the magic's line is all there is until it runs the rest."""
-    return cell.text
-
-
 def _with_lines_before(raw: str, text: str, offset: int) -> str:
     """The text of a part, preceded by the lines of the cell above it, as comments: its lines are then the cell's."""
     before = raw.splitlines()[:offset]
@@ -264,7 +259,7 @@ def _with_lines_before(raw: str, text: str, offset: int) -> str:
 def _closing(report: CellReport) -> str:
     if report.findings:
         return ""
+    if not report.passes:
+        return "afterward: no backward pass in this cell"
     passes = f"{report.passes:,} backward pass{'es' if report.passes != 1 else ''}"
-    return (
-        f"afterward: nothing wrong in this cell; {passes} watched" if report.passes else "afterward: no backward pass"
-    )
+    return f"afterward: nothing wrong in this cell; {passes} watched"
