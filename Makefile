@@ -2,6 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 TORCH := torch==2.13.0
 N ?= 100000
@@ -13,14 +14,18 @@ CASES ?= ../shared/cases
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-$(READY): pyproject.toml
+$(RUNS): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	echo $(TORCH) > $(VENV)/constraints.txt  # so that nothing below brings another torch
 	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install --quiet -e .
+	touch $(RUNS)
+
+$(READY): $(RUNS)
 	$(BIN)/pip install --quiet -c $(VENV)/constraints.txt -e '.[dev,docs,dgl,pyg]'
 	touch $(READY)
 
-demo: $(READY)  ## run the shipped example under afterward: it fails, and is explained
+demo: $(RUNS)  ## run the shipped example under afterward: it fails, and is explained
 	-$(BIN)/afterward run examples/carried_state.py
 	@echo "More examples: $(BIN)/afterward demo"
 
