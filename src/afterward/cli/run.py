@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afterward.errors import ReportNotWritten
 from afterward.model.diagnosis import Report
@@ -16,6 +16,9 @@ from afterward.render.json_report import as_json, relative
 from afterward.render.terminal import show
 from afterward.render.text import as_text
 from afterward.tasks import run as task
+
+if TYPE_CHECKING:
+    from afterward.render.live import LiveView
 
 
 def add_parser(subparsers: Any) -> None:
@@ -30,6 +33,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
     parser.add_argument("--memory", action="store_true", help="count what graphs hold, line by line (takes time)")
+    parser.add_argument("--live", action="store_true", help="show on the error stream how the run stands")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page that any browser opens")
     parser.add_argument("--history", metavar="FILE", help="save what was seen, for `afterward report`")
     parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
@@ -40,13 +44,27 @@ def add_parser(subparsers: Any) -> None:
 def perform(options: argparse.Namespace) -> int:
     out, page, history = _claimed(options.out), _claimed(options.html), _claimed(options.history)
     folder = os.getcwd()
-    outcome = task.run(
-        options.target,
-        options.arguments,
-        as_module=options.module,
-        note=lambda found: "\n" + as_text(found),
-        prepare=lambda watched: _prepare(watched, options),
-    )
+    view = _view(options)
+    watching: list[task.Watched] = []
+
+    def prepare(watched: task.Watched) -> None:
+        watching.append(watched)
+        if options.memory:
+            watched.session.keep_account()
+        if view is not None:
+            watched.live(view.show)
+
+    try:
+        outcome = task.run(
+            options.target,
+            options.arguments,
+            as_module=options.module,
+            note=lambda found: "\n" + as_text(found),
+            prepare=prepare,
+        )
+    finally:
+        if view is not None:
+            view.close(watching[0].standing() if watching else None)
     _print_as_python_would(outcome.error)
     _tell(outcome.report, options)
     if out is not None:
@@ -60,9 +78,12 @@ def perform(options: argparse.Namespace) -> int:
     return outcome.exit
 
 
-def _prepare(watched: task.Watched, options: argparse.Namespace) -> None:
-    if options.memory:
-        watched.session.keep_account()
+def _view(options: argparse.Namespace) -> LiveView | None:
+    if not options.live:
+        return None
+    from afterward.render.live import LiveView
+
+    return LiveView(sys.stderr)
 
 
 def _print_as_python_would(error: BaseException | None) -> None:

@@ -17,6 +17,7 @@ from afterward.observe.account import Account
 from afterward.observe.engine import passes_announced
 from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
+from afterward.observe.pulse import OnBeat, Pulse
 from afterward.observe.recorder import STEP, PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.singles import one_by_one
 from afterward.observe.statements import SHIFT
@@ -48,6 +49,7 @@ class Session:
         self.on_broken = on_broken
         self.strict = False  # under test a failure of ours raises
         self.account: Account | None = None  # counts the bytes of every pass, where that was asked for
+        self.pulse: Pulse | None = None  # tells how the run stands, where somebody wants to see it live
         self.meter: Meter | None = None  # measures each pass of a run that is to prove a patch
         self._looks: dict[int, int] = {}
         self._counter: Callable[[], int] = _no_counter
@@ -88,6 +90,8 @@ class Session:
         begins, stepped = self._quick_hooks()
         if self.account is not None:
             begins = self.account.around(begins)
+        if self.pulse is not None:
+            begins = self.pulse.around(begins)
         if self.meter is not None:
             begins = self.meter.around(begins)
         hooked = self._hooks.enter_context(passes_announced(begins, self._pass_failed))
@@ -103,8 +107,9 @@ class Session:
             return
         handle = register_optimizer_step_post_hook(stepped)
         self._hooks.callback(handle.remove)
-        if self.account is not None:
-            self._hooks.callback(register_optimizer_step_post_hook(self.account.stepped).remove)
+        for one in (self.account, self.pulse):
+            if one is not None:
+                self._hooks.callback(register_optimizer_step_post_hook(one.stepped).remove)
         if self.meter is not None:
             from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -248,12 +253,12 @@ class Session:
         except Exception as failure:
             self.failed_open("the failing backward pass could not be examined", failure)
 
-    def look_back(self) -> History | None:
-        """What the whole run has shown; None where no pass was seen."""
+    def look_back(self, *, final: bool = True) -> History | None:
+        """What the whole run has shown, or so far; None where no pass was seen."""
         if compat.torch_module() is None or not self.recorders.main.settle():
             return None
         try:
-            return self.surveyor.history(self.gaps)
+            return self.surveyor.history(self.gaps, final=final)
         except Exception as error:
             self.failed_open("the run could not be looked back on", error)
             return None
@@ -261,6 +266,10 @@ class Session:
     def keep_account(self) -> None:
         """Count, at every pass, the bytes that graphs hold. To be called before the watch begins."""
         self.account = Account(self.recorders)
+
+    def show_live(self, on_beat: OnBeat) -> None:
+        """Tell, now and then, how the run stands. To be called before the watch begins."""
+        self.pulse = Pulse(on_beat)
 
     def memory(self) -> Memory | None:
         """The account, where one was kept."""

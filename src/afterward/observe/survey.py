@@ -139,7 +139,7 @@ class Surveyor:
             orders = [compat.order_of(node) for node in found]
             depth = {bisect_right(counters, order) for order in orders if order != compat.LEAF_ORDER}
             steps = max(len(ages), len(depth) if len(members) == 1 and _is_sum(members[0].node) else 0)
-            if steps < STEPS or name in self.kept or not _any_swept(orders, swept):
+            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _any_swept(orders, swept):
                 continue
             if any(sum(_contains(one, order) for one in swept) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record
@@ -147,8 +147,11 @@ class Surveyor:
 
     # The end of the run
 
-    def history(self, gaps: Iterable[Gap]) -> History:
-        """What the looks and surveys of the whole run have shown, as far as it is still in the record."""
+    def history(self, gaps: Iterable[Gap], *, final: bool = True) -> History:
+        """What the looks and surveys of the whole run have shown, as far as it is still in the record.
+
+        While the program goes on nothing is measured, and what comes after the last pass is not judged.
+        """
         recorder = self.recorders.main
         self.look(recorder, None)
         self.updates.finish(recorder.moment)
@@ -174,10 +177,10 @@ class Surveyor:
             idle=tuple(find_idle(after)),
             unswept=unswept,
             left_out=left_out,
-            wasted=tuple(find_wasted(after, told)),
+            wasted=tuple(find_wasted(after, told)) if final else (),
             unheld=tuple(find_unheld(after)),
             zeroed=tuple(find_zeroed(after)),
-            singles=tuple(find_singles(after, self.one_by_one)),
+            singles=tuple(find_singles(after, self.one_by_one)) if final else (),
             gaps=tuple(gaps),
         )
 
@@ -245,9 +248,10 @@ def walk_some(starts: Iterable[Any]) -> list[Any]:
 def _one_per_step(passes: list[PassSeen]) -> list[int]:
     """The node counter at each pass of the busiest site: a step may hold passes of several sites."""
     by_site: dict[int, list[int]] = {}
+    site = -1
     for event in passes:
-        if event.site >= 0:
-            by_site.setdefault(event.site, []).append(event.counter)
+        site = event.site if event.site >= 0 else site  # noted in passing: from the same site as the one before
+        by_site.setdefault(site, []).append(event.counter)
     return max(by_site.values(), key=len, default=[])
 
 

@@ -18,12 +18,14 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
         if kept.site is None:
             continue
         size = f", {human(kept.bytes)} of saved values" if kept.bytes else ""
+        growth = f"{max(kept.nodes // kept.steps, 1):,} nodes"
+        growth += f", {human(kept.bytes // kept.steps)}" if kept.bytes >= kept.steps else ""
         yield warning(
             "a record keeps the graphs of past steps alive",
             kept.site,
             f"`{kept.name}` holds graphs of {kept.steps} steps ({kept.nodes:,} nodes{size})",
             f"`{kept.name}` takes tensors with their history, so the graph of every step stays reachable from it. "
-            "No pass walks them any more; memory grows with each step.",
+            f"No pass walks them any more; memory grows by about {growth} a step.",
             Remedy(
                 "item_for_logging",
                 Effect.SAME_GRADIENTS,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from afterward.errors import ProgramNotFound
+from afterward.model.beat import Beat
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.history import Gap, History
 from afterward.model.saved import Chapter, SavedRun, files_of
@@ -64,6 +66,32 @@ class Watched:
             self.session.failed_open("the run could not be judged", error)
         else:
             self._tell(history, found)
+
+    def live(self, show: Callable[[Beat], None]) -> None:
+        """Have `show` told how the run stands, now and then, with what would be said if it ended now."""
+        due = 0.0
+        found: tuple[Diagnosis, ...] = ()
+
+        def with_findings(beat: Beat) -> None:
+            nonlocal due, found
+            began = time.monotonic()
+            if began >= due:
+                found = self._glance()
+                ended = time.monotonic()
+                due = ended + max(1.0, min(10 * (ended - began), 10.0))  # to judge takes longer than to count
+            show(replace(beat, findings=found))
+
+        self.session.show_live(with_findings)
+
+    def standing(self) -> Beat | None:
+        """How the run stands, for the last line of a live view."""
+        return self.session.pulse.beat() if self.session.pulse is not None else None
+
+    def _glance(self) -> tuple[Diagnosis, ...]:
+        from afterward.rules import diagnose
+
+        history = self.session.look_back(final=False)
+        return (*self.findings, *(diagnose(history) if history is not None else ()))
 
     def _tell(self, history: History, found: Sequence[Diagnosis]) -> tuple[int, ...]:
         first = len(self.findings)
