@@ -135,11 +135,22 @@ def table() -> str:
     return HEAD + "\n".join(rows) + "\n\nRun one: `afterward demo same-loss-twice`. List them: `afterward demo`.\n"
 
 
+def draw_tutorial() -> None:
+    """The life line of the tutorial's own program."""
+    source = re.search(r'^```python title="train.py"\n(.*?)^```$', (DOCS / "tutorial.md").read_text(), re.M | re.S)
+    assert source is not None
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "train.py").write_text(source[1])
+        call(folder, "run", "--history", "run.json", "train.py")
+        call(folder, "report", "run.json", "--svg", str(DOCS / "images" / "tutorial.svg"))
+
+
 def main(names: list[str]) -> None:
     (DOCS / "gallery").mkdir(exist_ok=True)
     (DOCS / "what-happens.md").write_text(table())
     wanted = [example for example in examples() if not names or example.name in names]
     torch.optim.SGD([torch.ones(1, requires_grad=True)])  # imports what it imports late
+    draw_tutorial()
     for example in wanted:
         runs = {program.name: run(program) for program in example.programs}
         (DOCS / "gallery" / f"{example.name}.md").write_text(page(example, runs))
