@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.histories import run_of, runs_of_all_rules
 
 from afterward.errors import HistoryUnreadable
-from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, Report
+from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, Report, Severity
 from afterward.model.history import History
 from afterward.model.memory import LineBytes, Memory, PassBytes
 from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
@@ -54,6 +54,8 @@ def test_every_fault_has_its_story(request: pytest.FixtureRequest) -> None:
         story = story_of(history, run.report.findings[0], SourceTexts(run.sources))
         assert story.beats, name
         beats = "".join(f"    {n}. {beat.text}\n" for n, beat in enumerate(story.beats, 1))
+        if run.report.findings[0].severity is not Severity.ERROR:  # how often was looked is not the picture's business
+            beats = re.sub(r"(?<!line )(?<!Line )\b[\d,]*\d\b(?!\.)", "N", beats)
         told.setdefault(name[:6], f"{name}\n  {story.moral}\n{beats}")
     golden = GOLDEN / "lifelines.txt"
     if request.config.getoption("--bless"):

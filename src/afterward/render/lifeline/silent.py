@@ -60,7 +60,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     if wanted == "zero_grad" and len([run for run in runs if run.piled]) > 1:
         return _piled(history, found, runs, sources)
     first = next((label.site for label in found.secondary if _passes_at(history, label.site)), None)
-    if wanted == "remove_duplicate" and first is not None:
+    if wanted == "remove_duplicate" and first is not None and runs:
         return _doubled(_passes_at(history, first), runs, sources)
     growing = _growing(runs)
     if wanted == "detach_state" and growing:
@@ -88,7 +88,7 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
         sheet.column(f"step {kept.steps if last else number}" if runs else "")
         run = runs[min(number, len(runs)) - 1] if runs else None
         if run is not None and graph is not None:
-            block = sheet.block(graph, "done", _size(run), facts=_facts(run))
+            block = sheet.block(graph, _after(run), _size(run), facts=_facts(run))
             passes.append(sheet.event(Event(0, "pass", _title(run, sources), _line(run), (graph,), facts=_facts(run))))
             sheet.end(block, passes[-1])
         label = f"holds {kept.steps}" if last else "+ 1 graph"
@@ -155,9 +155,8 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     cost = f" ({human(size)})" if size else ""
     sheet.tell(f"The backward{_on(_line(runs[0]))} is told to keep its graph.", "frees", event=events[0])
     sheet.tell(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
-    sheet.tell(
-        f"In {counted(len(runs), 'pass').replace('passs', 'passes')} that were looked at, nothing walked it again."
-    )
+    looked = sum(run.swept is not None for run in runs)
+    sheet.tell(f"In {looked:,} passes that were looked at, nothing walked it again.")
     return sheet.story("The graph is kept after each backward, and no later pass walks it")
 
 
@@ -236,8 +235,9 @@ def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -
     for number in range(max(len(runs), 1)):
         sheet.column(_step(runs[number], number + 1) if runs else "")
         if runs and graph is not None:
-            block = sheet.block(graph, "done", _size(runs[number]), facts=_facts(runs[number]))
-            event = sheet.event(Event(0, "pass", _title(runs[number], sources), _line(runs[number]), (graph,)))
+            block = sheet.block(graph, _after(runs[number]), _size(runs[number]), facts=_facts(runs[number]))
+            frees = not runs[number].retains_graph
+            event = sheet.event(Event(0, "pass", _title(runs[number], sources), _line(runs[number]), (graph,), frees))
             sheet.end(block, event)
         ghosts.append(sheet.block(held, "ghost", "no gradient", facts=("no pass has reached them",)))
         steps.append(sheet.event(Event(0, "step", f"{idle.optimizer}.step()", idle.site.line)))
@@ -298,6 +298,11 @@ def _title(run: Pass, sources: SourceTexts) -> str:
     if len(text) <= 18 and ".backward(" in text:
         return text
     return "autograd.grad()" if run.call == "grad" else "backward()"
+
+
+def _after(run: Pass) -> str:
+    """What a pass leaves of its graph."""
+    return "kept" if run.retains_graph else "done"
 
 
 def _size(run: Pass) -> str:
