@@ -167,6 +167,18 @@ for x in torch.randn(2, 3, 2):
     for name, part in parts.items():
         part.backward()  # error: AFT102
 """,
+    "a property made by a call": """
+import torch
+class Pair:
+    both = property(lambda self: (self.a, self.b))
+    def __init__(self):
+        self.a, self.b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+pair = Pair()
+a, b = pair.both
+loss = b(torch.tanh(a(torch.randn(3, 2)))).sum()
+loss.backward()
+loss.backward()  # error: AFT101
+""",
     "retained for all but the last": """
 import torch
 net = torch.nn.Linear(2, 2)

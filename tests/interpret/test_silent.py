@@ -120,6 +120,16 @@ for epoch in range(3):
         loss = net(x).pow(2).mean()  # warning: AFT304
     update(loss)
 """,
+    "a loss overwritten in a function that returns the last": """
+def judge(data):
+    for x in data:
+        loss = net(x).pow(2).mean()  # warning: AFT304
+    return loss
+for epoch in range(3):
+    opt.zero_grad()
+    judge(torch.randn(5, 4, 2)).backward()
+    opt.step()
+""",
     "an optimizer whose parameters something unknown may reach": """
 from elsewhere import criterion
 other = torch.nn.Linear(2, 1)

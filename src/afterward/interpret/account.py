@@ -62,6 +62,7 @@ class Account:
         self.touched: set[int] = set()  # leaves that something unknown can reach
         self.strange: list[Instance] = []  # objects with methods that are not known
         self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
+        self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name
         self.dropped: list[Dropped] = []
         self.used: set[int] = set()  # leaves that took part in a recorded operation
         self.blind = False  # a pass was run from something unknown
@@ -131,6 +132,7 @@ class Account:
     def assigns(self, frame: Frame, name: str, value: Tensor) -> None:
         if value.node is None or frame.statement is None or not frame.turns:
             return
+        self.named[value.node.number] = (frame.call, name)
         values = self.assigned.setdefault((frame.call, name), deque(maxlen=_REMEMBERED))
         values.append(Assigned(value.node, frame.statement, frame.file, tuple(frame.turns)))
 
@@ -142,11 +144,17 @@ class Account:
             for name in _names(frame.statement):
                 values = self.assigned.get((frame.call, name))
                 if values and len(values) > 1:
-                    self._compare(frame, name, list(values), made)
+                    self._compare(frame.turns, name, list(values), made)
+        alive = {frame.call for frame in frames}
+        for root, _ in made.roots:  # what a call that is over has returned
+            call, name = self.named.get(root.number, (0, ""))
+            values = self.assigned.get((call, name)) if call not in alive else None
+            if values and len(values) > 1 and values[-1].node is root:
+                self._compare([], name, list(values), made)
 
-    def _compare(self, frame: Frame, name: str, values: list[Assigned], made: PassMade) -> None:
-        last, depth = values[-1], len(frame.turns)
-        if len(last.turns) <= depth or last.turns[:depth] != tuple(frame.turns) or last.node.number not in made.swept:
+    def _compare(self, turns: list[Turn], name: str, values: list[Assigned], made: PassMade) -> None:
+        last, depth = values[-1], len(turns)
+        if len(last.turns) <= depth or last.turns[:depth] != tuple(turns) or last.node.number not in made.swept:
             return
         loop = last.turns[depth].entry
         same = [

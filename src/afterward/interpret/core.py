@@ -85,7 +85,7 @@ class Budget:
     until: float = 0.0
 
     def start(self) -> None:
-        self.until = time.perf_counter() + self.seconds
+        self.until = time.process_time() + self.seconds
 
 
 @dataclass(slots=True)
@@ -174,7 +174,7 @@ class Core:
         budget.used += 1
         if budget.used > budget.statements:
             raise OutOfBudget
-        if budget.used & 63 == 0 and time.perf_counter() > budget.until:
+        if budget.used & 63 == 0 and time.process_time() > budget.until:
             raise OutOfBudget
 
     def enter_loop(self, loop: ast.stmt) -> tuple[Site, int]:

@@ -104,7 +104,7 @@ class Imports(_Base):
         if self.importing or file.endswith(os.sep) or len(self.frames) >= 40:
             return self._run_import(name, file)
         before, budget = look(self), self.budget  # type: ignore[arg-type]
-        used, until, begin = budget.used, budget.until, time.perf_counter()
+        used, until, begin = budget.used, budget.until, time.process_time()
         budget.used, budget.until = 0, begin + IMPORT_SECONDS
         depth = len(self.frames)
         try:
@@ -114,7 +114,7 @@ class Imports(_Base):
             self.gap(f"importing {name} takes too long: the rest of it is not known")
             made = self.modules[file]
         budget.used = used
-        took = time.perf_counter() - begin
+        took = time.process_time() - begin
         if self.sources.shelf.keep(self, before):  # type: ignore[arg-type]
             # What all files of a project share is not charged to the one that came first.
             self.sources.shared_seconds += took

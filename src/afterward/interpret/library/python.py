@@ -11,22 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import Tensor
-from afterward.interpret.library import stdlib
+from afterward.interpret.library import reflect, stdlib
 from afterward.interpret.library.words import words
 from afterward.interpret.values import (
-    MISSING,
     Bound,
-    Class,
-    Function,
     Instance,
     Iter,
     Lib,
     Method,
-    Native,
     PartialDict,
     Raised,
     Stream,
-    Super,
     Unknown,
     Value,
 )
@@ -267,91 +262,6 @@ def _str(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> 
     return str(args[0]) if args and isinstance(args[0], (str, int, float)) else "" if not args else machine.unknown()
 
 
-def _isinstance(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if len(args) < 2:
-        return machine.unknown()
-    value, kinds = args[0], args[1]
-    answers = [_is_a(value, kind) for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
-    if True in answers:
-        return True
-    return False if None not in answers else machine.unknown("isinstance", value, kinds)
-
-
-def _is_a(value: Value, kind: Value) -> bool | None:
-    if isinstance(value, Unknown) or not isinstance(kind, (Class, Lib)):
-        return None
-    if isinstance(kind, Lib) and kind.path.startswith("builtins."):
-        real = getattr(builtins, kind.name, None)
-        if isinstance(real, type):
-            if kind.name == "object":
-                return True
-            if not isinstance(value, (Tensor, Instance, Function, Class, Lib, Native, Bound, Iter, Stream)):
-                return isinstance(value, real)
-            if isinstance(value, Instance):
-                names = {base.name for base in value.order if isinstance(base, Lib)}
-                return kind.name in names or (issubclass(real, BaseException) and "Exception" in names)
-            return False
-    if isinstance(value, Tensor) and isinstance(kind, Lib):
-        if kind.path.endswith("Parameter"):
-            return value.is_parameter
-        return True if kind.path.endswith(("Tensor", "Variable")) else False if kind.path.startswith("torch") else None
-    if isinstance(value, Instance):
-        if kind in value.order:
-            return True
-        if isinstance(kind, Lib) and kind.path == "torch.nn.Module":
-            from afterward.interpret.library import nn
-
-            return nn.is_module(value) or (None if value.opaque else False)
-        if isinstance(kind, Lib) and kind.path.startswith("torch.optim"):
-            return kind.name == "Optimizer" and value.is_a("torch.optim.")
-        return None if any(isinstance(base, Unknown) for base in value.order) else False
-    if isinstance(kind, Lib) and kind.path.startswith(("collections.abc.", "typing.")):
-        return None
-    return False
-
-
-def _getattr(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if len(args) < 2 or not isinstance(args[1], str):
-        return machine.unknown()
-    found = machine.lookup(args[0], args[1])
-    if found is MISSING:
-        return args[2] if len(args) > 2 else machine.attribute(args[0], args[1], node)
-    return found
-
-
-def _hasattr(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if len(args) < 2 or not isinstance(args[1], str) or isinstance(args[0], (Unknown, Tensor)):
-        return machine.unknown("hasattr", *args)
-    found = machine.lookup(args[0], args[1])
-    return machine.unknown() if isinstance(found, Unknown) else found is not MISSING
-
-
-def _setattr(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if len(args) == 3 and isinstance(args[1], str):
-        machine.set_attribute(args[0], args[1], args[2], ast.Name(args[1]))
-    return None
-
-
-def _super(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if len(args) == 2 and isinstance(args[0], Class):
-        return Super(args[1], args[0])
-    for frame in reversed(machine.frames):
-        if frame.cls is not None:
-            return Super(frame.first, frame.cls)
-    return machine.unknown()
-
-
-def _type(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    value = args[0] if args else None
-    if isinstance(value, Instance):
-        return value.cls
-    if isinstance(value, Tensor):
-        return Lib("torch.Tensor")
-    if isinstance(value, (int, float, str, list, dict, tuple, set)):
-        return Lib(f"builtins.{type(value).__name__}")
-    return machine.unknown()
-
-
 def _iter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     return _iterated(machine, args[0]) if args else machine.unknown()
 
@@ -371,19 +281,15 @@ def _next(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) ->
     return machine.unknown()
 
 
-def _callable(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if isinstance(args[0], (Function, Bound, Native, Method, Class)):
-        return True
-    return False if args[0] is None or isinstance(args[0], (int, str, list)) else machine.unknown("callable", args[0])
-
-
 _CALLS: dict[str, Callable[..., Value]] = {
     "len": _len, "range": _range, "enumerate": _enumerate, "zip": _zip, "map": _map, "filter": _filter,
     "list": _listed(list), "tuple": _listed(tuple), "set": _listed(set), "frozenset": _listed(frozenset),
     "dict": _dict, "sorted": _sorted, "reversed": _reversed, "sum": _sum, "min": _extreme("min"),
     "max": _extreme("max"), "any": _quantified(True), "all": _quantified(False), "int": _number(int, "int"),
-    "float": _number(float, "float"), "bool": _bool, "str": _str, "isinstance": _isinstance, "getattr": _getattr,
-    "hasattr": _hasattr, "setattr": _setattr, "super": _super, "type": _type, "iter": _iter, "next": _next,
-    "callable": _callable, "id": lambda m, a, k, n: id(a[0]) if a else m.unknown(),
-    "object": lambda m, a, k, n: Instance(Lib("builtins.object")),
+    "float": _number(float, "float"), "bool": _bool, "str": _str, "isinstance": reflect.isinstance_,
+    "getattr": reflect.getattr_, "hasattr": reflect.hasattr_, "setattr": reflect.setattr_, "super": reflect.super_,
+    "type": reflect.type_, "iter": _iter, "next": _next,
+    "callable": reflect.callable_, "id": lambda m, a, k, n: id(a[0]) if a else m.unknown(),
+    "object": lambda m, a, k, n: Instance(Lib("builtins.object")), "property": reflect.of_kind_("property"),
+    "staticmethod": reflect.of_kind_("static"), "classmethod": reflect.of_kind_("class"),
 }  # fmt: skip
