@@ -131,21 +131,28 @@ class Session:
         marks, noted = recorder.marks, recorder.noted
         counter = self._counter
         note = noted.append
-        usual = -1  # the site that passes come from, again and again
-        quiet = 0  # how many more of its passes need no look
+        rest: dict[int, int] = {}  # by site: how many more of its passes need no look
+        skipped = False  # has a pass gone by unlooked at?
 
         def begins(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            nonlocal usual, quiet
+            nonlocal skipped
             try:
                 site = marks[-1] >> SHIFT if marks else -1
                 plain = len(outputs) == 1 and not (args[1] or args[2]) and kwargs.get("accumulate_grad", True)
-                if site == usual and quiet and plain and not self._threaded:
-                    quiet -= 1
+                left = rest.get(site, 0)
+                if left and plain and not self._threaded:
+                    rest[site] = left - 1
+                    skipped = True
                     note(len(marks))
                     note(counter())
                     note(id(outputs[0]))
                     return
-                usual, quiet = site, self._pass_begins(outputs, args, kwargs)
+                if skipped:
+                    self._window += 1
+                    skipped = False
+                if left:
+                    self._looks[site] -= left  # they did not come
+                rest[site] = self._pass_begins(outputs, args, kwargs)
             except Exception as error:
                 self.failed_open("a backward pass could not be recorded", error)
 
@@ -185,7 +192,7 @@ class Session:
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
         quiet = 0
-        if count > FIRST_LOOKS and call == "backward" and not self._threaded:
+        if count > FIRST_LOOKS and call == "backward" and not self._threaded and not (args[1] or args[2]):
             quiet = min((1 << count.bit_length()) - count - 1, QUIET)
         self._looks[site] = count + quiet
         if not due or quiet:

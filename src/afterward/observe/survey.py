@@ -23,7 +23,7 @@ from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.singles import OneByOne, find_singles
-from afterward.observe.statements import COUNTER
+from afterward.observe.statements import COUNTER, SHIFT
 from afterward.observe.unswept import find_unswept
 from afterward.observe.updates import Updates, has_gradient
 from afterward.observe.userfiles import is_user_file
@@ -128,7 +128,7 @@ class Surveyor:
         passes = [
             e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward" and not e.retains_graph
         ]
-        counters = _one_per_step(passes)
+        counters = _one_per_step(passes, recorder)
         swept = [event.swept for event in passes if event.swept is not None]
         groups: dict[str, list[Held]] = {}
         for held in names.held:
@@ -245,13 +245,15 @@ def walk_some(starts: Iterable[Any]) -> list[Any]:
     return found.nodes
 
 
-def _one_per_step(passes: list[PassSeen]) -> list[int]:
+def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
     """The node counter at each pass of the busiest site: a step may hold passes of several sites."""
     by_site: dict[int, list[int]] = {}
-    site = -1
     for event in passes:
-        site = event.site if event.site >= 0 else site  # noted in passing: from the same site as the one before
-        by_site.setdefault(site, []).append(event.counter)
+        before = event.moment - recorder.base - 1  # the mark of the statement that called it
+        noted = recorder.marks[before] >> SHIFT if 0 <= before < len(recorder.marks) else -1
+        site = event.site if event.site >= 0 else noted
+        if site >= 0:
+            by_site.setdefault(site, []).append(event.counter)
     return max(by_site.values(), key=len, default=[])
 
 
