@@ -102,6 +102,8 @@ ADVICE = {
     "gan/wrong": "detach_input",
     "actor-critic/wrong": "detach_input",
     "multi-agent/wrong": "recompute_forward",
+    "higher-order/wrong": "create_graph",
+    "gradient-penalty/wrong": "create_graph",
     "lightgcn/wrong": "recompute_forward",
 }
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
+from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, head, is_target, reads, stem, targets
 
 
@@ -61,24 +62,47 @@ def receiver(sources: Sources, where: Where) -> str:
     return ""
 
 
-def result_feeds(sources: Sources, pass_where: Where, nodes: list[Node]) -> bool:
-    """Is what a pass returned read by a statement that built one of these nodes, in the same call?"""
-    level = pass_where.levels[-1]
-    statement = _statement(sources, level)
-    if statement is None:
-        return False
-    results = {target.text for target in targets(statement) if target.is_plain}
-    if not results:
-        return False
-    checked: set[int] = set()
-    for node in nodes:
-        for other in node.where.levels if node.where is not None else ():
-            if other.call == level.call and other.moment > level.moment and other.moment not in checked:
-                checked.add(other.moment)
-                reading = _statement(sources, other)
-                if reading is not None and any(name.text in results for name in reads(reading)):
-                    return True
+def result_feeds(sources: Sources, pass_where: Where, nodes: list[Node], trail: list[Place]) -> bool:
+    """Is what a pass returned, or what was computed from it, read where one of these nodes was built?
+
+    Without `create_graph` the way there builds no nodes (`penalty = slope.norm()`), so it is followed by name, and out
+    of the function that returns it.
+    """
+    for level in reversed(pass_where.levels):
+        statement = _statement(sources, level)
+        if statement is None:
+            return False
+        built = {at.moment for node in nodes if node.where for at in node.where.levels if at.call == level.call}
+        ran = sorted((p.moment, p.number) for p in trail if p.call == level.call and p.moment > level.moment)
+        feeds, returned = _followed(statement, [(moment in built, sources.statement(n)) for moment, n in ran])
+        if feeds or not returned:
+            return feeds
     return False
+
+
+# What is read by one of these is a number or data from then on.
+_TAKES_A_NUMBER = {"item", "tolist", "detach", "float", "numpy"}
+
+
+def _followed(statement: ast.stmt, ran: list[tuple[bool, ast.stmt | None]]) -> tuple[bool, bool]:
+    """Does the result of `statement` come to one that builds a wanted node; is it returned?"""
+    if isinstance(statement, ast.Return):
+        return False, True
+    results = {target.text for target in targets(statement) if target.is_plain}
+    for builds, later in ran:
+        if later is None or not results:
+            continue
+        read = {name.text for name in reads(later)}
+        assigned = {target.text for target in targets(later) if target.is_plain}
+        if not read & results:
+            results -= assigned
+        elif builds:
+            return True, False
+        elif not _TAKES_A_NUMBER & {text.rsplit(".", 1)[-1] for text in read}:
+            if isinstance(later, ast.Return):
+                return False, True
+            results |= assigned
+    return False, False
 
 
 def restorable(sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]) -> Value:

@@ -351,7 +351,7 @@ class _Autopsy:
         if early is None or early.where is None or early.call != "grad":
             return frozenset()
         later = [history.node(n) for n in reuse.fresh if history.node(n).moment > early.moment]
-        if flow.result_feeds(self.sources, early.where, later):
+        if flow.result_feeds(self.sources, early.where, later, self.trail):
             return frozenset({(early.id, reuse.late.id)})
         return frozenset()
 

@@ -176,10 +176,18 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + "would run, and give each network the gradients of the other's loss too",)
     if case.stepped_between:
         return (prefix + "would run, on values computed before the optimizer's step",)
+    if case.reuse.early is not None and (case.reuse.early.id, case.reuse.late.id) in case.history.links:
+        return (prefix + "would run, and train nothing through what `autograd.grad` returned: it has no graph",)
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
     cost = f", keeping {human(size)} until then" if size else ""
     where = f" on line {case.reuse.early.where.site.line}" if case.reuse.early and case.reuse.early.where else ""
-    return (prefix + f"{where.strip()} would be right here: the gradients of both passes add up{cost}".lstrip(),)
+    return (prefix + f"{where.strip()} would be right here: {_outcome(case)}{cost}".lstrip(),)
+
+
+def _outcome(case: Case) -> str:
+    if case.reuse.early is not None and case.reuse.early.call == "grad":
+        return "the first pass leaves `.grad` alone"
+    return "the gradients of both passes add up"
 
 
 def _fails_next(case: Case) -> str | None:
@@ -306,13 +314,13 @@ def combine_losses(case: Case) -> Remedy:
     )
 
 
-def retain_graph(case: Case) -> Remedy:
+def retain_graph(case: Case, start: str = "or ") -> Remedy:
     site = freed_site(case)
     line = f" on line {site.line}" if site is not None else ""
     return Remedy(
         "retain_graph",
         Effect.SAME_GRADIENTS,
-        f"or pass `retain_graph=True`{line}; the gradients add up, and the graph stays in memory until the next pass",
+        f"{start}pass `retain_graph=True`{line}; {_outcome(case)}, and the graph stays in memory until the next pass",
         site,
     )
 

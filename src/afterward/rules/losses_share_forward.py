@@ -35,8 +35,8 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     early = case.reuse.early
     if early is not None and early.call == "grad":
         if (early.id, case.reuse.late.id) in case.history.links:
-            return say.create_graph(case), say.retain_graph(case)
-        return say.retain_graph(case), say.recompute_forward(case)
+            return say.create_graph(case), say.recompute_forward(case)
+        return say.retain_graph(case, start=""), say.recompute_forward(case)
     if case.old_leaves_stepped:  # the shared values are out of date: a sum cannot be formed any more
         return say.recompute_forward(case), say.detach_input(case)
     return say.combine_losses(case), say.retain_graph(case)
