@@ -91,6 +91,27 @@ def _run_in_process(main: object, words: list[str]) -> tuple[int, str]:
     return status, told.getvalue()
 
 
+def test_the_page_of_a_fix_shows_the_change_and_its_history() -> None:
+    from dataclasses import replace
+
+    from afterward.model.diagnosis import Proof
+    from afterward.model.saved import read_saved
+    from afterward.render.html import as_html
+    from afterward.tasks.fix import Fixed
+    from afterward.tasks.trial import Trial
+
+    run = read_saved(SAVED.read_bytes())
+    (found,) = run.report.findings
+    change = "--- a/train.py\n+++ b/train.py\n@@ -1 +1 @@\n-step(hidden)\n+step(hidden.detach())\n"
+    cure = replace(found.remedies[0], patch=change, proof=Proof("proven", "5 passes, no error, to the end", 5))
+    report = replace(run.report, findings=(replace(found, remedies=(cure,)),))
+    first = Trial("raised", run.report, sources=dict(run.sources), chapters=list(run.chapters))
+    page = as_html(Fixed(report, first=first).saved())
+    assert '<span class="add">+step(hidden.detach())\n</span>' in page
+    assert "<b>proven</b> 5 passes, no error, to the end" in page
+    assert 'class="lifeline"' in page
+
+
 def test_a_page_that_can_not_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print('ran')\n")
     done = _afterward("run", "--html", "no/such/folder/page.html", "train.py", cwd=tmp_path)

@@ -38,17 +38,22 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--proof-args", metavar="'ARGS'", help="other arguments for those runs: '--epochs 1'")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE")
+    parser.add_argument("--html", metavar="FILE", help="write the report, with the change and its proof, as a page")
     parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
     parser.set_defaults(perform=perform)
 
 
 def perform(options: argparse.Namespace) -> int:
-    out = claimed(options.out)
+    out, page = claimed(options.out), claimed(options.html)
     fixed = _search(options)
     _tell(fixed.report, options)
     if out is not None:
         write_report(out, as_json(fixed.report) if options.format == "json" else _texts(fixed.report))
+    if page is not None:
+        from afterward.render.html import as_html
+
+        write_report(page, as_html(fixed.saved()))
     if not fixed.report.findings:
         print("afterward: nothing to fix", file=sys.stderr)
         return 0

@@ -13,7 +13,7 @@ from html import escape
 
 from afterward.model.diagnosis import Diagnosis, Label, Remedy
 from afterward.render.json_report import relative
-from afterward.render.source import SourceTexts, human, visible
+from afterward.render.source import SourceTexts, visible
 
 CONTEXT = 1  # lines shown around a labelled one
 
@@ -154,14 +154,9 @@ def _remedy_html(remedy: Remedy, number: int) -> str:
     if remedy.patch:
         shown.append(diff_html(remedy.patch))
     if remedy.proof is not None:
-        facts = [f"{remedy.proof.passes:,} passes" if remedy.proof.passes else ""]
-        size = remedy.proof.peak_graph_bytes
-        facts.append(f"at most {human(size)} of saved values at a time" if size else "")
-        rest = ", ".join(fact for fact in facts if fact)
         status = remedy.proof.status.replace("_", " ")
         shown.append(
-            f'<p class="proof {text(remedy.proof.status)}"><b>{text(status)}</b> {prose(remedy.proof.text)}'
-            f"{f' <small>({rest})</small>' if rest else ''}</p>"
+            f'<p class="proof {text(remedy.proof.status)}"><b>{text(status)}</b> {prose(remedy.proof.text)}</p>'
         )
     return "".join(shown) + "</li>"
 
@@ -172,6 +167,6 @@ def diff_html(patch: str) -> str:
 
 def _diff_lines(patch: str) -> Iterator[str]:
     for line in re.split(r"\r\n|\n|\r", patch.rstrip("\n")):
-        kind = {"+": "add", "-": "del", "@": "at"}.get(line[:1], "same")
+        kind = {"+": "add", "-": "del", "@": "hunk"}.get(line[:1], "same")
         kind = "file" if line.startswith(("+++", "---")) else kind
         yield f'<span class="{kind}">{text(line)}\n</span>'

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError, SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, Severity
+from afterward.model.saved import SavedRun
 from afterward.tasks import proof as judging
 from afterward.tasks.files import Original, read
 from afterward.tasks.nursery import Nursery
@@ -55,10 +56,17 @@ class Fixed:
     report: Report
     originals: dict[str, Original] = field(default_factory=dict)
     options: list[dict[str, str]] = field(default_factory=list)  # the proven patches, best first
+    first: Trial | None = None  # the run of the program as it is
 
     @property
     def proven(self) -> bool:
         return bool(self.options)
+
+    def saved(self) -> SavedRun:
+        """The report with the histories of the first run, which a page is made of."""
+        if self.first is None:
+            return SavedRun(self.report)
+        return SavedRun(self.report, tuple(self.first.chapters), self.first.sources)
 
 
 @dataclass
@@ -82,13 +90,14 @@ class Fixer:
     limit: float = 60.0
     progress: Progress | None = None
     proof_arguments: tuple[str, ...] | None = None
+    shown: bool = True  # does the first run's own output go to the terminal?
     originals: dict[str, Original] = field(default_factory=dict)
     _trials: int = 0
     _until: float = math.inf
 
     def fix(self) -> Fixed:
         began = time.monotonic()
-        first = self.nursery.run(replace(self.request, shown=True))
+        first = self.nursery.run(replace(self.request, shown=self.shown))
         ended = time.monotonic()
         self._until = ended + max(PATIENCE, 10 * (ended - began))
         found = judging.loud(first)
@@ -97,7 +106,7 @@ class Fixer:
                 raise FailsForAnotherReason(f"the program fails for another reason: {first.error}")
             if first.ending in ("died", "time"):
                 raise FailsForAnotherReason("the program was killed before it could be diagnosed")
-            return Fixed(first.report)
+            return Fixed(first.report, first=first)
         self._read_sources(first)
         return self._cure_all(first, found)
 
@@ -126,7 +135,7 @@ class Fixer:
             texts, before = {**texts, **best.texts}, best.trial
             options = [best.texts] if options else [cure.texts for cure in cures]
         findings = tuple(replace(f, remedies=told.get(id(f), f.remedies)) for f in first.report.findings)
-        return Fixed(replace(first.report, findings=findings), self.originals, options)
+        return Fixed(replace(first.report, findings=findings), self.originals, options, first)
 
     # The search
 

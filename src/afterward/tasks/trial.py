@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from afterward.model.diagnosis import Report
+from afterward.model.saved import Chapter
 from afterward.tasks.run import Watched, run
 
 
@@ -46,6 +47,7 @@ class Trial:
     sources: dict[str, str] = field(default_factory=dict)
     broken_at: int | None = None  # the pass that failed first
     unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
+    chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
 
     @property
     def clean(self) -> bool:
@@ -87,6 +89,7 @@ def perform(request: Request) -> None:
             meter.reached,
             dict(statements.sources),
             broken[0] if broken else None,
+            chapters=seen[0].chapters if request.shown else [],
         )
         _leave(request, result)
 
