@@ -306,6 +306,144 @@ class T(Trainer):
 data = [{"x": torch.randn(3), "labels": torch.randn(())} for _ in range(16)]
 T(model=Net(), args=TrainingArguments(output_dir="out", max_steps=4), train_dataset=data).train()  # error: AFT103
 """,
+    "DGL: a layer writes its output over its input": """
+import torch, dgl
+import dgl.function as fn
+class Layer(torch.nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.lin = torch.nn.Linear(d, d)
+    def forward(self, g):
+        g.ndata["h"] = torch.tanh(self.lin(g.ndata["h"]))
+        g.update_all(fn.copy_u("h", "m"), fn.sum("m", "h"))
+        return g.ndata["h"]
+g = dgl.graph((torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0])))
+g.ndata["h"] = torch.randn(3, 4)
+net = Layer(4)
+opt = torch.optim.Adam(net.parameters())
+for epoch in range(3):
+    loss = net(g).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()  # error: AFT103
+    opt.step()
+""",
+    "DGL: the same in a local scope": """
+import torch, dgl
+import dgl.function as fn
+class Layer(torch.nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.lin = torch.nn.Linear(d, d)
+    def forward(self, g):
+        with g.local_scope():
+          g.ndata["h"] = torch.tanh(self.lin(g.ndata["h"]))
+          g.update_all(fn.copy_u("h", "m"), fn.sum("m", "h"))
+          return g.ndata["h"]
+g = dgl.graph((torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0])))
+g.ndata["h"] = torch.randn(3, 4)
+net = Layer(4)
+opt = torch.optim.Adam(net.parameters())
+for epoch in range(3):
+    loss = net(g).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "DGL: LightGCN, propagated once per epoch": """
+import torch, dgl
+import dgl.function as fn
+class LightGCN(torch.nn.Module):
+    def __init__(self, n, d, layers=2):
+        super().__init__()
+        self.emb = torch.nn.Embedding(n, d)
+        self.layers = layers
+    def propagate(self, g):
+        h = self.emb.weight
+        out = [h]
+        with g.local_scope():
+            for _ in range(self.layers):
+                g.ndata["h"] = h
+                g.update_all(fn.u_mul_e("h", "w", "m"), fn.sum("m", "h"))
+                h = g.ndata["h"]
+                out.append(h)
+        return torch.stack(out).mean(0)
+g = dgl.graph((torch.tensor([0, 1, 2, 3]), torch.tensor([1, 2, 3, 0])))
+g.edata["w"] = torch.rand(4, 1)
+net = LightGCN(4, 3)
+opt = torch.optim.Adam(net.parameters(), 1e-2)
+for epoch in range(2):
+    z = net.propagate(g)
+    for step in range(3):
+        u, i, j = torch.randint(0, 4, (3, 5))
+        loss = -torch.nn.functional.logsigmoid((z[u] * (z[i] - z[j])).sum(-1)).mean()
+        opt.zero_grad()
+        loss.backward()  # error: AFT104
+        opt.step()
+""",
+    "PyG: a memory of the last output": """
+import torch
+from torch_geometric.nn import MessagePassing, GCNConv
+class Conv(MessagePassing):
+    def __init__(self, d):
+        super().__init__(aggr="add")
+        self.lin = torch.nn.Linear(d, d)
+    def forward(self, x, edge_index):
+        return self.propagate(edge_index, x=torch.tanh(self.lin(x)))
+    def message(self, x_j):
+        return 0.5 * x_j
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = Conv(4), GCNConv(4, 4)
+        self.memory = None
+    def forward(self, x, e):
+        h = self.a(x, e)
+        h = torch.relu(self.b(h, e))
+        if self.memory is not None:
+            h = h + 0.1 * self.memory
+        self.memory = h
+        return h
+e = torch.tensor([[0, 1, 2], [1, 2, 0]])
+net = Net()
+opt = torch.optim.Adam(net.parameters())
+for i in range(3):
+    loss = net(torch.randn(3, 4), e).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()  # error: AFT103
+    opt.step()
+""",
+    "PyG: the memory is cut": """
+import torch
+from torch_geometric.nn import MessagePassing, GCNConv
+class Conv(MessagePassing):
+    def __init__(self, d):
+        super().__init__(aggr="add")
+        self.lin = torch.nn.Linear(d, d)
+    def forward(self, x, edge_index):
+        return self.propagate(edge_index, x=torch.tanh(self.lin(x)))
+    def message(self, x_j):
+        return 0.5 * x_j
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = Conv(4), GCNConv(4, 4)
+        self.memory = None
+    def forward(self, x, e):
+        h = self.a(x, e)
+        h = torch.relu(self.b(h, e))
+        if self.memory is not None:
+            h = h + 0.1 * self.memory
+        self.memory = h.detach()
+        return h
+e = torch.tensor([[0, 1, 2], [1, 2, 0]])
+net = Net()
+opt = torch.optim.Adam(net.parameters())
+for i in range(3):
+    loss = net(torch.randn(3, 4), e).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
     "a saved value is read off the node": """
 import torch
 weight = torch.ones(3, requires_grad=True)

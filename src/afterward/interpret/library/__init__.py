@@ -13,6 +13,7 @@ from afterward.interpret.library import (
     containers,
     data,
     functions,
+    graphs,
     layers,
     lightning,
     modules,
@@ -176,6 +177,8 @@ def inherited(machine: Any, owner: Value, base: Lib, name: str) -> Value:
         found = lightning.inherited(machine, owner, name)
         if found is not MISSING:
             return found
+    if base.name == "MessagePassing" and name == "propagate":
+        return Native(lambda m, args, kwargs: graphs.propagate(m, owner, args, kwargs), name)
     if nn.looks_like_module(base.path):
         found = modules.inherited(machine, owner, base, name)
         if found is not MISSING:

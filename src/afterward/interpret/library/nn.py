@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Kept, Tensor
-from afterward.interpret.library import compiled, layers, ops, tensors
+from afterward.interpret.library import compiled, graphs, layers, ops, tensors
 from afterward.interpret.values import (
     Bound,
     Function,
@@ -43,6 +43,8 @@ def is_module(value: Value) -> bool:
 def looks_like_module(path: str) -> bool:
     if path.startswith("torch.nn.") and not path.startswith(("torch.nn.functional", "torch.nn.init", "torch.nn.utils")):
         return path.rsplit(".", 1)[-1] not in ("Parameter", "UninitializedParameter")
+    if graphs.is_layer(path):
+        return True
     return path.rsplit(".", 1)[-1] in ("LightningModule", "PreTrainedModel", "MessagePassing", "ScriptModule")
 
 
@@ -57,7 +59,10 @@ def construct(machine: Machine, made: Instance, name: str, args: Args, kwargs: K
     wants_bias = kwargs.get("bias", True) is not False
     if name in ("Linear", "LazyLinear") and len(args) > 2 and args[2] is False:
         wants_bias = False
-    if name in layers.WEIGHT_AND_BIAS:
+    if isinstance(made.cls, Lib) and graphs.is_layer(made.cls.path):
+        parameter("weight")
+        parameter("bias")
+    elif name in layers.WEIGHT_AND_BIAS:
         parameter("weight")
         if wants_bias:
             parameter("bias")
@@ -165,6 +170,8 @@ def layer(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: a
     name = owner.inner.get("layer", "")
     value = args[0] if args else kwargs.get("input", next(iter(kwargs.values()), None))
     here = owner.attributes
+    if isinstance(owner.cls, Lib) and graphs.is_layer(owner.cls.path):
+        return graphs.call_layer(machine, owner, args, kwargs)
     if name in ("Linear", "LazyLinear"):
         bias = here.get("bias")
         if bias is None:

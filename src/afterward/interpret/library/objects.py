@@ -13,6 +13,7 @@ from afterward.interpret.library import (
     containers,
     distributions,
     functorch,
+    graphs,
     lightning,
     modules,
     nn,
@@ -137,6 +138,8 @@ def enter(
             return False
 
         return None, uncached
+    if manager.cls == Lib("dgl.local_scope"):
+        return graphs.scope(manager)
     if manager.cls == Lib("contextlib.suppress"):
         kinds = manager.inner["kinds"]
         return None, lambda error: error is not None and any(machine.catches(one, error.value) for one in kinds)
@@ -307,6 +310,8 @@ def method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwa
         if hook in hooks:
             hooks.remove(hook)
         return None
+    if path == "dgl.DGLGraph":
+        return graphs.method(machine, owner, name, args, kwargs, node)
     if path == "accelerate.Accelerator":
         return accelerate.method(machine, name, args, kwargs, node)
     if path == "lightning.pytorch.Trainer":
@@ -339,6 +344,14 @@ def elsewhere(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast
         return accelerate.make()
     if name == "Trainer" and path.startswith("lightning"):
         return lightning.make_trainer(machine, path, kwargs)
+    if graphs.is_layer(path):
+        made = Instance(Lib(path))
+        nn.construct(machine, made, name, args, kwargs)
+        return made
+    if path in ("dgl.graph", "dgl.DGLGraph", "dgl.heterograph", "dgl.rand_graph", "dgl.from_networkx"):
+        return graphs.make_graph()
+    if path.startswith("dgl.function."):
+        return graphs.builtin(path, args)
     if transformers.is_trainer(path):
         made = Instance(Lib(path))
         transformers.construct(machine, made, args, kwargs)
