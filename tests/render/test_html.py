@@ -134,6 +134,31 @@ def test_a_page_without_findings_says_so() -> None:
     assert "Nothing wrong was seen" in as_html(SavedRun(Report(("train.py",)), (Chapter(History()),)))
 
 
+def test_an_error_that_is_caught_in_every_step_is_shown_once() -> None:
+    caught = tuple(_finding(caught=True) for _ in range(500))
+    page = _page("x = 1\n", *caught, _finding())
+    assert page.count("<article") == 2
+    assert "(caught by the program, 500 times)" in page
+
+
+def test_cells_of_a_notebook_are_named_as_there() -> None:
+    run = run_of(
+        "w = torch.ones(2, requires_grad=True)\n"
+        "for _ in range(2):\n"
+        "    loss = w.exp().sum()\n"
+        "    loss.backward()\n"
+        "    loss.backward()\n"
+    )
+    named = as_saved(run)
+    assert "step 1" in (picture(run) or "")
+    document = json.loads(named)
+    for turn in document["pools"]["turns"]:
+        turn[3] = "In[7]"
+    drawn = picture(read_saved(json.dumps(document))) or ""
+    assert "In[7]" in drawn
+    assert "step 1" not in drawn
+
+
 def test_the_account_is_part_of_the_page() -> None:
     site = Site("train.py", 1, 1)
     memory = Memory(

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -24,15 +25,20 @@ from afterward.render.lifeline.draw import as_svg
 from afterward.render.lifeline.story import Block, Event, Story
 from afterward.render.source import SourceTexts, counted, shortened, visible
 
+MOST = 50  # findings in one page
+
 
 def as_html(run: SavedRun) -> str:
     """The whole page."""
     sources = SourceTexts(run.sources)
     articles, data = [], []
-    for number, found in enumerate(run.report.findings):
-        history = run.history_of(number)
-        last = history is not None and run.history_of(number + 1) is not history  # findings may share a history
-        article, about = _article(number, found, history, sources, with_memory=last)
+    distinct = _distinct(run.report.findings)
+    shown = list(distinct)[:MOST]
+    histories = [run.history_of(number) for number in shown]
+    for place, number in enumerate(shown):
+        last = place + 1 == len(shown) or histories[place + 1] is not histories[place]  # they may share a history
+        found = run.report.findings[number]
+        article, about = _article(place, found, histories[place], sources, times=distinct[number], with_memory=last)
         articles.append(article)
         data.append(about)
     memory = "" if run.report.findings else _memory_alone(run, sources)
@@ -50,6 +56,18 @@ def as_html(run: SavedRun) -> str:
         f'<script type="application/json" id="afterward-data">{_json({"findings": data})}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
+
+
+def _distinct(findings: Sequence[Diagnosis]) -> dict[int, int]:
+    """The numbers of the findings that differ, each with how often it was made: a loop may catch an error many times."""
+    first: dict[object, int] = {}
+    times: dict[int, int] = {}
+    for number, found in enumerate(findings):
+        site = found.primary.site
+        key = (found.code, found.message, found.primary.text, site.file, site.line, found.caught)
+        number = first.setdefault(key if found.caught else number, number)
+        times[number] = times.get(number, 0) + 1
+    return times
 
 
 @lru_cache(maxsize=8)
@@ -102,7 +120,7 @@ def _contents(report: Report) -> str:
     items = "".join(
         f'<li><a href="#finding-{number}">{text(found.code)} {prose(found.message)}</a> '
         f"<small>{text(_place(found))}</small></li>"
-        for number, found in enumerate(report.findings, 1)
+        for number, found in enumerate((report.findings[n] for n in list(_distinct(report.findings))[:MOST]), 1)
     )
     return f'<nav class="findings" aria-label="Findings"><ol>{items}</ol></nav>'
 
@@ -118,7 +136,7 @@ def _footer(report: Report) -> str:
 
 def _place(found: Diagnosis) -> str:
     site = found.primary.site
-    step = f", step {site.step}" if site.step is not None else ""
+    step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
     return f"{relative(site.file)}:{site.line}:{site.column + 1}{step}"
 
 
@@ -130,11 +148,17 @@ def _memory_alone(run: SavedRun, sources: SourceTexts) -> str:
 
 
 def _article(
-    number: int, found: Diagnosis, history: History | None, sources: SourceTexts, *, with_memory: bool
+    number: int,
+    found: Diagnosis,
+    history: History | None,
+    sources: SourceTexts,
+    *,
+    times: int,
+    with_memory: bool,
 ) -> tuple[str, dict[str, Any]]:
     story = story_of(history, found, sources) if history is not None else None
     graph = graph_data(history, sources) if history is not None else None
-    caught = " (caught by the program)" if found.caught else ""
+    caught = f" (caught by the program{f', {times:,} times' if times > 1 else ''})" if found.caught else ""
     parts = [
         f'<article id="finding-{number + 1}" tabindex="-1">'
         f'<h1 class="{found.severity.value}"><span class="code">{text(found.code)}</span>'

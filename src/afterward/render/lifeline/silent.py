@@ -321,7 +321,7 @@ def _facts(run: Pass) -> tuple[str, ...]:
 
 def _step(run: Pass, number: int) -> str:
     turn = run.where.innermost_turn if run.where is not None else None
-    return f"step {turn.number if turn is not None else number}"
+    return (turn.cell or f"step {turn.number}") if turn is not None else f"step {number}"
 
 
 def _step_between(history: History, run: Pass, runs: list[Pass]) -> Step | None:

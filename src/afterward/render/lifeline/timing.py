@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from afterward.model.history import History, Pass
@@ -11,7 +11,7 @@ from afterward.model.site import Turn, Where
 from afterward.render.lifeline.story import Column
 
 BEFORE, AFTER = -1, 1 << 60
-STEPS, SLOTS = 5, 20  # columns shown in full, and items in them, as long as nothing needful is left out
+STEPS, SLOTS = 4, 20  # columns shown in full, and items in them, as long as nothing needful is left out
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Clock:
     starts: tuple[int, ...] = ()  # moments at which a new column begins, where no loop tells them apart
     began: int = 0  # the first moment that is known to lie in the loop
     inner: frozenset[int] = frozenset()  # calls that belong to one pass each, where no loop tells them apart
+    names: Mapping[int, str] = field(default_factory=dict)  # columns with names of their own: cells of a notebook
 
     def column(self, where: Where | None, moment: int) -> int:
         if self.starts:
@@ -41,7 +42,12 @@ class Clock:
             return ""
         if column == BEFORE:
             return "before the loop" if self.loop is not None else "beforehand"
-        return "after the loop" if column == AFTER else f"step {column}"
+        return "after the loop" if column == AFTER else self.names.get(column, f"step {column}")
+
+
+def is_step(title: str) -> bool:
+    """Does this title name a step, or what lies around them?"""
+    return bool(title) and title not in ("before the loop", "beforehand", "after the loop")
 
 
 def clock_of(history: History, reuse: Reuse) -> Clock:
@@ -62,7 +68,9 @@ def clock_for(history: History, loop: Turn | None) -> Clock:
     placed: list[tuple[Where | None, int]] = [(node.where, node.moment) for node in history.nodes]
     placed += [(run.where, run.moment) for run in history.passes]
     inside = [moment for where, moment in placed if where is not None and where.turn_of(loop) is not None]
-    return Clock(loop, (), min(inside, default=0))
+    turns = (turn for where, _ in placed if where is not None for turn in where.turns)
+    cells = {turn.number: turn.cell for turn in turns if turn.entry == loop.entry and turn.cell}
+    return Clock(loop, (), min(inside, default=0), names=cells)
 
 
 def _loop(reuse: Reuse) -> Turn | None:

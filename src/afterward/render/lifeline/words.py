@@ -10,7 +10,7 @@ from afterward.model.reuse import Reuse
 from afterward.model.site import Where
 from afterward.render.lifeline.lanes import Lanes
 from afterward.render.lifeline.story import Beat, Block, Event
-from afterward.render.lifeline.timing import Clock
+from afterward.render.lifeline.timing import Clock, is_step
 
 
 class Words:
@@ -67,7 +67,7 @@ class Words:
         late_when = self._when(self.late.where, self.late.moment)
         line = f" on line {run.where.site.line}" if run.where is not None else ""
         if when and when != late_when:
-            return f"{when}'s {_call(run)}" if when.startswith("step") else f"the {_call(run)}{line}"
+            return f"{when}'s {_call(run)}" if is_step(when) else f"the {_call(run)}{line}"
         return f"the {_call(run)}{line}"
 
     def _beats(self, events: list[Event]) -> list[Beat]:
@@ -107,7 +107,7 @@ class Words:
     def _late_name(self) -> str:
         when = self._when(self.late.where, self.late.moment)
         line = f" on line {self.late.where.site.line}" if self.late.where is not None else ""
-        return f"{when}'s {_call(self.late)}" if when.startswith("step") else f"the {_call(self.late)}{line}"
+        return f"{when}'s {_call(self.late)}" if is_step(when) else f"the {_call(self.late)}{line}"
 
     def _follows(self) -> str:
         return "starts on the same graph" if self.reuse.starts_in_stale else "follows it back"
@@ -142,11 +142,11 @@ def _call(run: Pass) -> str:
 
 
 def _in(step: str) -> str:
-    return f" in {step}" if step.startswith("step") else f" {step}" if step else ""
+    return f" in {step}" if is_step(step) else f" {step}" if step else ""
 
 
 def _owner(when: str, call: str) -> str:
-    return f"{when}'s {call}" if when.startswith("step") else f"this {call}"
+    return f"{when}'s {call}" if is_step(when) else f"this {call}"
 
 
 def _sentence(text: str) -> str:
