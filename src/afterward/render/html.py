@@ -59,7 +59,7 @@ def as_html(run: SavedRun) -> str:
 
 
 def _distinct(findings: Sequence[Diagnosis]) -> dict[int, int]:
-    """The numbers of the findings that differ, each with how often it was made: a loop may catch an error many times."""
+    """The numbers of the findings that differ, and how often each was made: a loop may catch an error many times."""
     first: dict[object, int] = {}
     times: dict[int, int] = {}
     for number, found in enumerate(findings):
