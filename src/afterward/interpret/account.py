@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from afterward.interpret.graph import GraphNode, Tensor
+from afterward.interpret.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.values import Bound, Class, Function, Instance, Iter, Lib, Star, Value
-from afterward.model.site import Turn
+from afterward.model.site import Turn, Where
 
 if TYPE_CHECKING:
     from afterward.interpret.core import Frame
     from afterward.interpret.library.passes import PassMade
 
+_CUTS = (".detach()", ".data", "torch.no_grad()", "torch.inference_mode()", "torch.tensor(...)")
 _DEEP = 5  # how far into objects something that goes out of sight is followed
 _REMEMBERED = 24  # values that one name was given, one after the other
 
@@ -29,7 +30,17 @@ class Gradient:
     writes: int
     used: bool = False  # the leaf was changed with it
     read: bool = False  # by the program itself
+    made_by: PassMade | None = None
     mixed: PassMade | None = None  # the pass that added to it although it had been used
+
+
+@dataclass(frozen=True, slots=True)
+class Wiped:
+    """A gradient that was zeroed though nothing had used it: made by which pass, zeroed where."""
+
+    made_by: PassMade
+    where: Where
+    writes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +76,23 @@ class Account:
         self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name
         self.dropped: list[Dropped] = []
         self.used: set[int] = set()  # leaves that took part in a recorded operation
+        self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None]] = []
+        self.by_hand: set[int] = set()  # leaves that the program itself changes
+        self.wiped: dict[int, Wiped] = {}  # leaves whose gradient was zeroed before anyone used it
+        self.early: list[tuple[Instance, Wiped]] = []  # steps of optimizers that were left with nothing
         self.blind = False  # a pass was run from something unknown
         self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
         self.driven: dict[str, Value] = {}  # objects whose methods a library calls, by the name they have there
         self.seen: set[int] = set()
+
+    # Cuts, and leaves that are changed by hand
+
+    def cuts(self, cut: Cutting | None, values: Iterable[Tensor]) -> None:
+        """Values lose their history here: so do the parameters behind them."""
+        if cut is not None and cut.how in _CUTS and len(self.cut) < 300:
+            for value in values:
+                self.cut.append((cut, value.node, value if value.node is None else None))
 
     # Gradients
 
@@ -88,7 +111,8 @@ class Account:
         for leaf in made.leaves:
             if isinstance(leaf.grad, Tensor):
                 known = self._present(leaf)
-                entry = Gradient(leaf.grad, leaf.grad.version.count)
+                entry = Gradient(leaf.grad, leaf.grad.version.count, made_by=made)
+                self.wiped.pop(id(leaf), None)
                 entry.mixed = known.mixed if known is not None else None
                 self.gradients[id(leaf)] = entry
 
@@ -115,13 +139,25 @@ class Account:
         if known is not None:
             known.read = True
 
-    def zeroed(self, leaf: Tensor) -> None:
-        self.gradients.pop(id(leaf), None)
+    def zeroed(self, leaf: Tensor, where: Where | None = None) -> None:
+        known = self.gradients.pop(id(leaf), None)
+        if known is not None and known.made_by is not None and not (known.used or known.read) and where is not None:
+            writes = leaf.grad.version.count if isinstance(leaf.grad, Tensor) else 0
+            self.wiped[id(leaf)] = Wiped(known.made_by, where, writes)
+
+    def stepped(self, optimizer: Instance, held: list[Tensor]) -> None:
+        """An optimizer steps: was every gradient of it zeroed since the pass that made it?"""
+        found = [self.wiped.get(id(leaf)) for leaf in held]
+        if found and all(one is not None and _still(leaf, one) for leaf, one in zip(held, found, strict=True)):
+            last = found[0]
+            assert last is not None
+            self.early.append((optimizer, last))
 
     def written(self, tensor: Tensor) -> None:
         """Something was written in place, also through `.data`."""
         memory = tensor.attributes.get(MEMORY)
         if isinstance(memory, Tensor):
+            self.by_hand.add(id(memory))
             for leaf, known in list(self.gradients.items()):
                 if known.value is memory:
                     del self.gradients[leaf]
@@ -202,6 +238,11 @@ class Account:
 
 
 MEMORY = "#memory"  # what `.data` of a tensor was taken from: no program can have an attribute of that name
+
+
+def _still(leaf: Tensor, wiped: Wiped) -> bool:
+    """Is the gradient as zeroing has left it?"""
+    return leaf.grad is None or (isinstance(leaf.grad, Tensor) and leaf.grad.version.count == wiped.writes)
 
 
 def _names(statement: ast.stmt) -> set[str]:

@@ -38,6 +38,7 @@ class Quiet:
 
     history: History
     ran: set[Key]
+    blind: bool = False  # a pass of it started from something unknown: it says nothing against another run
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
             quiet = silent.history(machine)
             machine.undo()
             if quiet is not None:
-                outcome.silent.append(Quiet(quiet, set(machine.ran)))
+                outcome.silent.append(Quiet(quiet, set(machine.ran), machine.account.blind))
             gaps.update(machine.gaps)
             ran_first = ran_first or set(machine.ran)
             doubtful = not first and machine.broken and history_ends_in(modules.values(), ran_first, set(machine.ran))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.account import Dropped
 from afterward.interpret.core import site_of
-from afterward.interpret.graph import GraphNode, Naming, Tensor
+from afterward.interpret.graph import Cutting, GraphNode, Naming, Tensor
 from afterward.interpret.values import Instance, Module, Scope, Value
-from afterward.model.history import Edge, History, Idle, Kept, Leaf, Pass, Step, Unswept
+from afterward.model.history import Cut, Edge, History, Idle, Kept, Leaf, Pass, Step, Unswept, Zeroed
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
@@ -191,7 +191,8 @@ def history(machine: Machine) -> History | None:
             for number, leaf in enumerate(machine.graph.leaves)
         ),
         kept=tuple(account.kept.values()),
-        idle=tuple(_idle(machine, unsure)),
+        idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
+        zeroed=tuple(_zeroed(machine)),
         unswept=tuple(_unswept(machine, lost, owners)),
         observed=False,
     )
@@ -218,6 +219,65 @@ def _idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
         if any(id(leaf) in ids for one in machine.passes if one.moment > since for leaf in one.leaves):
             continue  # it was reached, and its gradients were dropped
         yield Idle(optimizer.label or optimizer.class_name, len(idle), len(held), idle[0].where.site)
+
+
+def _partly_idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
+    """Optimizers that train some of their parameters, while a cut keeps others from every loss."""
+    if machine.account.blind:
+        return
+    reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
+    cuts = _cut_leaves(machine)
+    for optimizer in machine.optimizers:
+        held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
+        steps = [step for step in machine.steps if step.optimizer is optimizer]
+        if len(steps) < 2 or not any(id(leaf) in reached for leaf in held) or optimizer.inner.get("partial"):
+            continue
+        out = [leaf for leaf in held if id(leaf) not in reached and id(leaf) in cuts and leaf.needs]
+        if not out or any(id(leaf) in unsure or _changed_by_hand(machine, leaf) for leaf in out):
+            continue
+        cut = cuts[id(out[0])]
+        yield Idle(
+            optimizer.label or optimizer.class_name,
+            len(steps),
+            len(out),
+            steps[0].where.site,
+            Cut(cut.where, cut.how, cut.name, cut.site),
+            len(held),
+            tuple(leaf.label for leaf in out if leaf.label),
+        )
+
+
+def _cut_leaves(machine: Machine) -> dict[int, Cutting]:
+    """The leaves behind values that lost their history, each with the first such place."""
+    found: dict[int, Cutting] = {}
+    for cut, node, leaf in machine.account.cut:
+        under = [one.leaf for one in machine.graph.reach([node])] if node is not None else [leaf]
+        for one in under:
+            if one is not None:
+                found.setdefault(id(one), cut)
+    return found
+
+
+def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:
+    return id(leaf) in machine.account.by_hand or bool(leaf.version.writes)
+
+
+def _zeroed(machine: Machine) -> Iterator[Zeroed]:
+    """Optimizers every step of which finds the gradients zeroed that the pass before it made."""
+    for optimizer in machine.optimizers:
+        early = [wiped for owner, wiped in machine.account.early if owner is optimizer]
+        steps = [step for step in machine.steps if step.optimizer is optimizer]
+        held = {id(leaf) for leaf in optimizer.inner.get("params", ())}
+        if len(early) < 2 or len(early) < len(steps) or held & machine.account.touched:
+            continue
+        first = early[0]
+        yield Zeroed(
+            optimizer.label or optimizer.class_name,
+            len(early),
+            steps[0].where.site,
+            first.made_by.where.site,
+            first.where.site,
+        )
 
 
 def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:

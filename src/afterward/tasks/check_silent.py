@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from afterward.interpret import Outcome
 from afterward.model.diagnosis import Diagnosis, Severity
@@ -25,13 +27,33 @@ def silent_findings(outcome: Outcome) -> list[Diagnosis]:
     first, *others = outcome.silent
     found = [one for one in _diagnose(first.history) if one.severity is not Severity.ERROR]
     for run in others:
-        if found:
+        if found and not run.blind:
             there = {_key(one) for one in _diagnose(run.history)}
             found = [one for one in found if _key(one) in there or not _came_by(one, run.ran)]
     if not found:
         return []
     unseen = outcome.not_run()
-    return [one for one in found if not unseen & (_PASS | _UNDOES.get(one.code, frozenset()))]
+    return [_as_prediction(one) for one in found if not unseen & (_PASS | _UNDOES.get(one.code, frozenset()))]
+
+
+def _as_prediction(found: Diagnosis) -> Diagnosis:
+    """Without the figures: turns, nodes and passes of an interpreted program are none of the real one's."""
+    name = f"`{found.bridge.name}`" if found.bridge is not None else "this value"
+    label, why = found.primary.text, found.why
+    if found.code == "AFT301":
+        label = f"{name} takes a value with its history, step after step"
+        why = why.split(" No pass walks")[0] + " No pass walks them any more, and memory grows with each step."
+    elif found.code == "AFT302":
+        label = "walks the graphs of all earlier steps again"
+        why = why.split(" Each step adds")[0]
+    elif found.code == "AFT303":
+        label = "keeps a graph that no later pass walks"
+        why = "Keeping it holds the saved values until the loss is overwritten, which a plain pass would free at once."
+    elif found.code == "AFT304":
+        label = f"{name} is computed in each turn of the loop, and swept once, after it"
+    label = re.sub(r" has stepped [\d,]+ times", " steps", label)
+    why = re.sub(r"Each of the [\d,]+ steps of (`.*?`) that were looked at found", r"Each step of \1 finds", why)
+    return replace(found, primary=replace(found.primary, text=label), why=why, nodes=0, bytes=0)
 
 
 def _diagnose(history: object) -> tuple[Diagnosis, ...]:

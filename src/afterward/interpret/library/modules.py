@@ -97,7 +97,7 @@ def _set_training(flag: bool) -> Callable[..., Value]:
 
 def _zero_grad(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     for _, parameter in parameters(owner):
-        machine.account.zeroed(parameter)
+        machine.account.zeroed(parameter, machine.here())
         parameter.grad = None
     return None
 

@@ -127,6 +127,7 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
     made = Tensor()
     if needing:
         made.cut = machine.graph.off
+        machine.account.cuts(made.cut, needing)
     else:
         cuts = (tensor.cut or tensor.switched for tensor in tensors)
         made.cut = next((cut for cut in cuts if cut is not None), None)
@@ -177,7 +178,9 @@ def cut_of(machine: Machine, value: Value, how: str, node: ast.AST | None, name:
     """The cut that taking a value out of its history makes, or the one it already went through."""
     if isinstance(value, Tensor):
         if value.requires_grad:
-            return machine.cutting(how, name or _receiver(node), node)
+            cut = machine.cutting(how, name or _receiver(node), node)
+            machine.account.cuts(cut, [value])
+            return cut
         return value.cut
     if isinstance(value, Unknown):
         return value.cut
@@ -213,6 +216,7 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
     base = target.base if target.base is not None else target
     machine.account.written(base)
     if base.needs and base.node is None:
+        machine.account.by_hand.add(id(base))
         machine.account.updated(base, by_hand=True)
     if records and base.needs and base.node is None and not isinstance(base, Unknown):
         machine.stop("a leaf that needs gradients is written to in place")

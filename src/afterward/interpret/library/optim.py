@@ -92,6 +92,7 @@ def step(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value
 
 def _write(machine: Machine, owner: Instance) -> None:
     changed = []
+    machine.account.stepped(owner, [leaf for leaf in owner.inner.get("params", ()) if isinstance(leaf, Tensor)])
     for group in (
         owner.attributes.get("param_groups", ()) if isinstance(owner.attributes.get("param_groups"), list) else ()
     ):
@@ -107,7 +108,7 @@ def _write(machine: Machine, owner: Instance) -> None:
 def zero_grad(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     keeps = kwargs.get("set_to_none", args[0] if args else True)
     for leaf in owner.inner.get("params", ()):
-        machine.account.zeroed(leaf)
+        machine.account.zeroed(leaf, machine.here())
         if machine.truth(keeps) is not False:
             leaf.grad = None
     return None

@@ -374,6 +374,9 @@ def set_attribute(machine: Machine, owner: Tensor, name: str, value: Value, node
     if name == "requires_grad":
         switch(machine, owner, value, node, ".requires_grad = False")
     elif name == "grad":
+        machine.account.wiped.pop(id(owner), None)
         owner.grad = value if isinstance(value, Tensor) else None
-    elif name != "data":
+    elif name == "data":
+        machine.account.by_hand.add(id(owner))
+    else:
         owner.attributes[name] = value
