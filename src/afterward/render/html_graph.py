@@ -8,7 +8,7 @@ from typing import Any
 
 from afterward.model.history import History, Node, Pass
 from afterward.model.reuse import Reuse, find_reuse
-from afterward.render.lifeline.timing import Clock, clock_for, clock_of
+from afterward.render.lifeline.timing import Clock, clock_for, clock_of, old_part
 from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, shortened, visible
 
@@ -52,19 +52,20 @@ def _boxes(history: History, nodes: list[Node], late: Pass, reuse: Reuse | None)
     clock = clock_of(history, reuse) if reuse is not None else clock_for(history, loop)
     columns = sorted({clock.column(node.where, node.moment) for node in nodes})
     shown = set(columns) if len(columns) <= STEPS else {*columns[:3], *columns[-3:]}
-    boxes = _grouped(nodes, clock, shown, reuse)
+    old = old_part(history, reuse) if reuse is not None else frozenset()
+    boxes = _grouped(nodes, clock, shown, old)
     if len(boxes) > BOXES:
-        boxes = _grouped(nodes, clock, None, reuse)
+        boxes = _grouped(nodes, clock, None, old)
     return boxes
 
 
-def _grouped(nodes: list[Node], clock: Clock, shown: set[int] | None, reuse: Reuse | None) -> list[_Box]:
+def _grouped(nodes: list[Node], clock: Clock, shown: set[int] | None, old: frozenset[int]) -> list[_Box]:
     boxes: dict[_Key, _Box] = {}
     for node in sorted(nodes, key=lambda node: node.order):
         column = clock.column(node.where, node.moment)
         step = "" if shown is None else clock.title(column) if column in shown else "steps between"
         file, line = (node.where.site.file, node.where.site.line) if node.where is not None else ("", 0)
-        key = (file, line, step, reuse is not None and node.id in reuse.stale)
+        key = (file, line, step, node.id in old)
         boxes.setdefault(key, _Box(key)).nodes.append(node)
     return list(boxes.values())
 

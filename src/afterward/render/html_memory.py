@@ -8,6 +8,7 @@ from afterward.model.history import History, Pass
 from afterward.model.reuse import find_reuse
 from afterward.render.html_source import text
 from afterward.render.json_report import relative
+from afterward.render.lifeline.timing import old_part
 from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, human, shortened
 
@@ -123,7 +124,7 @@ def _lines(history: History) -> dict[tuple[str, int], _Line]:
     """Values that some operation had saved, each counted once, at the line that made it."""
     late = next(history.broken_passes(), None)
     reuse = find_reuse(history, late) if late is not None else None
-    stale = reuse.stale if reuse is not None and reuse.write is None else frozenset()
+    stale = old_part(history, reuse) if reuse is not None and reuse.write is None else frozenset()
     lines: dict[tuple[str, int], _Line] = {}
     for number, size in saved_sizes(history).items():
         where = history.node(number).where

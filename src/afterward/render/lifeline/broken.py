@@ -11,7 +11,7 @@ from afterward.model.history import History, Node, Pass, Step, Write
 from afterward.model.reuse import Reuse
 from afterward.render.lifeline import lanes as choosing
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
-from afterward.render.lifeline.timing import Track, clock_of, passes_touching
+from afterward.render.lifeline.timing import Track, clock_of, old_part, passes_touching
 from afterward.render.lifeline.words import Words
 from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, counted, human
@@ -28,6 +28,7 @@ class _Telling(Words):
         self.history, self.found, self.reuse, self.sources = history, found, reuse, sources
         self.late = reuse.late
         walked = reuse.stale | reuse.fresh
+        self.stale = old_part(history, reuse)
         self.nodes = [node for node in history.nodes if node.id in walked]
         self.vital = {entry.node.id for entry in reuse.entries[:1]} | {reuse.culprit.id}
         self.vital |= {reuse.entry.consumer.id} if reuse.entry.consumer is not None else set()
@@ -73,7 +74,7 @@ class _Telling(Words):
         groups: dict[tuple[int, int, bool], list[Node]] = {}
         for node in self.nodes:
             column = self.clock.column(node.where, node.moment)
-            groups.setdefault((self.lanes.of_node[node.id], column, node.id in self.reuse.stale), []).append(node)
+            groups.setdefault((self.lanes.of_node[node.id], column, node.id in self.stale), []).append(node)
         return groups
 
     def _events(self) -> list[Pass | Step | Write]:
@@ -165,7 +166,7 @@ class _Telling(Words):
         for event in events:
             if isinstance(event, Pass) and event is not self.late and event.moment > made:
                 known = event.swept is not None and bool(event.swept & numbers)
-                assumed = event == self.reuse.early and bool(numbers & self.reuse.stale) and event.swept is None
+                assumed = event == self.reuse.early and bool(numbers & self.stale) and event.swept is None
                 if not event.retains_graph and (known or assumed):
                     return event
         return None
@@ -208,7 +209,7 @@ class _Telling(Words):
         if isinstance(event, Write):
             return Event(slot, "write", f"writes {event.target}", line)
         title = self._pass_title(event)
-        swept = event.swept if event.swept is not None else (self.reuse.stale if event == self.reuse.early else ())
+        swept = event.swept if event.swept is not None else (self.stale if event == self.reuse.early else ())
         touched = {b.lane for b in self.blocks if b.slot < slot and not set(b.nodes).isdisjoint(swept)}
         facts = self._pass_facts(event)
         if event is self.late:
@@ -320,7 +321,7 @@ class _Telling(Words):
     def _goal(self) -> int | None:
         """The block that the failing pass can not get past."""
         entry, culprit = self.reuse.entry.node.id, self.reuse.culprit.id
-        newer = self.late.error == "inplace" or entry not in self.reuse.stale
+        newer = self.late.error == "inplace" or entry not in self.stale
         for number in (culprit, entry) if newer else (entry, culprit):
             if number in self.block_of:
                 return self.block_of[number]

@@ -54,7 +54,8 @@ class _Drawing(Ways):
         parts += self._beats()
         parts += self._legend()
         parts.append("</svg>\n")
-        return "\n".join(part for part in parts if part)
+        drawn = "\n".join(part for part in parts if part)
+        return drawn.replace(' tabindex="0" role="button"', "") if alone else drawn  # a picture has no buttons
 
     def _definitions(self) -> str:
         ends = "".join(

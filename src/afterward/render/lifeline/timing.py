@@ -149,6 +149,14 @@ def _shown(order: list[int], vital: Iterable[int], room: int) -> set[int]:
     return shown
 
 
+def old_part(history: History, reuse: Reuse) -> frozenset[int]:
+    """The part that was walked before. Where nobody looked at that pass it is known by what is freed; but a pass that
+    came to a node went on to all that lies behind it, also to what had nothing to free."""
+    if reuse.early is None or reuse.early.swept is not None or reuse.write is not None:
+        return reuse.stale
+    return history.reached(reuse.stale, reuse.stale | reuse.fresh)
+
+
 def passes_touching(history: History, nodes: frozenset[int], late: Pass) -> list[Pass]:
     """The passes that walked some of these nodes, as far as anyone looked."""
     return [run for run in history.passes if run.id != late.id and run.swept is not None and run.swept & nodes]
