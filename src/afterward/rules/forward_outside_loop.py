@@ -39,8 +39,6 @@ def _diagnose(case: Case) -> Diagnosis:
 
 def is_target(case: Case) -> bool:
     """Does the value enter a loss function as what is to be met, not as what is trained?"""
-    if not leaves_directly_under(case.history, case.reuse.fresh):
-        return False  # without it the pass would train nothing at all
     if case.bridge is not None and case.bridge.is_target:
         return True
     consumer, node = case.reuse.entry.consumer, case.reuse.entry.node
