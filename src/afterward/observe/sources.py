@@ -201,7 +201,8 @@ def is_target(statement: ast.stmt | None, name: ast.expr) -> bool:
                 continue
             function = call.func
             called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if called not in _LOSSES and not called.endswith("_loss"):
+            # A loss of three values compares them with each other: `bpr_loss(user, taken, other)`.
+            if called not in _LOSSES and not (called.endswith("_loss") and len(call.args) <= 2):
                 continue
             wanted = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "target")]
             if any(inner is name for argument in wanted for inner in ast.walk(argument)):

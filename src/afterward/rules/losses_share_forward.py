@@ -8,7 +8,7 @@ from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
 from afterward.rules import _speech as say
 from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 
 
 @rule("AFT102", Severity.ERROR)
@@ -39,4 +39,7 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
         return say.retain_graph(case, start=""), say.recompute_forward(case)
     if case.old_leaves_stepped:  # the shared values are out of date: a sum cannot be formed any more
         return say.recompute_forward(case), say.detach_input(case)
+    if case.stepped_between and not leaves_directly_under(case.history, case.reuse.fresh):
+        # This loss trains the shared part alone, and the optimizer that stepped none of it: to its loss, that is data.
+        return say.detach_input(case, in_early=True), say.recompute_forward(case)
     return say.combine_losses(case), say.retain_graph(case)
