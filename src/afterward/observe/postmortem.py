@@ -231,6 +231,8 @@ class _Autopsy:
                 None if swept is None else _common(swept, by_order),
                 bytes=event.bytes,
                 optimizers=self._owners(event.leaves),
+                reached=self._known(event.leaves),
+                filled=self._known(event.filled),
             )
             if event is failing:
                 run = late = self._failing(run, error, kind, frame)
@@ -249,6 +251,10 @@ class _Autopsy:
             if event.roots == roots or event.tensor in roots_now:
                 return event
         return seen[-1] if seen else None
+
+    def _known(self, leaves: frozenset[int] | None) -> frozenset[int]:
+        """Of the leaves that a look has shown, those of the failing graph."""
+        return frozenset(self.leaf_ids[leaf] for leaf in leaves or () if leaf in self.leaf_ids)
 
     def _owners(self, leaves: frozenset[int] | None) -> frozenset[str] | None:
         """The optimizers of the leaves that a pass reached, by the leaves' identities."""

@@ -174,14 +174,35 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + f"outside does not reach the pass inside {case.reuse.late.nested_in}",)
     if case.cause is Cause.OUTPUT_NOT_DETACHED:
         return (prefix + "would run, and give each network the gradients of the other's loss too",)
-    if case.stepped_between:
+    if case.cause is Cause.COMPILED_GRAPH_SHARED:
+        refused = "but is refused where the compiler has given the region's buffers away (donated buffers)"
+        return (prefix + f"would let the gradients of both passes add up, {refused}",)
+    if case.old_leaves_stepped:
         return (prefix + "would run, on values computed before the optimizer's step",)
+    if case.stepped_between:
+        return (prefix + f"would run: no step has changed what {name_of(case)} was computed from; {_price(case)}",)
+    if zeroed_between(case):
+        return (prefix + f"would run, but what the first pass added to `.grad` was zeroed since; {_price(case)}",)
     if case.reuse.early is not None and (case.reuse.early.id, case.reuse.late.id) in case.history.links:
         return (prefix + "would run, and train nothing through what `autograd.grad` returned: it has no graph",)
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
     cost = f", keeping {human(size)} until then" if size else ""
     where = f" on line {case.reuse.early.where.site.line}" if case.reuse.early and case.reuse.early.where else ""
     return (prefix + f"{where.strip()} would be right here: {_outcome(case)}{cost}".lstrip(),)
+
+
+def _price(case: Case) -> str:
+    size = case.reuse.early.bytes if case.reuse.early is not None else 0
+    return f"it keeps {human(size)}, and each pass walks that part again" if size else "each pass walks that part again"
+
+
+def zeroed_between(case: Case) -> bool:
+    """Were the gradients of the earlier pass gone when the later one began? Only where a look has shown it."""
+    early, late = case.reuse.early, case.reuse.late
+    if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
+        return False
+    shared = early.reached & late.reached
+    return bool(shared) and not shared & late.filled
 
 
 def _outcome(case: Case) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
 from afterward.rules import _speech as say
 from afterward.rules import rule
@@ -26,5 +27,13 @@ def _diagnose(case: Case) -> Diagnosis:
         why="`torch.compile` turns a region into one node of the graph, so all its outputs share one history. "
         f"{say.freed_by(case).capitalize()} freed the whole region, also the part that only this loss needs.",
         built_text="one compiled region, one node",
-        remedies=(say.combine_losses(case), say.retain_graph(case)),
+        remedies=(say.combine_losses(case), _retain(case)),
+    )
+
+
+def _retain(case: Case) -> Remedy:
+    """A compiled region's backward may write over what it saved: the graph can be kept only if that is ruled out."""
+    retain = say.retain_graph(case)
+    return replace(
+        retain, title=f"{retain.title}; set `torch._functorch.config.donated_buffer = False` before compiling"
     )

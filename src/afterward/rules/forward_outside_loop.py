@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
@@ -50,10 +51,22 @@ def is_target(case: Case) -> bool:
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
     if case.foreign or is_target(case):
-        return say.detach_input(case), say.recompute_forward(case)
+        return _detach(case), say.recompute_forward(case)
     part = case.reuse.passes_part
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     accumulating = part is not None and part.how == "turns" and bool(trained) and not case.stepped_between
     if accumulating and not case.reuse.starts_in_stale:
         return say.combine_losses(case), say.recompute_forward(case)
+    if not leaves_directly_under(case.history, case.reuse.fresh):
+        return (say.recompute_forward(case),)  # detached, it would leave the pass nothing to train
     return say.recompute_forward(case), say.detach_input(case)
+
+
+def _detach(case: Case) -> Remedy:
+    """The value is data for some of the losses that it enters: for those that its own optimizer does not step."""
+    detach, owner = say.detach_input(case), say.optimizers_under_old_part(case)
+    if not case.foreign or not owner:
+        return detach
+    name = say.name_of(case)
+    title = f"detach {name} where it enters a loss that is not meant to train what {owner} steps: it is data there"
+    return replace(detach, title=title)

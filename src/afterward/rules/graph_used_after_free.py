@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterward.model.diagnosis import Diagnosis, Label, Severity
+from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Pass
 from afterward.rules import _speech as say
 from afterward.rules import rule
@@ -19,7 +19,7 @@ def graph_used_after_free(history: History) -> Iterator[Diagnosis]:
             continue
         case = case_of(history, late)
         if case is None:
-            yield _unknown(late)
+            yield _refused(late) if late.error == "donated_buffers" else _unknown(late)
         elif case.cause is None:
             yield _diagnose(case)
 
@@ -41,6 +41,37 @@ def _unknown(late: Pass) -> Diagnosis:
         message=say.FREED,
         primary=Label(site, "needs values that an earlier pass freed"),
         why="This pass reaches a part of the graph that was freed before. The record does not show by whom.",
+        reused=site,
+        caught=late.caught,
+    )
+
+
+def _refused(late: Pass) -> Diagnosis:
+    """Nothing was freed: PyTorch refuses to keep the graph of a compiled region whose buffers were given away."""
+    assert late.where is not None
+    site = late.where.site_at(late.where.innermost_turn)
+    return Diagnosis(
+        message="the graph of a compiled region can not be kept",
+        primary=Label(site, "asks to keep the graph, and the compiler has given its buffers away"),
+        why="`torch.compile` lets the backward of a region write over the values that the region had saved "
+        "(donated buffers). That saves memory, and rules out walking the region twice, so PyTorch refuses before it "
+        "begins. Nothing was freed.",
+        remedies=(
+            Remedy(
+                "combine_losses",
+                Effect.SAME_GRADIENTS,
+                "add the losses and call backward once on the sum, without `retain_graph=True`; the gradients are the "
+                "same, and nothing is kept",
+                site,
+            ),
+            Remedy(
+                "retain_graph",
+                Effect.SAME_GRADIENTS,
+                "set `torch._functorch.config.donated_buffer = False` before compiling; the graph can then be kept, "
+                "and its values stay in memory",
+                site,
+            ),
+        ),
         reused=site,
         caught=late.caught,
     )

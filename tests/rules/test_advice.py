@@ -1,0 +1,84 @@
+"""What a report says about `retain_graph=True`, and which change it recommends, must hold in that very program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.watching import watch_source
+
+from afterward.model.diagnosis import Diagnosis
+from afterward.model.history import History, Pass
+from afterward.model.site import Level, Site, Where
+from afterward.rules import diagnose
+
+TWO_NETWORKS = """
+G, D = torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+opts = {"D": torch.optim.SGD(D.parameters(), lr=0.1), "G": torch.optim.SGD(G.parameters(), lr=0.1)}
+fake = torch.tanh(G(torch.randn(3, 2)))
+losses = {"D": lambda: D(fake).mean(), "G": lambda: -D(fake).mean()}
+for name, closure in losses.items():
+    opts[name].zero_grad()
+    closure().backward()
+    opts[name].step()
+"""
+
+
+def _found(source: str, folder: Path) -> Diagnosis:
+    seen = watch_source(source, folder)
+    assert "second time" in str(seen.error)
+    (found,) = seen.findings
+    return found
+
+
+def _runs_with_retain(source: str, folder: Path) -> bool:
+    return watch_source(source.replace(".backward()", ".backward(retain_graph=True)"), folder).error is None
+
+
+def test_the_loss_that_is_to_train_a_network_is_not_told_to_detach_it(tmp_path: Path, torch_as_it_was: None) -> None:
+    found = _found(TWO_NETWORKS, tmp_path)
+    first = found.remedies[0]
+    assert first.kind == "detach_input"
+    assert 'a loss that is not meant to train what `opts["G"]` steps' in first.title
+    assert "no step has changed what `fake` was computed from" in found.notes[0]
+    assert _runs_with_retain(TWO_NETWORKS, tmp_path)
+
+
+def test_gradients_that_were_zeroed_do_not_add_up(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+head, trunk = torch.nn.Linear(4, 1), torch.nn.Linear(2, 4)
+features = torch.tanh(trunk(torch.randn(3, 2)))
+for _ in range(2):
+    trunk.zero_grad()
+    head.zero_grad()
+    head(features).mean().backward()
+"""
+    assert "was zeroed since" in _found(source, tmp_path).notes[0]
+    assert _runs_with_retain(source, tmp_path)
+    kept = source.replace("    trunk.zero_grad()\n    head.zero_grad()\n", "")
+    assert "would be right here: the gradients of both passes add up" in _found(kept, tmp_path).notes[0]
+
+
+def test_nobody_is_told_to_detach_all_there_is_to_train(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+table = torch.nn.Embedding(5, 3)
+optimizer = torch.optim.SGD(table.parameters(), lr=0.1)
+spread = torch.tanh(table.weight * 2)
+for _ in range(2):
+    loss = (spread[:2] * spread[2:4]).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    found = _found(source, tmp_path)
+    assert found.code == "AFT104"
+    assert [remedy.kind for remedy in found.remedies] == ["recompute_forward"]
+
+
+def test_a_refusal_is_not_called_a_freed_graph() -> None:
+    site = Site("train.py", 3, 3, 0, 10)
+    late = Pass(0, Where((Level(1, "", site, 5),)), 7, (), "backward", True, error="donated_buffers")
+    (found,) = diagnose(History(passes=(late,)))
+    assert found.code == "AFT100"
+    assert "freed" not in found.message
+    assert "Nothing was freed" in found.why
+    assert [remedy.kind for remedy in found.remedies] == ["combine_losses", "retain_graph"]
