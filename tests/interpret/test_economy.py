@@ -18,6 +18,23 @@ def interpret(source: str, folder: Path, sources: Sources | None = None, name: s
     return interpret_file(str(file), tree, sources, seconds=5.0)
 
 
+# A state inside a model that something unknown is given: it may have been reset.
+UNKNOWN_RESET = """
+import torch
+from somewhere import reset
+class Cell(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.state = torch.zeros(2)
+    def forward(self, x):
+        self.state = torch.tanh(self.weight * x + self.state)
+        return self.state
+net = torch.nn.Sequential(Cell())
+for x in torch.randn(3, 2):
+    reset(net)
+    net(x).sum().backward()
+"""
 HEAD = """
 import sys
 import torch
@@ -100,3 +117,22 @@ def test_modules_are_set_back_between_programs(tmp_path: Path) -> None:
     assert len(interpret(first, tmp_path, sources, "first.py").findings) == 1
     shared = sources.shelf.groups[str(tmp_path / "common.py")]
     assert len(shared) == 1
+
+
+def test_a_loop_over_indices_runs_to_its_end(tmp_path: Path) -> None:
+    """A reset of all states by their index, in a program that has been running for long: none is passed over."""
+    source = HEAD + (
+        "cells = [torch.nn.RNNCell(2, 2) for _ in range(9)]\n"
+        "states = [torch.zeros(1, 2) for _ in cells]\n"
+        "for i in range(400):\n    print(i % 7)\n"
+        "for batch in range(30):\n"
+        "    for i in range(len(states)):\n        states[i] = states[i].detach()\n"
+        "    for i in range(len(cells)):\n        states[i] = cells[i](torch.randn(1, 2), states[i])\n"
+        "    sum(state.sum() for state in states).backward()\n"
+    )
+    assert check_source(source, tmp_path) == []
+
+
+def test_what_something_unknown_is_given_may_have_changed(tmp_path: Path) -> None:
+    assert check_source(UNKNOWN_RESET, tmp_path) == []
+    assert check_source(UNKNOWN_RESET.replace("    reset(net)\n", ""), tmp_path) != []

@@ -105,13 +105,14 @@ class Effects(Generators):
         if isinstance(value, Star):
             value = value.value
         if isinstance(value, Instance):
-            if isinstance(value.cls, Lib):
-                return
-            for name, held in value.attributes.items():
-                if isinstance(held, Tensor) and held.node is not None:
+            own = not isinstance(value.cls, Lib)  # layers of a library keep no history; what they contain may
+            for name, held in list(value.attributes.items()):
+                if isinstance(held, Tensor) and held.node is not None and own:
                     value.attributes[name] = self.unknown()
-                elif isinstance(held, (list, dict)):
+                elif isinstance(held, (list, dict, Instance)):
                     self._loosen(held, depth + 1)
+            if library.is_module(value):
+                self._loosen(value.inner.get("items"), depth)
         elif isinstance(value, list):
             for position, held in enumerate(value):
                 if isinstance(held, Tensor) and held.node is not None:

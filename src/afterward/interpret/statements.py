@@ -170,7 +170,8 @@ class Statements(Branches):
         over = self.evaluate(statement.iter)
         items = self.iterate(over, statement.iter)
         limit = self._limit(items.known)
-        each = items.known and not isinstance(over, range) and not (isinstance(over, Iter) and over.run is not None)
+        counts = isinstance(over, range) and not _over_indices(statement.iter)
+        each = items.known and not counts and not (isinstance(over, Iter) and over.run is not None)
         if each:
             limit = max(limit, _ELEMENTS)
         turns = Turns(self, statement)
@@ -341,6 +342,14 @@ class Statements(Branches):
         for decorator in reversed(node.decorator_list):
             value = self.decorate(self.evaluate(decorator), value, decorator)
         self.frame.scope.assign(node.name, value)
+
+
+def _over_indices(node: ast.expr) -> bool:
+    """`range(len(things))`: each turn is about another thing, as in a loop over the things themselves."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    last = node.args[-1] if len(node.args) < 3 else node.args[1]
+    return isinstance(last, ast.Call) and isinstance(last.func, ast.Name) and last.func.id == "len"
 
 
 _RUN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {

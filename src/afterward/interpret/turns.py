@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from afterward.interpret.statements import Statements
 
 _STEADY = 4  # turns after which a loop is left whose last turns were all alike
+_DEEP = 3  # loops inside each other
 
 
 class Turns:
     """The turns of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
 
-    __slots__ = ("around", "entry", "frame", "last", "loop", "machine", "number", "same", "site")
+    __slots__ = ("around", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "site")
 
     def __init__(self, machine: Statements, loop: ast.stmt) -> None:
         self.machine = machine
@@ -25,6 +26,8 @@ class Turns:
         self.last = 0
         self.same = 0  # turns in a row, before the last, that went as the last one did
         self.around = machine.trail
+        depth = sum(len(frame.turns) for frame in machine.frames)
+        self.enough = 2 if depth < _DEEP else 1  # so that nesting does not multiply
 
     def __enter__(self) -> None:
         machine = self.machine
@@ -42,7 +45,7 @@ class Turns:
 
     def settled(self) -> bool:
         """Did the last turns execute the same statements, with tests on the same numbers?"""
-        if self.number >= 2 and self.last == self.machine.steady.get(id(self.loop)):
+        if self.number >= self.enough and self.last == self.machine.steady.get(id(self.loop)):
             return True  # as it went when the loop was entered before
         return self.number >= _STEADY and self.same >= _STEADY - 2
 
