@@ -8,6 +8,7 @@ TORCH := torch==2.13.0
 N ?= 100000
 SEED ?= 0
 CASES ?= ../shared/cases
+CHECKOUT ?=
 
 .DEFAULT_GOAL := help
 
@@ -58,6 +59,18 @@ score: $(READY)  ## score `run` on the shared cases and on our own
 
 bench: $(READY)  ## what watching costs, side by side with plain PyTorch, anomaly mode and settrace
 	$(BIN)/python tools/bench_watch.py
+	$(MAKE) bench-check
+
+# TorchFix wants another LibCST than `fix` does: it gets an environment of its own.
+build/torchfix/bin/torchfix:
+	$(PYTHON) -m venv build/torchfix
+	build/torchfix/bin/pip install --quiet torchfix
+
+bench-check: $(READY) build/torchfix/bin/torchfix  ## files a second of check, TorchFix and ruff on one tree, CHECKOUT=...
+	$(BIN)/python tools/bench_check.py $(CHECKOUT) --torchfix build/torchfix/bin/torchfix --ruff $(BIN)/ruff
+
+survive: $(READY)  ## check every file of the standard library and of site-packages
+	$(BIN)/python tools/check_survives.py
 
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py

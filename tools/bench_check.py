@@ -1,20 +1,24 @@
-"""How fast `afterward check` reads a tree: cold, and again with its cache; side by side with other linters.
+"""How fast `afterward check` reads a tree, cold and again, side by side with other linters in one run, as ratios.
 
-    python tools/bench_check.py FOLDER [--with "ruff check --no-cache --quiet"] [--with "torchfix"]
+    python tools/bench_check.py [FOLDER] [--torchfix PATH] [--ruff PATH] [--rounds 3]
 
-Times are of whole processes, in turns, best of three; the tree is read once beforehand so that all find it in memory.
+Without a folder it reads part of the torch that is installed. Times are of whole processes, in turns, best of the
+rounds (TorchFix, which is slow, runs once); the tree is read once beforehand, so that all find it in memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import shlex
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from pathlib import Path
+
+PARTS = ("torch/nn", "torch/optim", "torch/distributions", "torch/utils/data", "torch/ao/nn")
 
 
 def timed(command: list[str], folder: Path, environment: dict[str, str]) -> float:
@@ -23,27 +27,65 @@ def timed(command: list[str], folder: Path, environment: dict[str, str]) -> floa
     return time.perf_counter() - begin
 
 
+def installed(into: Path) -> Path:
+    """A copy of some of torch's own files: it lies among the installed packages, where linters do not look."""
+    packages = Path(sysconfig.get_paths()["purelib"])
+    for part in PARTS:
+        for file in (packages / part).rglob("*.py"):
+            target = into / file.relative_to(packages)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+    return into
+
+
+def commands(options: argparse.Namespace) -> dict[str, tuple[list[str], int]]:
+    """Name: the command, and how often it is run."""
+    ours = [sys.executable, "-m", "afterward", "check", "--format", "concise"]
+    found = {
+        "afterward check, cold": ([*ours, "--no-cache", "."], options.rounds),
+        "afterward check, again": ([*ours, "."], options.rounds),
+    }
+    beside = Path(sys.executable).parent
+    for name, given, words in (
+        ("ruff", options.ruff, ["check", "--no-cache", "--quiet"]),
+        ("TorchFix", options.torchfix, []),
+    ):
+        path = given or shutil.which(name.lower(), path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
+        if path:
+            found[name] = ([path, *words, "."], options.rounds if name == "ruff" else 1)
+        else:
+            print(f"{name} is not installed: left out", file=sys.stderr)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--with", dest="others", action="append", default=[], metavar="COMMAND")
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--torchfix", metavar="PATH")
+    parser.add_argument("--ruff", metavar="PATH")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    files = [file for file in options.folder.rglob("*.py") if file.is_file()]
-    size = sum(len(file.read_bytes()) for file in files)
-    print(f"{len(files)} files, {size / 1e6:.1f} MB, {os.cpu_count()} cores")
-    ours = [sys.executable, "-m", "afterward", "check", "--format", "concise", "."]
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "AFTERWARD_CACHE": cache}
-        commands = {"afterward, cold": [*ours[:-1], "--no-cache", "."], "afterward, again": ours}
-        commands |= {other: [*shlex.split(other), "."] for other in options.others}
-        timed(ours, options.folder, environment)  # fills the cache
-        best = dict.fromkeys(commands, float("inf"))
-        for _ in range(options.rounds):
-            for name, command in commands.items():
-                best[name] = min(best[name], timed(command, options.folder, environment))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.folder or installed(Path(scratch) / "tree")
+        files = [file for file in folder.rglob("*.py") if file.is_file()]
+        size = sum(len(file.read_bytes()) for file in files)
+        print(
+            f"{folder if options.folder else 'torch'}: {len(files)} files, {size / 1e6:.1f} MB, {os.cpu_count()} cores"
+        )
+        environment = {**os.environ, "AFTERWARD_CACHE": str(Path(scratch) / "cache")}
+        todo = commands(options)
+        timed(todo["afterward check, again"][0], folder, environment)  # fills the cache
+        best = dict.fromkeys(todo, float("inf"))
+        for turn in range(options.rounds):
+            for name, (command, times) in todo.items():
+                if turn < times:
+                    best[name] = min(best[name], timed(command, folder, environment))
+    cold = best["afterward check, cold"]
     for name, seconds in best.items():
-        print(f"{name:30s} {seconds:7.2f} s  {len(files) / seconds:8.0f} files/s")
+        ratio = f"{seconds / cold:8.2f} x the time of check, cold"
+        print(f"{name:24s} {seconds:8.2f} s {len(files) / seconds:9.0f} files/s {ratio}")
+    if "TorchFix" in best:
+        print(f"check is {best['TorchFix'] / cold:.1f} times as fast as TorchFix")
     return 0
 
 

@@ -15,9 +15,7 @@ import sysconfig
 import time
 from concurrent.futures import ProcessPoolExecutor
 
-from afterward.interpret import Sources
-from afterward.interpret.project import Relevance
-from afterward.tasks.check import check_file
+from afterward.tasks.check_file import Shared, check_file
 
 LONGEST = 5.0  # seconds that one file may take, parsing included
 
@@ -32,14 +30,13 @@ def files_below(folder: str) -> list[str]:
 def survive(files: list[str]) -> list[tuple[str, float, str, int]]:
     """(file, seconds, what our code did wrong, findings) for each file; a file that can not be parsed is no failure."""
     os.environ["AFTERWARD_STRICT"] = "1"
-    sources = Sources()
-    relevance = Relevance(sources)
+    shared = Shared()
     results = []
     for file in files:
         begin = time.perf_counter()
         wrong, count = "", 0
         try:
-            count = len(check_file(file, sources, relevance, 0.5).findings)
+            count = len(check_file(file, shared, 0.5).findings)
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"
         results.append((file, time.perf_counter() - begin, wrong, count))

@@ -7,23 +7,23 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afterward.errors import AfterwardError, ReportNotWritten
 from afterward.model.diagnosis import Report, Severity
-from afterward.render import concise, github, junit, sarif
-from afterward.render.json_report import as_json
-from afterward.render.terminal import show
-from afterward.render.text import as_text
-from afterward.tasks import check as task
 
-_FORMATS: dict[str, Callable[[Report], str]] = {
-    "concise": concise.as_concise,
-    "json": as_json,
-    "sarif": sarif.as_sarif,
-    "github": github.as_github,
-    "junit": junit.as_junit,
+if TYPE_CHECKING:
+    from afterward.tasks import check as task
+
+# The module of each format and its function; loaded when asked for, so that other commands start fast.
+_FORMATS = {
+    "concise": ("afterward.render.concise", "as_concise"),
+    "json": ("afterward.render.json_report", "as_json"),
+    "sarif": ("afterward.render.sarif", "as_sarif"),
+    "github": ("afterward.render.github", "as_github"),
+    "junit": ("afterward.render.junit", "as_junit"),
 }
 
 
@@ -44,12 +44,19 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--statistics", action="store_true", help="how many of each, at the end")
     parser.add_argument("--show-gaps", action="store_true", help="where the interpreter did not know how to go on")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
+    parser.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
     parser.add_argument("--no-cache", action="store_true", help="do not use what an earlier check found")
     parser.set_defaults(perform=perform)
 
 
 def perform(options: argparse.Namespace) -> int:
     settings = _settings(options)
+    return _watch(options, settings) if options.watch else _once(options, settings)
+
+
+def _once(options: argparse.Namespace, settings: task.Settings) -> int:
+    from afterward.tasks import check as task
+
     stdin = sys.stdin.buffer.read() if task.STDIN in options.paths else None
     progress = _Progress()
     try:
@@ -67,8 +74,37 @@ def perform(options: argparse.Namespace) -> int:
     return result.exit
 
 
+def _watch(options: argparse.Namespace, settings: task.Settings) -> int:
+    """Check, wait for a change, and check again. Ctrl-C ends it, with the status of the last check."""
+    from afterward.tasks import check as task
+    from afterward.tasks.changes import state_of, wait_for_change
+
+    if task.STDIN in options.paths:
+        raise AfterwardError("--watch needs files: standard input does not change")
+    status = 0
+    try:
+        while True:
+            before = state_of(task.files_of(options.paths, settings))
+            if sys.stdout.isatty():
+                sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
+            status = _once(options, settings)
+            sys.stdout.flush()
+            _say(f"{len(before)} files watched; Ctrl-C ends it")
+            changed = wait_for_change(lambda: task.files_of(options.paths, settings), before)
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            _say(f"{_relative(changed[0])}{more} changed")
+    except KeyboardInterrupt:
+        return status
+
+
+def _say(line: str) -> None:
+    print(f"afterward: {line}", file=sys.stderr, flush=True)
+
+
 def _settings(options: argparse.Namespace) -> task.Settings:
     """The command line goes before pyproject.toml."""
+    from afterward.tasks import check as task
+
     table = task.configured(os.getcwd())
     unknown = set(table) - {"select", "ignore", "exclude"}
     if unknown:
@@ -91,19 +127,29 @@ def _settings(options: argparse.Namespace) -> task.Settings:
 
 def _tell(report: Report, options: argparse.Namespace) -> None:
     if options.out is not None:
-        text = _texts(report) if options.format == "text" else _FORMATS[options.format](report)
+        text = _texts(report) if options.format == "text" else _as(options.format)(report)
         try:
             Path(options.out).write_text(text, encoding="utf-8")
         except OSError as error:
             raise ReportNotWritten(f"can not write the report to {options.out}: {error.strerror}") from None
-    elif options.format == "text":
+    elif options.format != "text":
+        sys.stdout.write(_as(options.format)(report))
+    elif report.findings:
+        from afterward.render.terminal import show
+
         for found in report.findings:
             show(found, sys.stdout)
-    else:
-        sys.stdout.write(_FORMATS[options.format](report))
+
+
+def _as(name: str) -> Callable[[Report], str]:
+    module, function = _FORMATS[name]
+    made: Callable[[Report], str] = getattr(import_module(module), function)
+    return made
 
 
 def _texts(report: Report) -> str:
+    from afterward.render.text import as_text
+
     return "\n".join(as_text(found) for found in report.findings)
 
 

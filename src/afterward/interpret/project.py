@@ -1,28 +1,24 @@
-"""The files of a project: which of them are Python, which are ignored, which could have a pass in them."""
+"""The files of a project: what they import, and which of them could have a pass in them."""
 
 from __future__ import annotations
 
 import ast
-import fnmatch
-import glob
 import os
 import re
+import stat
 from collections import deque
 from collections.abc import Iterator
 
 from afterward.errors import SourceUnreadable
 from afterward.interpret.sources import Sources
 
-_SKIPPED = frozenset(
-    {".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".eggs",
-     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".afterward_cache", ".ipynb_checkpoints"}
-)  # fmt: skip
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^#\n]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule|\bcompute_loss\b|\btraining_step\b")
 
 
+LARGEST = 64_000_000  # bytes: a notebook holds pictures too
 _NEAR, _FAR = 60, 400  # files that are looked at for a pass, and for what an answer depends on
 
 
@@ -31,103 +27,18 @@ def speaks_of(data: bytes) -> tuple[bool, bool]:
     return b"torch" in data or b"lightning" in data, bool(_PASS.search(data))
 
 
-def python_files(paths: list[str], exclude: list[str]) -> tuple[list[str], list[str]]:
-    """The files that the given paths stand for, in order, and one line for each path that is not there."""
-    found: dict[str, None] = {}
-    wrong: list[str] = []
-    for path in paths:
-        matches = [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
-        if not matches:
-            wrong.append(f"{path}: no such file or folder")
-        for match in matches:
-            if os.path.isdir(match):
-                found.update(dict.fromkeys(_below(os.path.abspath(match), exclude)))
-            else:
-                found[os.path.abspath(match)] = None
-    return list(found), wrong
-
-
-def _below(folder: str, exclude: list[str]) -> Iterator[str]:
-    rules = _Ignored(folder)
-    for here, folders, names in os.walk(folder):
-        rules.read(here)
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in _SKIPPED
-            and not _excluded(os.path.join(here, name), name, exclude, folder)
-            and not rules.ignores(os.path.join(here, name), True)
-            and not os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
-        )
-        for name in sorted(names):
-            file = os.path.join(here, name)
-            if not name.endswith((".py", ".ipynb")) or _excluded(file, name, exclude, folder):
-                continue
-            if not rules.ignores(file, False):
-                yield file
-
-
-def _excluded(path: str, name: str, exclude: list[str], root: str) -> bool:
-    inside = os.path.relpath(path, root)
-    return any(fnmatch.fnmatch(name, one) or fnmatch.fnmatch(inside, one.rstrip("/")) for one in exclude)
-
-
-class _Ignored:
-    """What `.gitignore` files say, from the repository's root down. Negations are heeded; the last rule wins."""
-
-    def __init__(self, folder: str) -> None:
-        self.rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
-        above: list[str] = []
-        here = folder
-        while not os.path.isdir(os.path.join(here, ".git")):
-            parent = os.path.dirname(here)
-            if parent == here:
-                above = []
-                break
-            here = parent
-            above.append(here)
-        for one in reversed(above):
-            self.read(one)
-
-    def read(self, folder: str) -> None:
-        try:
-            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
-        except OSError:
-            return
-        for line in lines:
-            text = line.strip()
-            if not text or text.startswith("#"):
-                continue
-            negated = text.startswith("!")
-            text = text[1:] if negated else text
-            only_folders = text.endswith("/")
-            text = text.rstrip("/")
-            anchored = "/" in text
-            text = text.lstrip("/")
-            pattern = fnmatch.translate(text).replace("(?s:.*/", "(?s:(?:.*/)?", 1)
-            prefix = "" if anchored else r"(?:.*/)?"
-            try:
-                self.rules.append((folder, re.compile(prefix + pattern), negated, only_folders))
-            except re.error:
-                continue
-
-    def ignores(self, path: str, is_folder: bool) -> bool:
-        answer = False
-        for folder, pattern, negated, only_folders in self.rules:
-            if (only_folders and not is_folder) or not path.startswith(folder + os.sep):
-                continue
-            if pattern.fullmatch(os.path.relpath(path, folder).replace(os.sep, "/")):
-                answer = not negated
-        return answer
-
-
 def read(file: str) -> bytes:
+    """The content of a file, or one clear sentence why there is none."""
     try:
+        status = os.stat(file)
+        if stat.S_ISDIR(status.st_mode):
+            raise SourceUnreadable(f"{file}: is a folder")
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe would wait for ever
+            raise SourceUnreadable(f"{file}: is not a regular file")
+        if status.st_size > LARGEST:
+            raise SourceUnreadable(f"{file}: too large to check ({status.st_size:,} bytes)")
         with open(file, "rb") as stream:
             return stream.read()
-    except IsADirectoryError:
-        raise SourceUnreadable(f"{file}: is a folder") from None
     except OSError as error:
         raise SourceUnreadable(f"{file}: {error.strerror or error}") from None
 

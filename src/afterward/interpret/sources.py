@@ -55,6 +55,12 @@ class Sources:
         self.trees[file] = tree
         self.texts[file] = data
 
+    def forget(self, file: str) -> None:
+        """A program was checked: its tree is not needed any more, unless others import it."""
+        if file not in self.shelf.groups:
+            self.trees.pop(file, None)
+            self.texts.pop(file, None)
+
     def tree(self, file: str) -> ast.Module | None:
         if file not in self.trees:
             try:

@@ -1,0 +1,150 @@
+"""Predict from source which backward passes of one file would fail."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import Any
+
+from afterward.errors import SourceUnreadable
+from afterward.interpret import Sources, interpret_file, parse
+from afterward.interpret.notebook import as_program
+from afterward.interpret.project import Relevance, has_program, read
+from afterward.model.diagnosis import Diagnosis, Label, Severity
+from afterward.model.site import Site
+from afterward.tasks.check_silent import silent_findings
+from afterward.tasks.checked import Checked
+
+SECONDS = 0.5  # for one file
+_LARGE = 4_000_000  # bytes of source
+_COMMENT = re.compile(r"#\s*afterward:\s*ignore(?:\[([^\]]*)\])?")
+
+
+class Shared:
+    """What the files of a project have in common: syntax trees, imported modules, what speaks of passes."""
+
+    def __init__(self) -> None:
+        self.sources = Sources()
+        self.relevance = Relevance(self.sources)
+
+    @property
+    def is_large(self) -> bool:
+        """Is it time to begin anew? A syntax tree takes some hundred times the room of its text."""
+        return sum(len(text) for text in self.sources.texts.values()) > _LARGE
+
+
+def check_file(file: str, shared: Shared, seconds: float = SECONDS) -> Checked:
+    """Check one file; whatever is wrong with it becomes one line."""
+    try:
+        data = read(file)
+    except SourceUnreadable as error:
+        return unreadable(file, str(error))
+    try:
+        return check_bytes(file, data, shared, seconds)
+    finally:
+        shared.sources.forget(file)
+
+
+def unreadable(file: str, why: str) -> Checked:
+    """Paths in a line about a file are given as the reader wrote them, as far as that can be known."""
+    return Checked(file, error=why.replace(os.getcwd() + os.sep, ""))
+
+
+def check_bytes(file: str, data: bytes, shared: Shared, seconds: float = SECONDS, alone: bool = False) -> Checked:
+    """Check the content of a file. `alone`: it is not on disk, so nothing is known about files around it."""
+    sources, relevance = shared.sources, shared.relevance
+    lines = None
+    try:
+        if file.endswith(".ipynb"):
+            data, lines = as_program(data, file)
+        tree = parse(data, file)
+    except SourceUnreadable as error:
+        return unreadable(file, str(error))
+    if not alone and not (has_program(tree, data) and relevance.relevant(file, data)):
+        # What it imports may come to have a pass some day: then this answer is out of date.
+        near = relevance.near(file, data) if has_program(tree, data) else []
+        return Checked(file, _unused(file, data, ()), read=tuple(near))
+    reach = relevance.reach(file, data) if not alone else []
+    sources.add(file, data, tree)
+    try:
+        outcome = interpret_file(file, tree, sources, seconds)
+    except Exception as error:  # our own fault: one line, and the other files are still checked
+        if os.environ.get("AFTERWARD_STRICT"):
+            raise
+        return Checked(file, gaps=(f"{file}: could not be interpreted: {type(error).__name__}: {error}",))
+    findings: list[Diagnosis] = []
+    for found in outcome.findings:
+        findings += [_inferred(one, found.always, found.caught) for one in _diagnose(found.history)]
+    findings += [_inferred(one, len(outcome.silent) == outcome.runs, False) for one in silent_findings(outcome)]
+    gaps = tuple(
+        f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
+        for gap in outcome.gaps
+    )
+    kept = _heeded(findings, sources)
+    kept += _unused(file, data, tuple(findings))
+    if lines is not None:
+        kept = tuple(lines.moved(one) for one in kept)
+    return Checked(file, kept, gaps, read=tuple({*reach, *outcome.modules} - {file}))
+
+
+def _diagnose(history: Any) -> tuple[Diagnosis, ...]:
+    from afterward.rules import diagnose
+
+    return diagnose(history)
+
+
+def _inferred(found: Diagnosis, always: bool, caught: bool) -> Diagnosis:
+    """Words for what was worked out and not seen."""
+    note = "predicted from the source: nothing was run"
+    if not always:
+        note += ", and whether it comes to this depends on values that are not known here"
+    return replace(found, notes=(*found.notes, note), caught=caught)
+
+
+# Comments
+
+
+def _heeded(findings: list[Diagnosis], sources: Sources) -> tuple[Diagnosis, ...]:
+    """The findings that no comment on their line silences."""
+    return tuple(found for found in findings if not _silenced(found, sources))
+
+
+def _silenced(found: Diagnosis, sources: Sources) -> bool:
+    site = found.primary.site
+    text = sources.texts.get(site.file, b"").decode("utf-8", "replace").splitlines()
+    for line in range(site.line, min(site.end_line, len(text)) + 1):
+        match = _COMMENT.search(text[line - 1])
+        if match is not None and _names(match, found):
+            return True
+    return False
+
+
+def _names(match: re.Match[str], found: Diagnosis) -> bool:
+    if match[1] is None:
+        return True
+    return bool({one.strip().lower() for one in match[1].split(",")} & {found.code.lower(), found.name})
+
+
+def _unused(file: str, data: bytes, findings: tuple[Diagnosis, ...]) -> tuple[Diagnosis, ...]:
+    """A comment that silences nothing is out of date."""
+    if b"afterward:" not in data:
+        return ()
+    found = []
+    for number, text in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+        match = _COMMENT.search(text)
+        if match is None:
+            continue
+        here = [one for one in findings if one.primary.site.file == file and one.primary.site.line == number]
+        if not any(_names(match, one) for one in here):
+            site = Site(file, number, number, match.start(), match.end())
+            found.append(
+                Diagnosis(
+                    "this comment silences nothing",
+                    Label(site, "nothing is found on this line"),
+                    code="AFT900",
+                    name="unused-ignore",
+                    severity=Severity.INFO,
+                )
+            )
+    return tuple(found)

@@ -1,0 +1,79 @@
+"""Checks many files on all cores: each worker keeps what the files of a project share."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from afterward.tasks.check_file import Shared, check_file, unreadable
+from afterward.tasks.checked import Checked
+
+Progress = Callable[[int, int], None]
+
+_MANY = 12  # files, from which on processes pay
+_CHUNK = 16
+
+
+def check_files(files: list[str], seconds: float, jobs: int, progress: Progress | None) -> Iterator[Checked]:
+    """What came of each file, in order."""
+    jobs = jobs or os.cpu_count() or 1
+    few = len(files) < _MANY or jobs == 1
+    done = _one_by_one(files, seconds) if few else _on_cores(files, seconds, jobs)
+    for number, checked in enumerate(done, 1):
+        yield checked
+        if progress is not None:
+            progress(number, len(files))
+
+
+def _one_by_one(files: list[str], seconds: float) -> Iterator[Checked]:
+    shared = Shared()
+    before = gc.get_threshold()
+    gc.set_threshold(*_RARELY)
+    try:
+        for file in files:
+            yield check_file(file, shared, seconds)
+    finally:
+        gc.set_threshold(*before)
+
+
+def _on_cores(files: list[str], seconds: float, jobs: int) -> Iterator[Checked]:
+    """A worker that dies takes its pool along: the files it had are tried one by one, the rest go to a new pool."""
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    size = max(1, min(_CHUNK, len(files) // (4 * jobs)))
+    chunks = [files[start : start + size] for start in range(0, len(files), size)]
+    while chunks:
+        with ProcessPoolExecutor(min(jobs, len(chunks)), initializer=_begin) as pool:
+            futures = [pool.submit(_check_some, chunk, seconds) for chunk in chunks]
+            finished = 0
+            try:
+                for future in futures:
+                    yield from future.result()
+                    finished += 1
+            except BrokenProcessPool:
+                pass
+        first, *chunks = chunks[finished:] or [[]]
+        if len(first) == 1:
+            yield unreadable(first[0], f"{first[0]}: could not be checked: the process ended")
+        else:
+            chunks = [*([file] for file in first), *chunks]
+
+
+# In a worker
+
+_RARELY = (100_000, 20, 50)  # syntax trees are many objects and no garbage
+_shared: Shared | None = None
+
+
+def _begin() -> None:
+    gc.freeze()
+    gc.set_threshold(*_RARELY)
+
+
+def _check_some(files: Iterable[str], seconds: float) -> list[Checked]:
+    global _shared
+    if _shared is None or _shared.is_large:
+        _shared = Shared()
+    return [check_file(file, _shared, seconds) for file in files]
