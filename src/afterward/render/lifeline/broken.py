@@ -16,7 +16,8 @@ from afterward.render.lifeline.words import Words
 from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, counted, human
 
-MINOR = 2  # events of no account shown in one column
+MINOR = 2  # events of no account shown in one column, unless there is much to show
+CROWDED = 11
 
 
 def broken_story(history: History, found: Diagnosis, reuse: Reuse, sources: SourceTexts) -> Story:
@@ -39,11 +40,11 @@ class _Telling(Words):
         self.blocks: list[Block] = []
         self.block_of: dict[int, int] = {}
         self.sizes = saved_sizes(history)
+        self.groups = self._grouped()
         self.events = self._events()
 
     def story(self) -> Story:
-        groups = self._grouped()
-        events = self.events
+        groups, events = self.groups, self.events
         late_column = self._lay(groups, events)
         self._build_blocks(groups, events)
         shown = self._shown_events(events)
@@ -89,11 +90,14 @@ class _Telling(Words):
         others: list[Pass | Step | Write] = [*self.history.steps, *self.history.passes]
         known = {id(event) for event in chosen}
         per_column: Counter[int] = Counter()
+        minor: list[Pass | Step | Write] = []
         for event in others:
             if first < event.moment < self.late.moment and id(event) not in known:
                 column = self.clock.column(event.where, event.moment)
                 per_column[column] += 1
-                chosen += [event] if per_column[column] <= MINOR else []
+                minor += [event] if per_column[column] <= MINOR else []
+        if len(self.groups) + len(chosen) + len(minor) <= CROWDED:
+            chosen += minor
         unique = {id(event): event for event in chosen}
         return sorted(unique.values(), key=lambda event: event.moment)
 

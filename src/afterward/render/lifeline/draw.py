@@ -7,7 +7,7 @@ from importlib import resources
 from xml.sax.saxutils import quoteattr
 
 from afterward.render.lifeline.story import Beat, Block, Column, Event, Story
-from afterward.render.lifeline.ways import AXIS, BEAT, HALF, LABELS, LANE, Ways, plain_text
+from afterward.render.lifeline.ways import AXIS, BEAT, HALF, LABELS, LANE, Ways, pill_width, plain_text
 from afterward.render.source import counted, human, shortened, visible
 
 WIDE = 1500
@@ -191,7 +191,7 @@ class _Drawing(Ways):
             found = [(n, link) for n, link in enumerate(self.story.links) if link.kind == "bridge"]
             if found and ("bridge", found[0][0]) in self.pins:
                 x, y = self.pins["bridge", found[0][0]]
-                return x - len(shortened(found[0][1].name, 22)) * 3.8 - 22, y
+                return x - pill_width(found[0][1].name) / 2 - 12, y
         if beat.block is not None:
             return self.pins.get(("block", beat.block))
         return self.pins.get(("event", beat.event)) if beat.event is not None else None

@@ -25,7 +25,7 @@ def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
     sheet.column("", "only", fails=True)
     event = None
     if cut is not None:
-        place = sheet.lane(_lane(cut.site, sources, cut.name, role="empty"))
+        place = sheet.lane(_lane(cut.site, sources, cut.name or shortened(cut.how, 20), role="empty"))
         whole = sheet.block(place, "fresh", "history", facts=("what the value was computed from",))
         event = sheet.event(Event(0, "cut", cut.how, cut.site.line, (place,)))
         sheet.end(whole, event)

@@ -105,26 +105,31 @@ class Track:
         room = max(SLOTS * len(order) // max(len(self.items), 1), 1)
         shown = _shown(order, self.vital, min(STEPS, room))
         self.folded = set(order) - shown
-        hidden: list[int] = []
+        previous: int | None = None
         for column in order:
             if column in self.folded:
-                hidden.append(column)
                 continue
-            self._gap(hidden)
-            hidden = []
+            self._gap(previous, column)
+            previous = column
             first = len(self.kinds)
             for _, _, kind, what in sorted((i for i in self.items if i[0] == column), key=lambda i: i[1]):
                 self.slot_of[what] = len(self.kinds)
                 self.kinds.append(kind)
             self.columns.append(self._column(column, first, column == late_column))
 
-    def _gap(self, hidden: list[int]) -> None:
-        if not hidden:
+    def _gap(self, previous: int | None, column: int) -> None:
+        """Steps that lie between two columns and are not shown: folded, or without a part in the story."""
+        if column == BEFORE:
             return
-        count = hidden[-1] - hidden[0] + 1
-        title = f"step {hidden[0]}" if count == 1 else f"{count:,} more steps"
-        self.columns.append(Column(title, len(self.kinds), len(self.kinds), "gap"))
-        self.kinds.append("gap")
+        earliest = min((c for c in self.folded if c < column), default=column) if previous is None else previous + 1
+        first, last = max(earliest, 1), column - 1
+        if column == AFTER:
+            last = max((c for c in self.folded if c != BEFORE and first <= c < AFTER), default=0)
+        count = last - first + 1
+        if count > 0:
+            title = self.clock.title(first) if count == 1 else f"{count:,} more steps"
+            self.columns.append(Column(title, len(self.kinds), len(self.kinds), "gap"))
+            self.kinds.append("gap")
 
     def _column(self, column: int, first: int, fails: bool) -> Column:
         last = len(self.kinds) - 1

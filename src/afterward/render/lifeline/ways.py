@@ -7,7 +7,7 @@ import textwrap
 from xml.sax.saxutils import escape
 
 from afterward.render.lifeline.story import Block, Event, Link, Story
-from afterward.render.source import shortened, visible
+from afterward.render.source import visible
 
 LABELS, MARGIN = 196, 26  # room for the lanes' names, and at the right edge
 WIDTHS = {"block": 108, "pass": 124, "step": 104, "gap": 104}
@@ -140,7 +140,7 @@ class Ways:
         crossing = (self.centre(e.slot) for e in self.story.events if e.kind in ("pass", "late") and not e.muted)
         stops = sorted({start, end, *(x for x in crossing if start < x < end)})
         left, right = max(itertools.pairwise(stops), key=lambda pair: pair[1] - pair[0], default=(start, end))
-        return (left + right) / 2
+        return (left + right) / 2 + 11  # the number of the beat stands on its left
 
     @staticmethod
     def _flow_path(start: float, y0: float, end: float, y1: float) -> str:
@@ -151,7 +151,7 @@ class Ways:
         return f"M{x:.1f} {edge:.1f}C{x:.1f} {y1:.1f} {x + 4:.1f} {y1:.1f} {end - 2:.1f} {y1:.1f}"
 
     def _pill(self, x: float, y: float, name: str) -> str:
-        shown = shortened(name, 22)
+        shown = ending(name)
         width = pill_width(name)
         return (
             f'<g class="pill"><rect x="{x - width / 2:.1f}" y="{y - 12:.1f}" width="{width:.1f}" height="24" rx="12"/>'
@@ -182,8 +182,13 @@ class Ways:
         return f'<g class="{classes}" data-slot="{event.slot}"><path class="stroke" d="{path}"/>{cross}</g>'
 
 
+def ending(name: str, room: int = 19) -> str:
+    """A long dotted name by its end, which tells more than its beginning."""
+    return name if len(name) <= room else "…" + name[1 - room :]
+
+
 def pill_width(name: str) -> float:
-    return len(shortened(name, 22)) * 7.6 + 20
+    return len(ending(name)) * 7.6 + 20
 
 
 def curve(x0: float, y0: float, x1: float, y1: float) -> str:
