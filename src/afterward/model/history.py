@@ -14,6 +14,9 @@ LeafId = int
 ERRORS = ("second_backward", "inplace", "no_grad", "ddp_ready_twice", "donated_buffers")
 
 
+UNKNOWN_OUTPUT = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
     """One input of a node: the node that made the value, and which of its outputs it is."""
@@ -98,6 +101,7 @@ class Pass:
     stale: frozenset[LeafId] = frozenset()  # leaves that a step changed after the forward had used them
     value: float | None = None  # of the loss that it starts from, where somebody looked
     clock: float | None = None  # seconds into the watch as it began, where somebody looked
+    released: float | None = None  # and when the program dropped what it started from, of one that keeps its graph
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 
@@ -221,7 +225,8 @@ class Wasted:
     times: int  # that it ran, of the run that is still on record
     nodes: int
     recorded: int  # nodes built in all that time
-    after_last: bool = False  # seen after the last pass; else between passes that were all looked at
+    judged: int = 0  # runs of it of which it is known: after the last pass, or between passes that were all looked at
+    after_last: bool = False  # did some run after the last pass?
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ The saved values are read off the nodes themselves, so nothing about the program
 from __future__ import annotations
 
 import sys
+import weakref
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -82,6 +83,7 @@ class Account:
         self.too_large = 0
         self._step: tuple[str, int] | None = None  # device, and bytes allocated after the last optimizer step
         self._highest = -1
+        self._optimizers: dict[int, weakref.ref[Any]] = {}
 
     def around(self, begins: Hook) -> Hook:
         """The observer's hook on passes, with the counting before it."""
@@ -161,16 +163,24 @@ class Account:
 
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """An optimizer has stepped: the passes are over, and what is allocated now is not the graph's."""
-        device = next((str(p.device) for p in parameters_of(optimizer) if p.is_cuda), None)
-        if device is not None:
-            self._step = (device, compat.torch_module().cuda.memory_allocated(device) - _gradient_bytes())
+        try:
+            device = next((str(p.device) for p in parameters_of(optimizer) if p.is_cuda), None)
+            if device is not None:
+                self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+                self._step = (device, self._allocated(device))
+        except Exception:  # an optimizer of another make: there is no figure then
+            self._step = None
 
     def _allocator(self) -> Allocator | None:
         if self._step is None:
             return None
         device, before = self._step
-        cuda = compat.torch_module().cuda
-        return Allocator(device, before, cuda.memory_allocated(device) - _gradient_bytes(), 0)
+        return Allocator(device, before, self._allocated(device), 0)
+
+    def _allocated(self, device: str) -> int:
+        """Without gradients: they come and go with `zero_grad`, and are none of the graph's."""
+        optimizers = [one for reference in self._optimizers.values() if (one := reference()) is not None]
+        return int(compat.torch_module().cuda.memory_allocated(device)) - _gradient_bytes(optimizers)
 
     # The end of the run
 
@@ -240,19 +250,14 @@ class _Statements:
         return position
 
 
-def _gradient_bytes() -> int:
-    """Bytes of gradients on any GPU: they come and go with `zero_grad`, and are none of the graph's."""
-    import gc
-
-    torch = compat.torch_module()
+def _gradient_bytes(optimizers: Iterable[Any]) -> int:
+    """Bytes of the gradients that these optimizers' parameters have on a GPU."""
     sizes: dict[int, int] = {}
-    for thing in gc.get_objects():
-        if issubclass(type(thing), torch.optim.Optimizer):
-            for parameter in parameters_of(thing):
-                gradient = parameter.grad
-                if gradient is not None and gradient.is_cuda and not gradient.is_sparse:
-                    address, size = storage_key(gradient)
-                    sizes[address] = -(-size // 512) * 512  # the allocator gives blocks of 512 bytes
+    for parameter in (one for optimizer in optimizers for one in parameters_of(optimizer)):
+        gradient = parameter.grad
+        if gradient is not None and gradient.is_cuda and not gradient.is_sparse:
+            address, size = storage_key(gradient)
+            sizes[address] = -(-size // 512) * 512  # the allocator gives blocks of 512 bytes
     return sum(sizes.values())
 
 

@@ -207,12 +207,16 @@ class Session:
         roots = roots_of(outputs)
         inputs = (args[3] if len(args) > 3 else ()) or ()
         seen.roots = tuple(compat.order_of(node) for node, _ in roots)
+        seen.outputs = tuple(output for _, output in roots)
+        seen.one_of_several = any(compat.outputs_of(node) != 1 for node, _ in roots)
         shown = look([node for node, _ in roots], inputs)
         if shown is None:
             return
         seen.leaves = frozenset(shown.leaves)
         seen.window = self._window
-        detail = Detail(seen, time.perf_counter() - self._began, loss_value(outputs))
+        detail = Detail(seen, self._clock(), loss_value(outputs))
+        if (seen.retains_graph or seen.creates_graph) and isinstance(outputs, (tuple, list)) and len(outputs) == 1:
+            detail.follow(outputs[0], self._clock)
         if seen.call == "backward":
             seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
             detail.stale = self._updates.pass_begins(seen, shown)
@@ -225,6 +229,9 @@ class Session:
     def _stepped(self, optimizer: Any) -> None:
         recorder = self.recorders.current()
         recorder.add(StepSeen(recorder.moment, self._counter(), id(optimizer)))
+
+    def _clock(self) -> float:
+        return time.perf_counter() - self._began
 
     def _look_at_step(self, optimizer: Any) -> None:
         self._steps_due -= 1

@@ -7,9 +7,10 @@ numbers, never a tensor.
 from __future__ import annotations
 
 import re
+import weakref
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
@@ -79,6 +80,16 @@ class Detail:
     clock: float  # seconds into the watch
     value: float | None
     stale: frozenset[int] = frozenset()
+    released: float | None = None  # when the tensor it started from was dropped, of a pass that keeps its graph
+    reference: Any = None
+
+    def follow(self, tensor: Any, clock: Callable[[], float]) -> None:
+        """Notice when the program drops a tensor, without keeping it."""
+
+        def dropped(reference: object) -> None:
+            self.released = clock()
+
+        self.reference = weakref.ref(tensor, dropped)
 
 
 class Surveyor:
@@ -125,9 +136,8 @@ class Surveyor:
     def _note_kept(self, names: Names, recorder: Recorder) -> None:
         """Values that hold graphs of several past steps: many in a container, or one sum of many."""
         # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
-        passes = [
-            e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward" and not e.retains_graph
-        ]
+        backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
+        passes = [e for e in backward if not e.retains_graph] or backward
         counters = _one_per_step(passes, recorder)
         swept = [event.swept for event in passes if event.swept is not None]
         groups: dict[str, list[Held]] = {}
@@ -212,7 +222,7 @@ class Surveyor:
             number,
             places.where(event.place),
             event_moment(event.counter, event.moment),
-            tuple(Edge(order) for order in event.roots),
+            tuple(Edge(order) for order in event.roots) if not event.one_of_several else (),
             event.call,
             event.retains_graph,
             event.creates_graph,
@@ -225,6 +235,7 @@ class Surveyor:
             stale=known(detail.stale if detail else None),
             value=detail.value if detail else None,
             clock=detail.clock if detail else None,
+            released=detail.released if detail else None,
             created=self._created(event),
         )
 

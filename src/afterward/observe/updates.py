@@ -15,6 +15,7 @@ from afterward.observe import compat
 from afterward.observe.recorder import PassSeen
 from afterward.observe.walk import Shown
 
+NUMBERS = 512  # of a parameter, by which a change of it is noticed
 STEPS = 4  # of optimizers, looked at after a pass that was looked at
 
 
@@ -79,12 +80,14 @@ class Updates:
 
     def _note_sum(self, number: int, leaf: Any) -> None:
         # By value: a program that updates by hand may write through `.data`, which torch does not count.
+        # A tensor of another make, such as one that is spread over machines, is not asked for its numbers.
         torch = compat.torch_module()
-        if not isinstance(leaf, torch.nn.Parameter) or any(number in known.held for known in self.known.values()):
+        if type(leaf) is not torch.nn.Parameter or any(number in known.held for known in self.known.values()):
             self._sums[number] = None
         elif self._sums.get(number, 0.0) is not None:
-            with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-                total = float(leaf.detach().sum().abs().item())
+            with torch.no_grad():
+                some = leaf.detach().flatten()[:: max(1, leaf.numel() // NUMBERS)]
+                total = float(some.abs().sum().item())
             self._sums[number] = total if self._sums.get(number, total) == total else None
 
     def stepped(self, optimizer: Any, moment: int) -> None:
@@ -100,7 +103,7 @@ class Updates:
         if all(p.grad is None for p, _ in mine):
             if not changed:
                 known.emptied.append((max(at for _, at in mine), moment, "none"))
-        elif any(p.grad is not None and (p.grad.is_sparse or has_gradient(p)) for p, _ in mine):
+        elif any(p.grad is not None and (not _plain(p.grad) or has_gradient(p)) for p, _ in mine):
             known.used += 1
         else:
             known.emptied.append((max(at for _, at in mine), moment, "zero"))
@@ -148,11 +151,15 @@ def parameters_of(optimizer: Any) -> Iterable[Any]:
 def has_gradient(leaf: Any) -> bool:
     """Is there a gradient other than zeros?"""
     gradient = leaf.grad
-    if gradient is None or gradient.is_sparse:
+    if gradient is None or not _plain(gradient):
         return False
-    torch = compat.torch_module()
-    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+    with compat.torch_module().no_grad():
         return bool(gradient.any())
+
+
+def _plain(tensor: Any) -> bool:
+    """A tensor of torch's own make: one of another, such as one spread over machines, is not asked for its numbers."""
+    return type(tensor) is compat.torch_module().Tensor and not tensor.is_sparse
 
 
 def loss_value(outputs: Any) -> float | None:

@@ -129,11 +129,15 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
 
 
 def saved_bytes(nodes: Iterable[Any]) -> int:
-    """Bytes that these nodes have saved, each storage counted once."""
-    storages = dict(
-        storage_key(tensor) for node in nodes for _, _, tensor in compat.saved_states(node) if tensor is not None
-    )
-    return sum(storages.values())
+    """Bytes that these nodes have saved, each storage counted once; the leaves among them are there anyway."""
+    storages: dict[int, int] = {}
+    own: set[int] = set()
+    for node in nodes:
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            own.add(storage_key(variable)[0])
+        storages.update(storage_key(tensor) for _, _, tensor in compat.saved_states(node) if tensor is not None)
+    return sum(size for key, size in storages.items() if key not in own)
 
 
 def storage_key(tensor: Any) -> tuple[int, int]:

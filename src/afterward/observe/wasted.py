@@ -78,7 +78,8 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
     if not applied or any(state == "freed" for node in own for _, state, _ in compat.saved_states(node)):
         return None  # only another view of what is swept, or swept already
     root = compat.order_of(held.node)
-    return Part(held.name, sibling.name, root, len(own), saved_bytes(own), len(applied), seen)
+    leaves = [node for node in found.nodes if compat.order_of(node) == compat.LEAF_ORDER]
+    return Part(held.name, sibling.name, root, len(own), saved_bytes([*own, *leaves]), len(applied), seen)
 
 
 def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
@@ -161,7 +162,7 @@ def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) ->
     where = after.places.where(certain[-1].place)
     if where is None:
         return None
-    return Wasted(where.site, len(executions), nodes, recorded, any(one.last for one in certain))
+    return Wasted(where.site, len(executions), nodes, recorded, len(certain), any(one.last for one in certain))
 
 
 def _executions(after: Aftermath, number: int) -> list[_Execution]:

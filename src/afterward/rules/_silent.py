@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy
 from afterward.model.history import History, Pass
@@ -29,13 +28,6 @@ def several(names: tuple[str, ...], shown: int = 2) -> str:
     known = [f"`{name}`" for name in names if name]
     text = ", ".join(known[:shown])
     return f"{text} and {len(known) - shown} more" if len(known) > shown else text
-
-
-def span(runs: list[Pass]) -> str:
-    """The usual time from one of these passes to the next, in words; empty where it was not measured."""
-    pairs = [(one.clock, two.clock) for one, two in pairwise(runs) if one.window == two.window]
-    gaps = sorted(later - earlier for earlier, later in pairs if earlier is not None and later is not None)
-    return duration(gaps[len(gaps) // 2]) if gaps else ""
 
 
 def duration(seconds: float) -> str:

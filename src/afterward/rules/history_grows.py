@@ -49,7 +49,7 @@ def _growth(chain: list[Pass]) -> str:
     size = (chain[-1].bytes - chain[0].bytes) // turns
     text += f" and {human(size)} of saved values" if size > 0 else ""
     first, second, last, end = chain[0].clock, chain[1].clock, chain[-2].clock, chain[-1].clock
-    if first is None or second is None or last is None or end is None:
+    if first is None or second is None or last is None or end is None or end - last <= second - first:
         return f"{text}."
     return f"{text}; from pass to pass it took {duration(second - first)} at first and {duration(end - last)} at last."
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History, Pass
 from afterward.rules import rule
-from afterward.rules._silent import passes_by_site, site_of, span, warning
+from afterward.rules._silent import duration, passes_by_site, site_of, warning
 from afterward.rules._speech import human
 
 
@@ -58,14 +58,13 @@ def _diagnose(kept: list[Pass]) -> Diagnosis:
     size = max(run.bytes for run in kept)
     nodes = max(len(run.swept or ()) for run in kept)
     cost = f", {human(size)}" if size else ""
-    until = span(kept)
-    held = f" That is at most until the next pass from this line, {until} later." if until else ""
     return warning(
         f"`{word}=True` that no later pass uses",
         site,
         f"keeps {nodes:,} nodes{cost} that no pass walked again" + _built(kept),
         f"In the {len(kept)} passes that were looked at, nothing went backward through the kept graph again. "
-        f"Keeping it holds the saved values until the loss is overwritten, which a plain pass would have freed.{held}",
+        "Keeping it holds the saved values until the loss is dropped, which a plain pass would have freed."
+        + _held(kept),
         Remedy(
             "remove_retain",
             Effect.SAME_GRADIENTS,
@@ -78,6 +77,14 @@ def _diagnose(kept: list[Pass]) -> Diagnosis:
         size=size,
         freed=site,
     )
+
+
+def _held(kept: list[Pass]) -> str:
+    """For how long, as far as anyone saw what became of the loss."""
+    times = sorted(run.released - run.clock for run in kept if run.released is not None and run.clock is not None)
+    if times:
+        return f" Here that was {duration(times[len(times) // 2])} later, {len(times)} times."
+    return " Here it was still held as the run ended." if any(run.clock is not None for run in kept) else ""
 
 
 def _built(kept: list[Pass]) -> str:
