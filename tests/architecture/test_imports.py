@@ -22,7 +22,7 @@ MAY_IMPORT = {  # package: (our packages, third-party libraries); all may use af
     "render": (["model"], ["rich"]),
     "gallery": ([], ["torch", "dgl", "torch_geometric"]),  # the shipped examples, and the reader of their pages
     "tasks": (["model", "rules", "interpret", "observe", "repair", "gallery"], []),
-    "integrations": (["model", "tasks", "render"], ["pytest", "IPython", "lightning", "pygls"]),
+    "integrations": (["model", "tasks", "render"], ["pytest", "IPython", "lightning", "pygls", "lsprotocol"]),
     "cli": (["model", "tasks", "render"], []),
 }
 

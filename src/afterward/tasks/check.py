@@ -111,7 +111,7 @@ def _settled(results: list[Checked], settings: Settings) -> tuple[Diagnosis, ...
         for found in done.findings:
             site = found.primary.site
             key = (site.file, site.line, "" if found.severity is Severity.ERROR else found.code)
-            if _wanted(found, settings) and (key not in best or _surer(found, best[key])):
+            if wanted(found, settings) and (key not in best or _surer(found, best[key])):
                 best[key] = found
     return tuple(sorted(best.values(), key=lambda one: (one.primary.site.file, one.primary.site.line, one.code)))
 
@@ -121,7 +121,8 @@ def _surer(one: Diagnosis, other: Diagnosis) -> bool:
     return any(unsure in note for note in other.notes) and not any(unsure in note for note in one.notes)
 
 
-def _wanted(found: Diagnosis, settings: Settings) -> bool:
+def wanted(found: Diagnosis, settings: Settings) -> bool:
+    """Do the settings ask for a finding?"""
     if settings.select and not _matches(found, settings.select):
         return False
     return not _matches(found, settings.ignore)

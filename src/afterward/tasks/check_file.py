@@ -13,6 +13,7 @@ from afterward.interpret.notebook import as_program
 from afterward.interpret.project import Relevance, has_program, read
 from afterward.model.diagnosis import Diagnosis, Label, Severity
 from afterward.model.site import Site
+from afterward.tasks.check_columns import in_code_points
 from afterward.tasks.check_silent import silent_findings
 from afterward.tasks.checked import Checked
 
@@ -81,6 +82,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, seconds: float = SECONDS
         f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
         for gap in outcome.gaps
     )
+    findings = [in_code_points(found, sources.texts) for found in findings]
     kept = _heeded(findings, sources)
     kept += _unused(file, data, tuple(findings))
     if lines is not None:

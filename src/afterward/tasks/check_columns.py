@@ -1,0 +1,50 @@
+"""Columns in code points: `ast` counts them in bytes of UTF-8, which differ where a line is not plain ASCII."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy
+from afterward.model.site import Site
+
+Placed = TypeVar("Placed", Bridge, Label, Remedy)
+
+
+def in_code_points(found: Diagnosis, texts: Mapping[str, bytes]) -> Diagnosis:
+    """A finding with its columns counted as everyone else counts them."""
+
+    def site(one: Site | None) -> Site | None:
+        text = texts.get(one.file) if one is not None else None
+        return _moved(one, text) if one is not None and text is not None and not text.isascii() else one
+
+    def part(one: Placed) -> Placed:
+        moved = site(one.site)
+        return replace(one, site=moved) if moved is not None and moved is not one.site else one
+
+    return replace(
+        found,
+        primary=part(found.primary),
+        secondary=tuple(part(one) for one in found.secondary),
+        remedies=tuple(part(one) for one in found.remedies),
+        bridge=part(found.bridge) if found.bridge is not None else None,
+        built=site(found.built),
+        freed=site(found.freed),
+        reused=site(found.reused),
+        written=site(found.written),
+        cut=site(found.cut),
+    )
+
+
+def _moved(site: Site, text: bytes) -> Site:
+    lines = text.split(b"\n")
+    column = _points(lines, site.line, site.column)
+    end = _points(lines, site.end_line, site.end_column) if site.end_column is not None else None
+    return replace(site, column=column, end_column=end)
+
+
+def _points(lines: list[bytes], line: int, column: int) -> int:
+    if not 0 < line <= len(lines):
+        return column
+    return len(lines[line - 1][:column].decode("utf-8", "replace"))
