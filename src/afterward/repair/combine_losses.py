@@ -32,12 +32,19 @@ def _two_statements(job: Job) -> Candidates:
     block = source.block_of(first)
     if block is None or second not in block or not (source.alone(first) and source.alone(second)):
         return
-    members = block[block.index(first) : block.index(second) + 1]
-    others = [s for s in members if _same_call(source, s, second)]
-    if len(others) >= 2:
-        patch = _summed(job, source, others, members)
-        if patch is not None:
-            yield patch
+    after = block[block.index(second) + 1 :]
+    steps = [place for place, statement in enumerate(after) if _is_step(statement)]
+    until_step = after[: steps[0]] if steps else []
+    for rest in dict.fromkeys((tuple(until_step), ())):  # further losses of the same forward, up to the step
+        members = [*block[block.index(first) : block.index(second) + 1], *rest]
+        calls = [s for s in members if _same_call(source, s, second)]
+        if len(calls) >= 2:
+            yield _summed(job, source, calls, members)
+
+
+def _is_step(statement: Statement) -> bool:
+    call = only_call(statement)
+    return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
 
 
 def _parting(job: Job) -> tuple[Source, Statement, Statement] | None:
@@ -85,7 +92,7 @@ def _first_argument(call: cst.Call) -> cst.BaseExpression | None:
     return given[0] if given else None
 
 
-def _summed(job: Job, source: Source, calls: list[Statement], members: list[Statement]) -> Patch | None:
+def _summed(job: Job, source: Source, calls: list[Statement], members: list[Statement]) -> Patch:
     """Delete all but the last call, and give that one the sum."""
     edits: list[Edit] = []
     terms: list[str] = []

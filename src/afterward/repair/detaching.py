@@ -85,9 +85,9 @@ class Shapes:
         self._tried.add((self.shape, self.guard))
         return detached(name, self.shape, fields_of(self.shop, self.shape) if self.shape not in CONTAINERS else ())
 
-    def learn(self, error: str) -> None:
-        """From the error of a trial."""
-        seen = shape_in(error)
+    def learn(self, error: str | None) -> None:
+        """From the error of a trial; None where the patch was not tried."""
+        seen = shape_in(error or "")
         if seen == "none":
             self.guard = "{} is not None"
         elif seen == "number":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from afterward.repair.names import assignment, normal, wrapped
 from afterward.repair.passes import own_nodes
-from afterward.repair.source import Source, Statement
+from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
 
@@ -43,13 +43,16 @@ def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression
                 return
         if not isinstance(value, (cst.Dict, cst.Tuple, cst.List)):
             yield value
-            return
-    yield from _inner(statement)
+        else:
+            yield from _inner((value, *descendants(value)))
+        return
+    if isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], (cst.Expr, cst.Return)):
+        yield from _inner(own_nodes(statement))
 
 
-def _inner(statement: Statement) -> Iterator[cst.BaseExpression]:
+def _inner(nodes: Iterable[cst.CSTNode]) -> Iterator[cst.BaseExpression]:
     plain = (cst.Name, cst.Attribute, cst.Subscript, cst.BinaryOperation, cst.Call)
-    for node in own_nodes(statement):
+    for node in nodes:
         if isinstance(node, cst.Call):
             for argument in node.args:
                 if isinstance(argument.value, plain) and not argument.star:

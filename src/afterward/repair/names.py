@@ -37,24 +37,27 @@ def named(source: Source, node: cst.CSTNode, name: str) -> Iterator[cst.BaseExpr
             yield each
 
 
+_BINDING = (cst.Param, cst.AsName, cst.NameItem, cst.ImportAlias, cst.Del, cst.AssignTarget)
+_WITH_TARGET = (cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor)
+
+
 def _is_read(source: Source, node: cst.CSTNode) -> bool:
+    """Is this a place where a value is taken, not where a name is given one?"""
     child, parent = node, source.parent(node)
     while parent is not None:
-        if (
-            isinstance(parent, (cst.AssignTarget, cst.Param, cst.AnnAssign))
-            and getattr(parent, "target", None) is child
-        ):
+        if isinstance(parent, (cst.Subscript, cst.Attribute)) and parent.value is child:
+            return True  # something is read from it, or written into it
+        if isinstance(parent, _BINDING) and not (isinstance(parent, cst.Param) and parent.default is child):
             return False
-        if isinstance(parent, cst.Param) or (isinstance(parent, (cst.For, cst.CompFor)) and parent.target is child):
+        if isinstance(parent, _WITH_TARGET) and parent.target is child:
             return False
-        if isinstance(parent, (cst.Arg, cst.Attribute, cst.NameItem)) and _is_label(parent, child):
+        if isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is child:
             return False
-        if isinstance(parent, (cst.BaseExpression, cst.Element, cst.Arg, cst.AssignTarget)):
-            if isinstance(parent, cst.Subscript | cst.Attribute) and parent.value is child:
-                return True  # something is read from it, or written into it
-            child, parent = parent, source.parent(parent)
-            continue
-        return True
+        if isinstance(parent, (cst.Arg, cst.Attribute)) and _is_label(parent, child):
+            return False
+        if not isinstance(parent, (cst.BaseExpression, cst.BaseElement, cst.Arg)):
+            return True
+        child, parent = parent, source.parent(parent)
     return True
 
 
@@ -62,9 +65,7 @@ def _is_label(parent: cst.CSTNode, child: cst.CSTNode) -> bool:
     """The name of a keyword argument or of an attribute, not a variable."""
     if isinstance(parent, cst.Arg):
         return parent.keyword is child
-    if isinstance(parent, cst.Attribute):
-        return parent.attr is child
-    return isinstance(parent, cst.NameItem)
+    return isinstance(parent, cst.Attribute) and parent.attr is child
 
 
 def reads(source: Source, node: cst.CSTNode) -> set[str]:
@@ -125,5 +126,5 @@ def fresh(source: Source, wanted: str) -> str:
 def wrapped(source: Source, node: cst.BaseExpression) -> str:
     """The text of an expression, in parentheses where an attribute or a sum would tear it apart."""
     text = source.code(node)
-    plain = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.List, cst.Dict, cst.ListComp, cst.SimpleString)
+    plain = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.List, cst.Dict, cst.ListComp)
     return text if isinstance(node, plain) else f"({text})"

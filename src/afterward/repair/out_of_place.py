@@ -36,7 +36,7 @@ def _rewritten(source: Source, statement: Statement) -> str | None:
         operator = type(made.operator).__name__.removesuffix("Assign")
         sign = {"Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "MatrixMultiply": "@", "Power": "**"}
         if operator in sign:
-            return f"{name} = {name} {sign[operator]} {wrapped(source, made.value)}"
+            return f"{name} = {name} {sign[operator]} {_operand(source, made.value)}"
     call = only_call(statement)
     if call is not None and isinstance(call.func, cst.Attribute):
         method = call.func.attr.value
@@ -49,6 +49,10 @@ def _rewritten(source: Source, statement: Statement) -> str | None:
             rest = source.text[source.span(call.func)[1] : source.span(call)[1]]
             return f"{name} = {name}.{method[:-1]}{rest}"
     return None
+
+
+def _operand(source: Source, value: cst.BaseExpression) -> str:
+    return source.code(value) if isinstance(value, cst.BaseNumber) else wrapped(source, value)
 
 
 def _written_name(source: Source, statement: Statement) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.site import Site
-from afterward.repair.edits import Edit
+from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, assignment, reads, root, targets
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
@@ -61,6 +61,10 @@ def _into_the_loop(job: Job) -> Candidates:
         for inner in _sweepers(job, source, maker):
             home = source.in_block(inner, block)
             body = source.body(inner)
+            together = source.function_of(inner) is source.function_of(maker)
+            if home is None and body and together and isinstance(inner, (cst.For, cst.While)):
+                yield _repeated(job, source, maker, inner, body)
+                break
             if home is None or body is None or block.index(home) <= block.index(maker):
                 continue
             between = block[block.index(maker) : block.index(home)]
@@ -68,6 +72,13 @@ def _into_the_loop(job: Job) -> Candidates:
             summary, edits = _moved(source, moving, inner, body)
             yield job.patch(summary, source, *edits)
             break
+
+
+def _repeated(job: Job, source: Source, maker: Statement, inner: Statement, body: list[Statement]) -> Patch:
+    """The value was made in another loop: make it again in this one."""
+    first, loop = source.range(maker).start.line, source.range(inner).start.line
+    edit = source.insert_before(body[0], *source.dedented(maker))
+    return job.patch(f"repeat line {first} in the loop of line {loop}", source, edit)
 
 
 def _sweepers(job: Job, source: Source, maker: Statement) -> Iterator[Statement]:

@@ -23,6 +23,8 @@ def candidates(job: Job) -> Candidates:
     places = [named] if named is not None else list(_on_the_way(job))
     for source, statement in places:
         yield from _one_by_one(job, source, statement)
+    if job.found.name != "history-cut":
+        return  # other losses of the function may be cut on purpose
     for source, statement in places:
         yield from _all_of_the_function(job, source, statement)
         yield from _switched_off(job, source, statement)

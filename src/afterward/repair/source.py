@@ -43,8 +43,12 @@ class Source:
 
     @cached_property
     def statements(self) -> list[Statement]:
+        """Every statement that stands in a block: an `elif` does not."""
         kinds = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
-        return [node for node in self._parents if isinstance(node, kinds)]
+        blocks = (cst.IndentedBlock, cst.Module)
+        return [
+            node for node, parent in self._parents.items() if isinstance(node, kinds) and isinstance(parent, blocks)
+        ]
 
     # Where things are
 

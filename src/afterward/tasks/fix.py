@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from afterward.errors import AfterwardError, SourceUnreadable
+from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, Severity
 from afterward.model.saved import SavedRun
 from afterward.tasks import proof as judging
@@ -100,6 +100,8 @@ class Fixer:
         first = self.nursery.run(replace(self.request, shown=self.shown))
         ended = time.monotonic()
         self._until = ended + max(PATIENCE, 10 * (ended - began))
+        if first.ending == "refused":
+            raise ProgramNotFound(first.error)
         found = judging.loud(first)
         if not found:
             if first.ending == "raised" and not first.report.findings:

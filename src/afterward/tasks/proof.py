@@ -57,10 +57,10 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
 
 
 def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
-    """What makes two findings one fault: its code, its bridge, its step, and the statements that built the part."""
+    """What makes two findings one fault: its code, its bridge, its step, and the statements that struck and built."""
     name = found.bridge.name if found.bridge is not None else ""
     place = found.reused or found.primary.site
-    return found.code, name, place.step or 0, *(_line(trial, site) for site in found.ways.built)
+    return found.code, name, place.step or 0, *(_line(trial, site) for site in (place, *found.ways.built))
 
 
 def _line(trial: Trial, site: Site) -> str:

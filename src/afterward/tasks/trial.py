@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
 from afterward.model.saved import Chapter
 from afterward.tasks.run import Watched, run
@@ -35,7 +36,8 @@ class Request:
 
 @dataclass
 class Trial:
-    """What became of it. `ending` is "finished", "raised", "passes" (enough of them), "time" or "died"."""
+    """What became of it. `ending` is "finished", "raised", "passes" (enough of them), "time", "died", or
+    "refused" (there is no such program)."""
 
     ending: str
     report: Report
@@ -101,7 +103,11 @@ def perform(request: Request) -> None:
         os._exit(0)
 
     meter.enough = enough
-    outcome = run(request.target, request.arguments, as_module=request.as_module, prepare=prepare)
+    try:
+        outcome = run(request.target, request.arguments, as_module=request.as_module, prepare=prepare)
+    except AfterwardError as error:
+        _leave(request, Trial("refused", Report((request.target, *request.arguments)), str(error)))
+        return
     if request.shown and outcome.error is not None and not isinstance(outcome.error, SystemExit):
         sys.stdout.flush()
         traceback.print_exception(type(outcome.error), outcome.error, outcome.error.__traceback__)

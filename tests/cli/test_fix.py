@@ -1,0 +1,126 @@
+"""`afterward fix` as a user meets it: real processes, exit status, what is printed, what is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BUGGY = """import sys
+import torch
+
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+hidden = torch.zeros(1, 1)
+for x in torch.randn(4, 1, 3):
+    hidden = torch.tanh(net(x) + hidden)
+    loss = hidden.sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    open("log.txt", "a").write("step ")
+"""
+
+
+def fix(folder: Path, *words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "afterward", "fix", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        **{"stdin": subprocess.DEVNULL, **options},  # type: ignore[call-overload]
+    )
+
+
+def test_a_patch_is_shown_proven_and_written_only_when_asked(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(BUGGY)
+    shown = fix(tmp_path, "train.py")
+    assert shown.returncode == 0, shown.stderr
+    assert "hidden.detach()" in shown.stderr
+    assert "proven: " in shown.stderr
+    assert "also tried:" in shown.stderr
+    assert "retain_graph=True" in shown.stderr
+    assert program.read_text() == BUGGY
+    assert (tmp_path / "log.txt").read_text() == "step ", "only the user's own run leaves its files"
+
+    written = fix(tmp_path, "--write", "--format", "json", "--out", "report.json", "train.py")
+    assert written.returncode == 0, written.stderr
+    assert "changed train.py" in written.stderr
+    assert "hidden.detach()" in program.read_text()
+    remedy = json.loads((tmp_path / "report.json").read_text())["findings"][0]["remedies"][0]
+    assert remedy["kind"] == "detach_state"
+    assert remedy["proof"]["status"] == "proven"
+    assert remedy["patch"].startswith("--- a/train.py\n+++ b/train.py\n")
+    assert subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True).returncode == 0
+
+    again = fix(tmp_path, "--write", "train.py")
+    assert again.returncode == 0
+    assert "nothing to fix" in again.stderr
+
+
+def test_what_can_not_be_fixed_gets_one_line(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("import nothing_of_this_name\n")
+    done = fix(tmp_path, "other.py")
+    assert done.returncode == 2
+    assert "fails for another reason: ModuleNotFoundError" in done.stderr.splitlines()[-1]
+    missing = fix(tmp_path, "not_there.py")
+    assert missing.returncode == 2
+    assert "not_there.py" in missing.stderr
+    assert "Traceback" not in missing.stderr
+
+
+def test_a_read_only_file_is_left_whole(tmp_path: Path) -> None:
+    from afterward.tasks.files import FileChanged, FileNotWritten, read, write
+
+    file = tmp_path / "train.py"
+    file.write_bytes(b"x = 1\r\n")
+    original = {str(file): read(str(file))}
+    write(original, {str(file): "x = 2\r\n"})
+    assert file.read_bytes() == b"x = 2\r\n"
+    with pytest.raises(FileChanged, match="has changed"):
+        write(original, {str(file): "x = 3\r\n"})
+    original = {str(file): read(str(file))}
+    if os.geteuid() != 0:
+        file.chmod(0o444)
+        with pytest.raises(FileNotWritten, match="read-only"):
+            write(original, {str(file): "x = 3\r\n"})
+    assert file.read_bytes() == b"x = 2\r\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["train.py"]
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from afterward.tasks import files
+
+    first, second = tmp_path / "a.py", tmp_path / "b.py"
+    first.write_text("a = 1\n")
+    second.write_text("b = 1\n")
+    originals = {str(p): files.read(str(p)) for p in (first, second)}
+    synced: list[int] = []
+
+    def full(number: int) -> None:
+        synced.append(number)
+        if len(synced) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(files.FileNotWritten, match="No space left"):
+        files.write(originals, {str(first): "a = 2\n", str(second): "b = 2\n"})
+    assert (first.read_text(), second.read_text()) == ("a = 1\n", "b = 1\n")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.py", "b.py"]
+
+
+def test_piped_input_is_there_for_every_run(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(BUGGY.replace("torch.randn(4, 1, 3)", "torch.randn(int(input()), 1, 3)"))
+    (tmp_path / "input.txt").write_text("4\n")
+    with (tmp_path / "input.txt").open() as given:
+        done = fix(tmp_path, "train.py", stdin=given)
+    assert done.returncode == 0, done.stderr
+    assert "proven: " in done.stderr

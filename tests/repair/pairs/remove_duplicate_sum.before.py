@@ -1,0 +1,10 @@
+import torch
+
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+running = 0.0
+for x in torch.randn(4, 8, 3):
+    running += net(x).pow(2).mean()
+    opt.zero_grad()
+    running.backward()
+    opt.step()
