@@ -183,6 +183,20 @@ for step in range(40):
     head(codes).pow(2).mean().backward()
     optimizer.step()
 """,
+    "a backbone that thaws late, all of it in a function": """
+def main():
+    backbone, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+    optimizer = torch.optim.Adam([*backbone.parameters(), *head.parameters()])
+    for step in range(60):
+        codes = backbone(torch.randn(5, 3)).relu()
+        if step < 40:
+            codes = codes.detach()
+        optimizer.zero_grad()
+        head(codes).pow(2).mean().backward()
+        optimizer.step()
+
+main()
+""",
     "a head that is not used yet": """
 body, main, extra = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
 optimizer = torch.optim.Adam([*body.parameters(), *main.parameters(), *extra.parameters()])

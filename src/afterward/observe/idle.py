@@ -27,11 +27,9 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
     for number, (name, members, any_gradient) in after.optimizers.items():
         steps = after.steps_of(number)
         known = after.updates.known.get(number)
-        if len(steps) < 2 or not members or known is None:
+        if len(steps) < 2 or not members or known is None or not known.complete:
             continue
-        trained = {
-            leaf for leaf, held in known.held.items() if (one := held.reference()) is not None and one.requires_grad
-        }
+        trained = {leaf for leaf, held in known.held.items() if held.trains}
         never = {leaf for leaf in trained - after.reached if not (known.held[leaf].moved or known.held[leaf].reached)}
         site = _site(after.places.where(steps[-1].place))
         if site is None or not trained:

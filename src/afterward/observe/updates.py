@@ -26,6 +26,7 @@ class Held:
     reference: weakref.ref[Any]
     shape: tuple[int, ...]
     version: int
+    trains: bool = True  # it asked for gradients when it was last looked at
     moved: bool = False  # some update has written to it
     reached: bool = False  # some pass has reached it, or it had a gradient
 
@@ -45,6 +46,7 @@ class Known:
     still: int = 0  # looked-at steps in a row, up to now, that changed nothing
     emptied: list[tuple[int, int, str]] = field(default_factory=list)  # (moment of pass, of step, "none" | "zero")
     used: int = 0  # steps that found gradients of the passes before them
+    complete: bool = False  # it was looked at once more when the run, or its life, ended
 
 
 class Updates:
@@ -119,12 +121,22 @@ class Updates:
             optimizer = known.reference()
             if optimizer is not None:
                 self._look(known, parameters_of(optimizer), moment)
+                known.complete = True
 
     def _known(self, optimizer: Any) -> Known:
         known = self.known.get(id(optimizer))
         if known is None or known.reference() is not optimizer:
-            known = self.known[id(optimizer)] = Known(weakref.ref(optimizer))
+            known = self.known[id(optimizer)] = Known(weakref.ref(optimizer, self._goes))
         return known
+
+    def _goes(self, reference: weakref.ref[Any]) -> None:
+        """An optimizer is going; it still holds its parameters, so this is the time for a last look at them."""
+        for known in self.known.values():
+            if known.reference is reference:
+                parameters = [held.reference() for held in known.held.values()]
+                if all(parameter is not None for parameter in parameters):
+                    self._look(known, parameters, known.moved_at + 1)
+                    known.complete = True
 
     def _look(self, known: Known, parameters: Iterable[Any], moment: int) -> bool:
         changed = False
@@ -137,6 +149,7 @@ class Updates:
                 changed = True  # it may have been: nobody knows how it was before
             elif held.version != parameter._version:
                 held.version, held.moved, changed = parameter._version, True, True
+            held.trains = bool(parameter.requires_grad)
             if parameter.grad is not None or id(parameter) in self._reached:
                 held.reached = True
         if changed:
