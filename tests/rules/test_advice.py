@@ -82,3 +82,33 @@ def test_a_refusal_is_not_called_a_freed_graph() -> None:
     assert "freed" not in found.message
     assert "Nothing was freed" in found.why
     assert [remedy.kind for remedy in found.remedies] == ["combine_losses", "retain_graph"]
+
+
+def test_two_outputs_of_one_operation_are_two_losses(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+layer = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+for x in torch.randn(6, 3):
+    first, second = layer(x).exp().unbind()
+    optimizer.zero_grad()
+    first.backward(retain_graph=True)
+    second.backward()
+    optimizer.step()
+"""
+    seen = watch_source(source, tmp_path)
+    assert (seen.error, seen.findings) == (None, [])
+
+
+def test_a_vector_of_losses_swept_one_by_one_shares_a_forward_pass(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+layer = torch.nn.Linear(3, 2)
+criterion = torch.nn.CrossEntropyLoss(reduction="none")
+losses = criterion(layer(torch.randn(4, 3)), torch.tensor([0, 1, 1, 0]))
+for loss in losses:
+    loss.backward()
+"""
+    found = _found(source, tmp_path)
+    assert (found.code, found.bridge.name, found.built.line) == ("AFT102", "losses", 4)
+    assert found.remedies[0].kind == "combine_losses"
+    assert "would be right here" in found.notes[0]
+    assert _runs_with_retain(source, tmp_path)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from afterward.model.history import History, Leaf, Node, NodeId, Pass, Step, Value, Write
+from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write
 from afterward.model.site import Parting, parting
 
 
@@ -112,6 +113,7 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     freeing = [p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id]
     known = [p for p in freeing if p.swept is not None]
     stale = {n.id for n in walked if any(n.id in (p.swept or ()) and n.moment < p.moment for p in known)}
+    stale -= {n.id for n in walked if n.id in other_outputs(late, known) and not n.freed}
     culprit = next((n for n in walked if n.id in stale and n.freed), None)
     certain = culprit is not None
     if culprit is None:
@@ -126,6 +128,17 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     early = min(candidates, key=lambda p: p.moment, default=None)
     certain = certain or len(candidates) == 1
     return _reuse(history, late, early, walked, stale, culprit, certain)
+
+
+def other_outputs(late: Pass, earlier: Iterable[Pass]) -> frozenset[NodeId]:
+    """Nodes of which this pass starts from another output than earlier ones did: one operation, several losses."""
+    theirs = {(edge.node, edge.output) for run in earlier for edge in run.roots}
+    nodes = {node for node, _ in theirs}
+    return frozenset(
+        edge.node
+        for edge in late.roots
+        if edge.node in nodes and (edge.node, edge.output) not in theirs and (edge.node, UNKNOWN_OUTPUT) not in theirs
+    )
 
 
 def _overwritten(history: History, late: Pass) -> Reuse | None:

@@ -28,6 +28,11 @@ def sequence_counter() -> Callable[[], int] | None:
     return counter
 
 
+def outputs_of(node: Any) -> int:
+    """How many outputs a node has; 0 where this torch does not tell."""
+    return len(getattr(node, "_input_metadata", ()))
+
+
 def order_of(node: Any) -> int:
     """A node's sequence number: its place in the order in which nodes were made."""
     try:

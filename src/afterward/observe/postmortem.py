@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.history import Edge, Gap, History, Leaf, Node, Pass, Saved, Step, Value
+from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Saved, Step, Value
 from afterward.model.reuse import Reuse, find_reuse
 from afterward.model.site import Where
 from afterward.observe import compat, flow
@@ -224,7 +224,7 @@ class _Autopsy:
                 number,
                 where,
                 event_moment(event.counter, event.moment),
-                tuple(Edge(by_order[order]) for order in event.roots if order in by_order),
+                _roots(event, by_order),
                 event.call,
                 event.retains_graph,
                 event.creates_graph,
@@ -360,6 +360,13 @@ class _Autopsy:
         if flow.result_feeds(self.sources, early.where, later, self.trail):
             return frozenset({(early.id, reuse.late.id)})
         return frozenset()
+
+
+def _roots(event: PassSeen, by_order: dict[int, int]) -> tuple[Edge, ...]:
+    """What a pass started from, as far as it is part of the failing graph."""
+    outputs = event.outputs if len(event.outputs) == len(event.roots) else (UNKNOWN_OUTPUT,) * len(event.roots)
+    pairs = zip(event.roots, outputs, strict=True)
+    return tuple(Edge(by_order[order], output) for order, output in pairs if order in by_order)
 
 
 def _common(swept: Any, by_order: dict[int, int]) -> frozenset[int]:

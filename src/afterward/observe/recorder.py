@@ -43,6 +43,8 @@ class PassSeen:
     filled: frozenset[int] = frozenset()
     piled: frozenset[int] = frozenset()
     place: Place | None = None
+    outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
+    one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss
 
 
 @dataclass(slots=True)

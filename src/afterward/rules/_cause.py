@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from afterward.model.history import History, Pass, Value
-from afterward.model.reuse import Reuse, bridge_of, find_reuse
+from afterward.model.reuse import Reuse, bridge_of, find_reuse, other_outputs
 from afterward.model.site import Turn
 
 _ADDING = ("Add", "Sub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze")
@@ -99,6 +99,8 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     part, built = reuse.passes_part, reuse.built_parts
     if part is None or built is None:
         return Cause.SWEPT_TWICE if reuse.starts_in_stale else None
+    if _other_output(reuse):
+        return Cause.LOSSES_SHARE_FORWARD
     if reuse.starts_in_stale or _same_loss(history, reuse):
         return Cause.SWEPT_TWICE
     if built.how == "turns":
@@ -143,6 +145,11 @@ def _shared_trunk(history: History, reuse: Reuse) -> bool:
     if early is None or early.optimizers is None:
         return False
     return bool(early.optimizers - late) and bool(late - early.optimizers)
+
+
+def _other_output(reuse: Reuse) -> bool:
+    """Does the pass start from another output of the very operation that the earlier one started from?"""
+    return reuse.early is not None and bool(other_outputs(reuse.late, [reuse.early]))
 
 
 def _same_loss(history: History, reuse: Reuse) -> bool:
