@@ -179,6 +179,34 @@ loss = b(torch.tanh(a(torch.randn(3, 2)))).sum()
 loss.backward()
 loss.backward()  # error: AFT101
 """,
+    "a history that ends in numpy": """
+import numpy as np
+import torch
+def reward(prediction):
+    return np.tanh(prediction.detach().numpy()).mean()
+net = torch.nn.Linear(2, 1)
+loss = -torch.as_tensor(reward(net(torch.randn(3, 2))))
+loss.backward()  # error: AFT401
+""",
+    "an optimizer of the program's own keeps something for each parameter": """
+import torch
+class Climb(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, dict(rho=0.1))
+    @torch.no_grad()
+    def climb(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["move"] = group["rho"] * p.grad
+                p.add_(self.state[p]["move"])
+        self.zero_grad()
+net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+climb, out = Climb(net.parameters()), None
+out = net(torch.randn(4, 2))
+out.mean().backward()
+climb.climb()
+out.pow(2).mean().backward()  # error: AFT102
+""",
     "retained for all but the last": """
 import torch
 net = torch.nn.Linear(2, 2)
@@ -188,6 +216,24 @@ for number, part in enumerate(parts):
     part.backward(retain_graph=number < len(parts) - 1)
 """,
 }
+
+
+SAMPLES = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+table = torch.nn.Embedding(9, 4)
+class Words(Dataset):
+    def __init__(self):
+        self.vectors = [torch.tanh(table(torch.tensor(n))) for n in range(4)]
+    def __len__(self):
+        return len(self.vectors)
+    def __getitem__(self, index):
+        return self.vectors[index]
+loader, head = DataLoader(Words(), batch_size=2), torch.nn.Linear(4, 1)
+for epoch in range(2):
+    for x in loader:
+        head(x).sum().backward()
+"""
 
 
 @pytest.mark.parametrize("source", SCRIPTS.values(), ids=SCRIPTS.keys())
@@ -224,3 +270,8 @@ def test_modules_that_import_each_other_come_to_an_end(tmp_path: Path) -> None:
 def test_code_that_never_ends_is_left_after_a_while(tmp_path: Path) -> None:
     source = "import torch\ndef f(n):\n    return f(n + 1) + f(n + 2)\nwhile True:\n    f(1)\n"
     assert check_source(source, tmp_path) == []
+
+
+def test_samples_of_a_dataset_that_were_computed_once(tmp_path: Path) -> None:
+    found = check_source(SAMPLES, tmp_path)
+    assert [(f.primary.site.line, f.severity.value) for f in found] == [(15, "error")]

@@ -34,6 +34,26 @@ for x in torch.randn(6, 4, 2):
     opt.step()
     log.meter.update(loss)
 """,
+    "a dict that makes its meters, and meters that add in place": """
+class Mean:
+    def __init__(self):
+        self.total, self.count = 0, 0
+    def __iadd__(self, value):
+        self.total, self.count = self.total + value, self.count + 1
+        return self
+class Means(dict):
+    def __missing__(self, key):
+        self[key] = Mean()
+        return self[key]
+means = Means()
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    loss.backward()
+    opt.step()
+    means["loss"] += loss  # warning: AFT301
+    means["size"] += len(x)
+""",
     "a window of a fixed length": """
 from collections import deque
 recent = deque(maxlen=3)

@@ -64,7 +64,7 @@ class Calls(Effects):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
             self.account.blind = True
         self.escape(args, kwargs)
-        return self.unknown()
+        return self.unknown(cut=getattr(function, "cut", None))  # a method of a number that was read out of a tensor
 
     def call_instance(
         self, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
@@ -251,7 +251,7 @@ class Calls(Effects):
             if name.startswith("__") and name.endswith("__"):
                 return MISSING
             known = self.unknown_attributes.get((id(owner), name), MISSING)
-            return known if known is not MISSING else self.unknown("attr", owner, name)
+            return known if known is not MISSING else self.unknown("attr", owner, name, cut=owner.cut)
         if isinstance(owner, Instance):
             return self._of_instance(owner, name)
         if isinstance(owner, Lib):

@@ -72,6 +72,10 @@ class Operators(Core):
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             return library.tensor_operator(self, op, left, right, in_place, node)
         name = _DUNDER.get(type(op))
+        if in_place and isinstance(left, Instance):
+            own = self.attribute(left, f"__i{name}__", None)
+            if isinstance(own, (Bound, Function)):
+                return self.call(own, [right], {}, node)
         for owner, other, form in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
             if isinstance(owner, Instance):
                 method = self.attribute(owner, form, None)

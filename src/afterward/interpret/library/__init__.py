@@ -115,6 +115,8 @@ def _call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | N
         return found
     if top not in python.HARMLESS:
         machine.escape(args, kwargs)
+    if top in ("numpy", "math"):  # of numbers that were read out of a tensor come numbers
+        return machine.unknown(cut=next((one.cut for one in args if isinstance(one, Unknown) and one.cut), None))
     return machine.unknown()
 
 
@@ -243,6 +245,9 @@ def instance_item(machine: Any, owner: Instance, key: Value, node: ast.AST) -> V
         return machine.call(method, [key], {}, node)
     items = owner.inner.get("items")
     if items is not None:
+        missing = machine.lookup(owner, "__missing__") if isinstance(items, dict) else None
+        if isinstance(missing, Bound) and isinstance(key, (str, int)) and key not in items:
+            return machine.call(missing, [key], {}, node)
         if isinstance(items, list) and isinstance(key, slice):
             made = Instance(Lib("torch.nn.Sequential") if owner.inner.get("layer") == "Sequential" else owner.cls)
             made.inner.update(owner.inner, items=items[key])

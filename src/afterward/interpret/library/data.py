@@ -40,8 +40,12 @@ def _samples(machine: Machine, source: Value) -> Iterator[Value]:
             yield from source
     if isinstance(source, Instance):
         getter = machine.lookup(source, "__getitem__")
+        length = machine.lookup(source, "__len__")
+        most = machine.call(length, [], {}, None) if isinstance(length, Bound) else None
+        number = 0
         while isinstance(getter, Bound):
-            yield machine.call(getter, [machine.unknown("index")], {}, None)
+            yield machine.call(getter, [number], {}, None)
+            number = (number + 1) % most if isinstance(most, int) and most > 0 else number + 1
     while True:
         yield machine.unknown()
 

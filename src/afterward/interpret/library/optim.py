@@ -42,7 +42,9 @@ def construct(machine: Machine, made: Instance, args: Args, kwargs: Kwargs) -> N
     made.inner["params"] = params
     made.inner["partial"] = _is_partial(given, params)
     made.attributes["param_groups"] = groups
-    made.attributes.setdefault("state", PartialDict())
+    state = PartialDict()
+    state.maker = Lib("builtins.dict")  # torch makes an empty one for each parameter that is asked about
+    made.attributes.setdefault("state", state)
     if made not in machine.optimizers:
         machine.optimizers.append(made)
 
