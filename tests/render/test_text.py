@@ -74,3 +74,18 @@ def test_json(finding: Diagnosis, request: pytest.FixtureRequest) -> None:
     data = as_data(Report(("train.py",), (finding,), (), 1, "second_backward", "2.13.0"))
     data["tool"] = {}  # versions change
     _compare("finding.json", json.dumps(data, indent=1) + "\n", request)
+
+
+def test_what_is_labelled_is_shown_of_a_long_line(tmp_path: Path) -> None:
+    line = "    " + "terms = dict(" + ", ".join(f"term_{n}=loss_{n}(prediction, target)" for n in range(5)) + ")"
+    (tmp_path / "long.py").write_text(line + "\n")
+    start = line.index("loss_4")
+    site = Site(str(tmp_path / "long.py"), 1, 1, start, start + 26)
+    text = as_text(Diagnosis("cut", Label(site, "here"), code="AFT401"))
+    shown, mark = text.splitlines()[2:4]
+    assert len(shown) <= 80
+    assert shown.startswith("1 | ...")
+    column = shown.index("loss_4")
+    assert mark[column : column + 26] == "^" * 26
+    whole = as_text(Diagnosis("cut", Label(Site(site.file, 1, 1, 4, len(line)), "here"), code="AFT401"))
+    assert whole.splitlines()[2].startswith("1 |     terms = dict(")

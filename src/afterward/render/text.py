@@ -5,15 +5,18 @@ from __future__ import annotations
 import linecache
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from afterward.model.diagnosis import Diagnosis, Label
+from afterward.model.site import Site
 from afterward.render.json_report import relative
 from afterward.render.remedies import helps
 from afterward.render.spans import Line, Span, wrapped
 
 WIDTH = 80
+_DOTS = "..."
 
 
 def as_text(found: Diagnosis, width: int = WIDTH) -> str:
@@ -68,18 +71,16 @@ def _excerpt(found: Diagnosis, file: str, gutter: int, width: int) -> Iterator[L
         if previous is not None and line > previous + 1:
             yield (Span("." * min(gutter, 3), "frame"),)
         text = _source(file, line)
-        shown, cut = _fitted(text, width - gutter - 3)
-        yield (Span(f"{line:>{gutter - 1}} | ".rjust(gutter + 2), "frame"), Span(shown))
+        window = _fitted(text, width - gutter - 3, [label.site for label, _ in by_line[line]])
+        yield (Span(f"{line:>{gutter - 1}} | ".rjust(gutter + 2), "frame"), Span(window.shown))
         for label, primary in sorted(by_line[line], key=lambda pair: pair[0].site.column):
-            yield from _marker(label, primary, text, cut, gutter, width)
+            yield from _marker(label, primary, text, window, gutter, width)
         previous = line
 
 
-def _marker(label: Label, primary: bool, text: str, cut: int, gutter: int, width: int) -> Iterator[Line]:
-    site = label.site
-    end = site.end_column if site.end_line == site.line and site.end_column is not None else len(text.rstrip())
-    start = min(site.column, cut)
-    length = max(min(end, cut) - start, 1)
+def _marker(label: Label, primary: bool, text: str, window: _Window, gutter: int, width: int) -> Iterator[Line]:
+    start, end = window.place(label.site.column), window.place(_end(label.site, text))
+    length = max(end - start, 1)
     style = "primary" if primary else "secondary"
     mark = ("^" if primary else "-") * length
     frame = Span(" " * gutter + "| ", "frame")
@@ -88,17 +89,38 @@ def _marker(label: Label, primary: bool, text: str, cut: int, gutter: int, width
         yield (frame, Span(" " * start), Span(f"{mark} {label.text}", style))
         return
     yield (frame, Span(" " * start), Span(mark, style))
-    indent = min(start, max(width - gutter - 2 - 40, 0))
+    indent = min(start, max(width - gutter - 2 - min(len(label.text), 40), 0))
     for part in textwrap.wrap(label.text, max(width - gutter - 2 - indent, 20)):
         yield (frame, Span(" " * indent), Span(part, style))
 
 
-def _fitted(text: str, room: int) -> tuple[str, int]:
-    """The line, shortened if it does not fit, and how much of it is shown."""
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The part of a line that is shown: from column `first` to `last`, with dots for the rest."""
+
+    shown: str
+    first: int
+    last: int
+
+    def place(self, column: int) -> int:
+        """Where a column of the line is on the screen."""
+        return min(max(column, self.first), self.last) - self.first + (len(_DOTS) if self.first else 0)
+
+
+def _end(site: Site, text: str) -> int:
+    return site.end_column if site.end_line == site.line and site.end_column is not None else len(text.rstrip())
+
+
+def _fitted(text: str, room: int, labelled: list[Site]) -> _Window:
+    """The line, shortened if it does not fit. What is labelled is shown, even if the line then begins with dots."""
     text = text.rstrip().replace("\t", " ")
     if len(text) <= room:
-        return text, len(text)
-    return text[: room - 3] + "...", room - 3
+        return _Window(text, 0, len(text))
+    inner = room - 2 * len(_DOTS)
+    ends = [_end(site, text) for site in labelled if _end(site, text) - site.column <= inner]
+    first = max(max(ends, default=0) - inner, 0) if max(ends, default=0) > room - len(_DOTS) else 0
+    last = min(first + inner, len(text)) if first else room - len(_DOTS)
+    return _Window((_DOTS if first else "") + text[first:last] + (_DOTS if last < len(text) else ""), first, last)
 
 
 def _source(file: str, line: int) -> str:
