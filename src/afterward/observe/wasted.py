@@ -3,6 +3,7 @@ records its operations, an output that is never used."""
 
 from __future__ import annotations
 
+import ast
 import re
 from array import array
 from bisect import bisect_left
@@ -20,6 +21,7 @@ from afterward.observe.replay import Place
 from afterward.observe.statements import COUNTER
 from afterward.observe.walk import LOOK_NODES, saved_bytes, walk
 
+_CUTS = ("detach", "item", "tolist", "numpy", "argmax")
 TIMES = 3  # executions that are known to be in vain before a statement is spoken of
 NODES = 50
 SHARE = 0.1  # of all recorded operations
@@ -153,7 +155,9 @@ def find_wasted(after: Aftermath, told: set[tuple[str, int]]) -> Iterator[Wasted
 
 def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) -> Wasted | None:
     executions = [one for one in _executions(after, number) if one.nodes > 0]
-    certain = [one for one in executions if one.certain]
+    # A statement whose value keeps its history may be swept in another phase of the program, between two looks.
+    cut = _gives_no_history(after.places.sources.statement(number))
+    certain = [one for one in executions if one.last or (one.certain and cut)]
     nodes = sum(one.nodes for one in executions)
     if len(certain) < TIMES or nodes < max(NODES, SHARE * recorded):
         return None
@@ -163,6 +167,14 @@ def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) ->
     if where is None:
         return None
     return Wasted(where.site, len(executions), nodes, recorded, len(certain), any(one.last for one in certain))
+
+
+def _gives_no_history(statement: ast.stmt | None) -> bool:
+    """Is the last thing that a statement does to its value to cut it off: `generator(noise).detach()`?"""
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Attribute):
+        return value.attr == "data"
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _CUTS
 
 
 def _executions(after: Aftermath, number: int) -> list[_Execution]:
