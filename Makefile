@@ -75,6 +75,12 @@ survive: $(READY)  ## check every file of the standard library and of site-packa
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
 
+prove: $(READY)  ## `fix` over the shared cases and our own: is the right remedy proven?
+	$(BIN)/python tools/prove_cases.py $(CASES) tests/cases
+
+retain-table: $(READY)  ## the same, and write docs/retain_graph.md from the proofs
+	$(BIN)/python tools/prove_cases.py --table docs/retain_graph.md $(CASES) tests/cases
+
 agree: $(READY)  ## N random programs on the model and on PyTorch: they must agree
 	$(BIN)/python tools/agree.py $(N) --seed $(SEED) --jobs 2
 
@@ -104,4 +110,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo browser test check bless score bench soak agree mutate bench-model saves pictures gallery docs web clean
+.PHONY: help demo browser test check bless score bench soak prove retain-table agree mutate bench-model saves pictures gallery docs web clean

@@ -114,7 +114,14 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
     if place is not None:
         name = _read_as(job, place[0]) or whole
         if name and root(name) in known_at(*place):
+            for inner in source_loops(*place)[:1]:
+                yield place[0], inner[0], name
             yield *place, name
+
+
+def source_loops(source: Source, statement: Statement) -> list[list[Statement]]:
+    """The bodies of the loops around a statement, innermost first."""
+    return [body for loop in source.loops_around(statement) if (body := source.body(loop))]
 
 
 def _read_as(job: Job, source: Source) -> str:

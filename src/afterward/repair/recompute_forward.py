@@ -69,9 +69,17 @@ def _into_the_loop(job: Job) -> Candidates:
                 continue
             between = block[block.index(maker) : block.index(home)]
             moving = _slice(source, between, maker, home)
+            if _makes_what_is_trained(source, moving):
+                continue
             summary, edits = _moved(source, moving, inner, body)
             yield job.patch(summary, source, *edits)
             break
+
+
+def _makes_what_is_trained(source: Source, moving: list[Statement]) -> bool:
+    """Making the model or its optimizer anew is no forward pass: it would forget what was learned."""
+    made = set().union(*(assigned_names(source, statement) for statement in moving))
+    return any(re.search(rf"\b{name}\.(parameters|zero_grad|step|train)\(", source.text) for name in made)
 
 
 def _repeated(job: Job, source: Source, maker: Statement, inner: Statement, body: list[Statement]) -> Patch:

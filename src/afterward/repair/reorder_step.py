@@ -15,12 +15,12 @@ def candidates(job: Job) -> Candidates:
     parted = _parting(job)
     if parted is None:
         return
-    source, writing, sweeping = parted
-    block = source.block_of(writing)
-    if block is None or not source.alone(writing):
+    source, inner, sweeping = parted
+    together = _in_one_block(source, inner, sweeping)
+    if together is None:
         return
-    home = source.in_block(sweeping, block)
-    if home is None or block.index(home) <= block.index(writing):
+    block, writing, home = together
+    if not source.alone(writing) or block.index(home) <= block.index(writing):
         return
     yield from _written_again(job, source, block, writing, home)
     yield from _forward_after(job, source, block, writing, home)
@@ -39,6 +39,21 @@ def _parting(job: Job) -> tuple[Source, Statement, Statement] | None:
             return None
         if one[1] is not other[1]:
             return one[0], one[1], other[1]
+    return None
+
+
+def _in_one_block(
+    source: Source, writing: Statement, sweeping: Statement
+) -> tuple[list[Statement], Statement, Statement] | None:
+    """The innermost block that holds both, and its two statements: a step under an `if` moves with the `if`."""
+    for each in (writing, *source.ancestors(writing)):
+        if isinstance(each, (cst.For, cst.While, cst.FunctionDef)) and each is not writing:
+            return None
+        if isinstance(each, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+            block = source.block_of(each)
+            home = source.in_block(sweeping, block) if block is not None else None
+            if block is not None and home is not None and home is not each:
+                return block, each, home
     return None
 
 

@@ -144,34 +144,36 @@ class Fixer:
     def _cures(self, first: Trial, before: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
         """Every remedy with what became of it. Once one is proven, only the message's own advice is tried."""
         proven: _Cure | None = None
-        second_best = False
+        starved: _Cure | None = None  # cures, and takes a parameter its gradient: another may be better
         listed = {remedy.kind for remedy in found.remedies}
         for remedy in _remedies_for(found):
             advice = remedy.kind == "retain_graph"
-            if not advice and (proven is not None or (second_best and remedy.kind not in listed)):
+            if not advice and (proven is not None or (starved is not None and remedy.kind not in listed)):
                 continue
             # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
-            depth = 0 if advice and proven is not None else DEPTH
+            depth = 0 if advice and remedy.kind not in listed else DEPTH
             best = self._best(first, before, found, remedy, texts, depth)
             if best is None:
                 continue
             if best.verdict.outcome == "proven":
-                if advice and proven is not None:
-                    best = self._compared(best, proven)
+                recommended = proven or starved
+                if advice and recommended is not None:
+                    best = self._compared(best, recommended)
                 elif best.verdict.starved:
-                    second_best = True
+                    starved = starved or best
                 else:
                     proven = proven or best
             yield best
 
     def _compared(self, retained: _Cure, proven: _Cure) -> _Cure:
         """What following the message's own advice computes, next to the recommended change."""
-        same = judging.same_gradients(retained.trial, proven.trial)
+        differs = judging.first_difference(retained.trial, proven.trial)
+        same = None if differs is None else differs == 0
         if proven.remedy.kind == "combine_losses":  # said to give the same gradients: so they are compared
             proven.verdict = replace(proven.verdict, proof=replace(proven.verdict.proof, same_gradients=same))
         text = retained.verdict.proof.text
         if same is False:
-            text = f"runs, but the gradients of the first step differ from the recommended change's ({text})"
+            text = f"runs, but from step {differs} on with other gradients than the recommended change ({text})"
         proof = replace(retained.verdict.proof, text=text, same_gradients=same)
         return replace(retained, verdict=replace(retained.verdict, proof=proof))
 

@@ -7,6 +7,7 @@ is not safe, each trial starts an interpreter of its own.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pickle
 import select
@@ -161,7 +162,7 @@ def _read(path: Path) -> Trial | None:
 
 def _serve(asked: int, answered: int) -> None:
     with contextlib.suppress(ImportError):
-        import torch  # noqa: F401 - the program may do without it
+        importlib.import_module("torch._dynamo")  # the first optimizer of each trial would load it, for seconds
     while True:
         line = _line(asked)
         if line == b"0":

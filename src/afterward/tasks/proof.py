@@ -12,6 +12,8 @@ from afterward.tasks.trial import Trial
 
 TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
 
+STARVED = "parameters-never-reached"  # a cut may have to leave something untrained; it is the last choice
+
 _LOUD = (Severity.ERROR, Severity.WARNING)
 
 
@@ -49,11 +51,15 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
     if not trial.passes or (trial.ending == "time" and trial.passes <= (first.broken_at or 0)):
         text = f"stopped after {trial.passes} passes, before the point of failure"
         return Verdict("not_proven", Proof("not_proven", text, trial.passes, _peak(trial)))
-    same, starved = same_gradients(first, trial), bool(first.reached - trial.reached)
-    proof = Proof("proven", _success(trial), trial.passes, _peak(trial), same)
     known = {f.code for f in (*first.report.findings, *before.report.findings)} - curing
     new = [f for f in found if f.code not in known]
-    return Verdict("moved" if new else "proven", proof, new[0] if new else None, same, starved)
+    starving = [f for f in new if f.name == STARVED and f.code not in curing]
+    same, starved = same_gradients(first, trial), bool(starving) or bool(first.reached - trial.reached)
+    if len(new) > len(starving):
+        proof = Proof("failed", f"runs, but then: {new[0].message}", trial.passes, _peak(trial), same)
+        return Verdict("moved", proof, next(f for f in new if f not in starving), same, starved)
+    text = _success(trial) + ("; some parameters get no gradient any more" if starved else "")
+    return Verdict("proven", Proof("proven", text, trial.passes, _peak(trial), same), None, same, starved)
 
 
 def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
@@ -71,12 +77,17 @@ def _line(trial: Trial, site: Site) -> str:
 
 def same_gradients(one: Trial, other: Trial) -> bool | None:
     """Are the gradients of the first step the same? None where one of them made no step."""
-    if not one.steps or not other.steps:
-        return None
-    ours, theirs = one.steps[0], other.steps[0]
-    if ours.keys() != theirs.keys():
-        return False
-    return all(_close(ours[place], theirs[place]) for place in ours)
+    first = first_difference(one, other, steps=1)
+    return None if first is None else first == 0
+
+
+def first_difference(one: Trial, other: Trial, steps: int | None = None) -> int | None:
+    """The first optimizer step that gets other gradients; 0 where all compared are the same, None where none was."""
+    pairs = list(zip(one.steps, other.steps, strict=False))[:steps]
+    for number, (ours, theirs) in enumerate(pairs, 1):
+        if ours.keys() != theirs.keys() or not all(_close(ours[place], theirs[place]) for place in ours):
+            return number
+    return 0 if pairs else None
 
 
 def _close(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
