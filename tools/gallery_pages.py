@@ -47,6 +47,10 @@ class Ran:
     has_picture: bool
 
     @property
+    def codes(self) -> list[str]:
+        return re.findall(r"^(?:error|warning)\[(AFT\d+)\]", self.report, re.MULTILINE)
+
+    @property
     def text(self) -> str:
         raised = f"...\n{self.raised} ...\n" if self.raised else ""
         return "\n".join(part.rstrip() + "\n" for part in (self.printed + raised, self.report) if part).rstrip()
@@ -145,17 +149,26 @@ def draw_tutorial() -> None:
         call(folder, "report", "run.json", "--svg", str(DOCS / "images" / "tutorial.svg"))
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str]) -> int:
     (DOCS / "gallery").mkdir(exist_ok=True)
     (DOCS / "what-happens.md").write_text(table())
     wanted = [example for example in examples() if not names or example.name in names]
     torch.optim.SGD([torch.ones(1, requires_grad=True)])  # imports what it imports late
     draw_tutorial()
+    differing = False
     for example in wanted:
         runs = {program.name: run(program) for program in example.programs}
-        (DOCS / "gallery" / f"{example.name}.md").write_text(page(example, runs))
-        print(f"docs/gallery/{example.name}.md", flush=True)
+        for program in example.programs:
+            said = " ".join(runs[program.name].codes)
+            if said != program.finds:
+                differing = True
+                print(f"{program.full_name}: found {said or 'nothing'}, and its page says {program.finds or 'nothing'}")
+                break
+        else:
+            (DOCS / "gallery" / f"{example.name}.md").write_text(page(example, runs))
+            print(f"docs/gallery/{example.name}.md", flush=True)
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -74,14 +74,12 @@ def rule_page(rule: Rule) -> str:
     title, body = rule.page().split("\n", 1)
     body = body.replace("```fixed\n", "The change:\n\n```python\n").replace("```\nThe change:", "```\n\nThe change:")
     kind = "fails" if rule.severity.value == "error" else "raises nothing"
-    shown = [
-        f"[{program.full_name}](../gallery/{program.example}.md)"
-        for example in examples()
-        for program in example.programs
-        if program.finds == rule.code
-    ]
-    seen = f"\n\nShown by the examples {', '.join(shown)}." if len(shown) > 1 else ""
-    seen = f"\n\nShown by the example {shown[0]}." if len(shown) == 1 else seen
+    shown = [program for example in examples() for program in example.programs if program.finds == rule.code]
+    links = ", ".join(f"[{program.full_name}](../gallery/{program.example}.md)" for program in shown)
+    seen = f"\n\n## Examples\n\nIn the gallery: {links}." if shown else ""
+    picture = f"images/gallery/{shown[0].example}-{shown[0].name}.svg" if shown else ""
+    if picture and (DOCS / picture).exists():
+        seen += f"\n\n![The life of the graph in {shown[0].full_name}](../{picture})"
     where = f"*{rule.severity.value}: the program {kind}.* On a terminal: `afterward explain {rule.code}`."
     return f"{title}\n\n{where}\n{body.rstrip()}{seen}\n"
 

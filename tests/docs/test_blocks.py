@@ -27,6 +27,7 @@ from afterward.gallery import examples
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+ELSEWHERE = {"life-of-a-graph.md"}  # whose blocks tests/model/life/test_page.py runs
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"^````.*?^````$", re.MULTILINE | re.DOTALL)  # a block that shows blocks
 
@@ -45,7 +46,9 @@ def blocks(page: Path) -> list[Block]:
 
 
 def _pages_with(*kinds: str) -> list[object]:
-    named = [page for page in PAGES if any(block.kind in kinds for block in blocks(page))]
+    named = [
+        page for page in PAGES if any(block.kind in kinds for block in blocks(page)) and page.name not in ELSEWHERE
+    ]
     return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in named]
 
 
