@@ -102,6 +102,7 @@ class Pass:
     value: float | None = None  # of the loss that it starts from, where somebody looked
     clock: float | None = None  # seconds into the watch as it began, where somebody looked
     released: float | None = None  # and when the program dropped what it started from, of one that keeps its graph
+    still_held: bool = False  # what it started from was alive when the record ended
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 

@@ -11,6 +11,7 @@ import weakref
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
@@ -87,9 +88,11 @@ class Detail:
         """Notice when the program drops a tensor, without keeping it."""
 
         def dropped(reference: object) -> None:
-            self.released = clock()
+            with suppress(Exception):  # as Python itself is going, the clock may be gone already
+                self.released = clock()
 
-        self.reference = weakref.ref(tensor, dropped)
+        with suppress(TypeError):  # a pass may start from a gradient edge, which can not be followed
+            self.reference = weakref.ref(tensor, dropped)
 
 
 class Surveyor:
@@ -236,6 +239,7 @@ class Surveyor:
             value=detail.value if detail else None,
             clock=detail.clock if detail else None,
             released=detail.released if detail else None,
+            still_held=bool(detail and detail.reference is not None and detail.reference() is not None),
             created=self._created(event),
         )
 

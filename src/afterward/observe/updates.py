@@ -131,12 +131,14 @@ class Updates:
 
     def _goes(self, reference: weakref.ref[Any]) -> None:
         """An optimizer is going; it still holds its parameters, so this is the time for a last look at them."""
-        for known in self.known.values():
-            if known.reference is reference:
+        try:
+            for known in self.known.values():
                 parameters = [held.reference() for held in known.held.values()]
-                if all(parameter is not None for parameter in parameters):
+                if known.reference is reference and all(parameter is not None for parameter in parameters):
                     self._look(known, parameters, known.moved_at + 1)
                     known.complete = True
+        except Exception:  # as Python itself is going, parts of it are gone already; nobody asks any more
+            return
 
     def _look(self, known: Known, parameters: Iterable[Any], moment: int) -> bool:
         changed = False

@@ -84,7 +84,7 @@ def _held(kept: list[Pass]) -> str:
     times = sorted(run.released - run.clock for run in kept if run.released is not None and run.clock is not None)
     if times:
         return f" Here that was {duration(times[len(times) // 2])} later, {len(times)} times."
-    return " Here it was still held as the run ended." if any(run.clock is not None for run in kept) else ""
+    return " Here it was still held as the run ended." if any(run.still_held for run in kept) else ""
 
 
 def _built(kept: list[Pass]) -> str:

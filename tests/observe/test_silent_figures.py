@@ -1,0 +1,82 @@
+"""The figures of a warning are what was seen: bytes, growth per step, how long it was held, what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from tests.watching import watch_source
+
+
+def _one(source: str, folder: Path):
+    seen = watch_source(source, folder)
+    assert seen.error is None, seen.error
+    (finding,) = seen.findings
+    return finding
+
+
+def test_what_a_log_keeps_and_adds_with_each_step(tmp_path: Path, torch_as_it_was: None) -> None:
+    found = _one(
+        """
+weight, kept = torch.ones(1000, requires_grad=True), []
+for step in range(30):
+    base = weight.exp()
+    figure = base.sin().sum()
+    base.sum().backward()
+    kept.append(figure)
+    weight.grad = None
+""",
+        tmp_path,
+    )
+    assert (found.code, found.bytes) == ("AFT301", 30 * 4000)  # what `sin` saved, thirty times
+    assert "grows by about 3 nodes, 3.9 KB a step" in found.why
+
+
+def test_how_long_a_needlessly_kept_graph_was_held(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+weight, kept = torch.ones(1000, requires_grad=True), None
+for step in range(6):
+    loss = weight.exp().sum()
+    loss.backward(retain_graph=True)
+    weight.grad = None
+    {end}
+"""
+    dropped = _one(source.format(end="loss = None"), tmp_path)
+    assert (dropped.code, dropped.bytes, dropped.nodes) == ("AFT303", 4000, 2)
+    assert " later, 6 times." in dropped.why
+    held = _one(source.format(end="kept = kept or loss"), tmp_path)
+    assert " later, 4 times." in held.why  # the first and the last loss still have names
+
+
+def test_each_step_of_a_growing_history(tmp_path: Path, torch_as_it_was: None) -> None:
+    found = _one(
+        """
+weight, level = torch.ones(250, requires_grad=True), torch.zeros(250)
+for step in range(8):
+    level = level * 0.5 + weight * torch.ones(250)
+    level.sum().backward(retain_graph=True)
+    weight.grad = None
+""",
+        tmp_path,
+    )
+    # Each step adds a product that saves its factor (a thousand bytes) and one that saves a number (8 bytes).
+    assert found.code == "AFT302"
+    assert "adds about 3 nodes and 1008 B of saved values" in found.why
+
+
+def test_a_batch_is_measured_on_numbers_of_our_own(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+torch.manual_seed(0)
+layer = torch.nn.Linear(16, 16)
+for batch in torch.randn(3, 64, 16):
+    torch.cat([layer(row.unsqueeze(0)) for row in batch]).pow(2).mean().backward()
+    layer.zero_grad()
+after = torch.randn(2)
+"""
+    found = _one(source, tmp_path)
+    assert (found.code, found.severity.value) == ("AFT306", "info")
+    assert all("the layers' 64 calls took" in note for note in found.notes)  # none where a batch was not clearly faster
+    drawn = torch.randn(1)
+    names: dict[str, object] = {"torch": torch}
+    exec(source, names)
+    assert torch.equal(torch.randn(1), drawn)  # measuring drew no random numbers
