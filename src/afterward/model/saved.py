@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 
@@ -187,7 +187,7 @@ def _told(items: Iterable[Any], kind: type) -> list[str]:
     return [f.name for f in _fields(kind) if any(getattr(item, f.name) != _default(f) for item in items)]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _fields(kind: Any) -> tuple[Any, ...]:
     return tuple(each for each in fields(kind) if each.init)
 
@@ -258,7 +258,7 @@ class _Reader:
         return made[number]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _hints(kind: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     return {each.name: hints[each.name] for each in _fields(kind)}
