@@ -67,8 +67,11 @@ def _passes(one: PassBytes) -> str:
 
 def _allocator(memory: Memory, figures: Allocator) -> Iterator[str]:
     grown = figures.at_pass - figures.before
-    part = f", saved values are {100 * memory.bytes / grown:.0f} %" if grown > 0 else ""
-    yield f"allocator ({figures.device}): {human(grown)} more than after the step before{part}"
+    if 0 < memory.bytes <= 1.2 * grown:
+        part = f"; saved values: {100 * memory.bytes / grown:.0f} %"
+    else:  # `retain_graph`, or a loss that was kept
+        part = ", which held a graph"
+    yield f"allocator ({figures.device}): {human(grown)} more than after the last step{part}"
     yield f"{human(figures.peak):>10}  its peak in the run, with parameters, gradients, temporaries"
 
 
