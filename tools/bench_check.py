@@ -50,7 +50,11 @@ def commands(options: argparse.Namespace) -> dict[str, tuple[list[str], int]]:
         ("ruff", options.ruff, ["check", "--no-cache", "--quiet"]),
         ("TorchFix", options.torchfix, []),
     ):
-        path = given or shutil.which(name.lower(), path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
+        path = (
+            os.path.abspath(given)
+            if given
+            else shutil.which(name.lower(), path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
+        )
         if path:
             found[name] = ([path, *words, "."], options.rounds if name == "ruff" else 1)
         else:

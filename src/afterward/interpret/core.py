@@ -13,7 +13,7 @@ from afterward.interpret.values import MISSING, Class, Instance, Lib, Module, Ou
 from afterward.model.history import Gap, History
 from afterward.model.site import Level, Site, Turn, Where
 
-STATEMENTS = 12_000
+STATEMENTS = 8_000
 DEPTH = 60
 
 Place = tuple[str, int, int]  # file, line and column of a test

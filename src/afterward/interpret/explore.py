@@ -19,7 +19,7 @@ from afterward.model.history import Gap, History
 
 _PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
 RUNS = 6
-ENOUGH = 4_000  # statements in all runs, after which no test is tried by itself any more
+ENOUGH = 2_500  # statements in all runs, after which no test is tried by itself any more
 _RECURSION = 12_000
 
 
@@ -148,7 +148,7 @@ def _repeats(choices: Choices, ran: list[Choices]) -> bool:
 def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, deadline: float, outcome: Outcome) -> Machine:
     left = max(deadline - sources.now(), 0.05)
     first = choices.default == "true" and not choices.flipped
-    machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 3, left))
+    machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 4, left))
     module = Module("__main__", file, tree)
     machine.modules[file] = module
     module.scope.names["__name__"] = "__main__"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from afterward.interpret.graph import Tensor, Version
 from afterward.interpret.values import (
     MISSING,
     Bound,
@@ -47,6 +48,10 @@ class Group:
     modules: dict[str, Module]
     contents: list[tuple[Any, Any]]  # each mutable container with a copy of what was in it
     decided: dict[int, bool]
+    unknown_attributes: dict[tuple[int, str], Value]
+    alive: list[object]  # unknown values that the two above know by their ids
+    touched: set[int]  # of the account: what something unknown was given
+    strange: list[Instance]
     gaps: dict[tuple[str, int], Gap]
     executed: set[int]
     statements: dict[Place, Any]  # that ran
@@ -56,6 +61,11 @@ class Group:
         for box, copy in self.contents:
             if isinstance(box, list):
                 box[:] = copy
+            elif isinstance(box, Tensor):
+                for name, value in copy.items():
+                    setattr(box, name, value)
+            elif isinstance(box, Version):
+                box.count, box.leaf, box.writes[:] = copy[0], None, copy[1]
             else:
                 box.clear()
                 box.extend(copy) if isinstance(box, deque) else box.update(copy)
@@ -81,7 +91,8 @@ class Shelf:
     def keep(self, machine: Machine, before: Before) -> bool:
         """An outermost import has ended: keep what it loaded, if nothing else came of it."""
         modules = before.loaded(machine)
-        if not modules or before.had_effects(machine):
+        changes = machine.changes[before.changes :]
+        if not modules or before.had_effects(machine) or any(id(names) in self.held for names, _, _ in changes):
             return False
         found = _contents(modules, self.held)
         if found is None:
@@ -92,7 +103,24 @@ class Shelf:
         gaps = {key: gap for key, gap in machine.gaps.items() if key not in before.gaps}
         statements = {key: one for key, one in machine.statements.items() if key[0] in modules}
         executed = machine.executed - before.executed
-        group = Group(modules, contents, decided, gaps, executed, statements, tuple(machine.groups))
+        attributes = {
+            key: one for key, one in machine.unknown_attributes.items() if key not in before.unknown_attributes
+        }
+        alive = machine.kept_alive[before.alive :]
+        group = Group(
+            modules,
+            contents,
+            decided,
+            attributes,
+            alive,
+            machine.account.touched - before.touched,
+            machine.account.strange[before.strange :],
+            gaps,
+            executed,
+            statements,
+            tuple(machine.groups),
+        )
+        del machine.changes[before.changes :]  # they are part of what it was when its import had ended
         machine.groups.append(group)
         for file in modules:
             self.groups.setdefault(file, []).append(group)
@@ -106,6 +134,11 @@ class Before:
     files: set[str]
     counts: tuple[int, ...]
     decided: set[int]
+    unknown_attributes: set[tuple[int, str]]
+    alive: int
+    changes: int
+    touched: set[int]
+    strange: int
     gaps: set[tuple[str, int]]
     executed: set[int]
 
@@ -119,9 +152,17 @@ class Before:
 
 def look(machine: Machine) -> Before:
     return Before(
-        set(machine.modules), _counts(machine), set(machine.decided), set(machine.gaps),
+        set(machine.modules),
+        _counts(machine),
+        set(machine.decided),
+        set(machine.unknown_attributes),
+        len(machine.kept_alive),
+        len(machine.changes),
+        set(machine.account.touched),
+        len(machine.account.strange),
+        set(machine.gaps),
         set(machine.executed),
-    )  # fmt: skip
+    )
 
 
 def _counts(machine: Machine) -> tuple[int, ...]:
@@ -130,10 +171,9 @@ def _counts(machine: Machine) -> tuple[int, ...]:
     account = machine.account
     lists = (
         graph.leaves, machine.passes, machine.steps, machine.broken, machine.optimizers, machine.reducers,
-        account.lost, account.touched, account.strange,
+        account.lost,
     )  # fmt: skip
-    others = (len(machine.unknown_attributes), len(machine.started), len(machine.changes), int(account.blind))
-    return graph.count, *others, *(len(one) for one in lists)
+    return graph.count, len(machine.started), int(account.blind), *(len(one) for one in lists)
 
 
 def _all_needed(group: Group, machine: Machine) -> list[Group] | None:
@@ -151,6 +191,9 @@ def _enter(machine: Machine, group: Group) -> None:
     machine.groups.append(group)
     machine.modules.update(group.modules)
     machine.decided.update(group.decided)
+    machine.unknown_attributes.update(group.unknown_attributes)
+    machine.account.touched |= group.touched
+    machine.account.strange += group.strange
     machine.gaps.update(group.gaps)
     machine.executed |= group.executed
     machine.statements.update(group.statements)
@@ -178,6 +221,9 @@ def _contents(modules: dict[str, Module], held: set[int]) -> tuple[list[tuple[An
         if parts is None:
             return None
         todo.extend(parts)
+        names = getattr(value, "names", None) if isinstance(value, Scope) else getattr(value, "attributes", None)
+        if isinstance(names, dict):
+            seen.add(id(names))
     return found, seen
 
 
@@ -226,6 +272,15 @@ def _of_instance(value: Instance, found: list[tuple[Any, Any]]) -> list[Value]:
     return [value.cls, *_of_dict(value.attributes, found), *_of_dict(value.inner, found)]
 
 
+def _of_tensor(value: Tensor, found: list[tuple[Any, Any]]) -> list[Value] | None:
+    """A tensor of numbers can be set back; one with a history, or that needs a gradient, belongs to its run."""
+    if value.requires_grad or value.grad is not None or value.hooks:
+        return None
+    found.append((value, {name: getattr(value, name) for name in Tensor.__slots__}))
+    found.append((value.version, (value.version.count, list(value.version.writes))))
+    return _of_dict(value.attributes, found)
+
+
 def _of_native(value: Native, found: list[tuple[Any, Any]]) -> list[Value]:
     return [*value.attributes.values(), value.call]
 
@@ -235,12 +290,13 @@ def _of_closure(value: FunctionType, found: list[tuple[Any, Any]]) -> list[Value
     return [*cells, *(value.__defaults__ or ())]
 
 
-_LOOK: dict[type, Callable[[Any, list[tuple[Any, Any]]], list[Value]]] = {
+_LOOK: dict[type, Callable[[Any, list[tuple[Any, Any]]], list[Value] | None]] = {
     Scope: _of_scope,
     Function: _of_function,
     Class: _of_class,
     Instance: _of_instance,
     Native: _of_native,
+    Tensor: _of_tensor,
     FunctionType: _of_closure,
     Unknown: lambda value, found: [],
     Bound: lambda value, found: [value.function, value.owner],

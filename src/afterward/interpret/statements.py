@@ -29,9 +29,9 @@ from afterward.interpret.values import (
 BREAK, CONTINUE = object(), object()
 
 _COUNTED_TURNS = (60, 12, 5)  # of a range, by how deep the loop lies in others
-_FEW_TURNS = (4, 3, 2)
+_FEW_TURNS = (3, 2, 2)
 _UNKNOWN_TURNS = (3, 3, 2)
-_SHORT, _LONG = 1000, 2500  # statements: a program that has run so long gets fewer turns
+_SHORT, _LONG = 600, 1500  # statements: a program that has run so long gets fewer turns
 _ELEMENTS = 200  # of a container: its elements may each mean something else
 
 
@@ -161,9 +161,9 @@ class Statements(Branches):
         used = self.budget.used
         if used > _LONG or not self.graph.records:
             return 2
-        if not known:
-            return _UNKNOWN_TURNS[depth]
         first = self.choices.default == "true" and not self.choices.flipped
+        if not known:
+            return _UNKNOWN_TURNS[depth] if first else _FEW_TURNS[depth]
         return _COUNTED_TURNS[depth] if first and used < _SHORT else _FEW_TURNS[depth]
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> Any:

@@ -47,7 +47,8 @@ class Turns:
         """Did the last turns execute the same statements, with tests on the same numbers?"""
         if self.number >= self.enough and self.last == self.machine.steady.get(id(self.loop)):
             return True  # as it went when the loop was entered before
-        return self.number >= _STEADY and self.same >= _STEADY - 2
+        steady = _STEADY if self.machine.entries == self.entry else _STEADY - 1  # with loops inside, fewer are enough
+        return self.number >= steady and self.same >= steady - 2
 
     def over(self) -> None:
         if self.same:

@@ -42,6 +42,7 @@ def _on_cores(files: list[str], seconds: float, jobs: int) -> Iterator[Checked]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
+    _warm_up()
     size = max(1, min(_CHUNK, len(files) // (4 * jobs)))
     chunks = [files[start : start + size] for start in range(0, len(files), size)]
     while chunks:
@@ -59,6 +60,15 @@ def _on_cores(files: list[str], seconds: float, jobs: int) -> Iterator[Checked]:
             yield unreadable(first[0], f"{first[0]}: could not be checked: the process ended")
         else:
             chunks = [*([file] for file in first), *chunks]
+
+
+def _warm_up() -> None:
+    """Load what every worker needs, once, before they branch off."""
+    from afterward.model.life.table import table
+    from afterward.rules import all_rules
+
+    all_rules()
+    table()
 
 
 # In a worker
