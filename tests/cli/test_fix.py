@@ -124,3 +124,52 @@ def test_piped_input_is_there_for_every_run(tmp_path: Path) -> None:
         done = fix(tmp_path, "train.py", stdin=given)
     assert done.returncode == 0, done.stderr
     assert "proven: " in done.stderr
+
+
+def test_a_notebook_is_fixed_cell_by_cell(tmp_path: Path) -> None:
+    imports = "%matplotlib inline\nimport torch\n!true\n"
+    setup, loop = BUGGY.split("import torch\n")[1].split("for x in")
+    cells = [("code", imports + setup), ("markdown", "# Training"), ("code", "for x in" + loop)]
+    book = {
+        "cells": [
+            {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True)}
+            | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+            for kind, text in cells
+        ],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    file = tmp_path / "train.ipynb"
+    file.write_text(json.dumps(book, indent=1) + "\n")
+    done = fix(tmp_path, "--write", "train.ipynb")
+    assert done.returncode == 0, done.stderr
+    after = json.loads(file.read_text())
+    changed = [n for n, (old, new) in enumerate(zip(book["cells"], after["cells"], strict=True)) if old != new]
+    assert changed == [2], "the cell with the loop, and no other"
+    assert any("hidden.detach()" in line for line in after["cells"][2]["source"])
+
+
+def test_check_writes_only_what_keeps_the_gradients(tmp_path: Path) -> None:
+    two = """import torch
+body, a, b = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1), torch.nn.Linear(8, 1)
+opt = torch.optim.SGD([*body.parameters(), *a.parameters(), *b.parameters()], lr=0.1)
+for x in torch.randn(3, 16, 4):
+    z = torch.tanh(body(x))
+    one, two = a(z).pow(2).mean(), b(z).pow(2).mean()
+    opt.zero_grad()
+    one.backward()
+    two.backward()
+    opt.step()
+"""
+    (tmp_path / "two.py").write_text(two)
+    (tmp_path / "state.py").write_text(BUGGY)
+
+    def check(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "afterward", "check", "--no-cache", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    assert check("--fix", ".").returncode == 1
+    assert "    (one + two).backward()\n" in (tmp_path / "two.py").read_text()
+    assert (tmp_path / "state.py").read_text() == BUGGY, "a cut is for `afterward fix`, which runs it"
+    assert check("two.py").returncode == 0

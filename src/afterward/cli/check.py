@@ -45,6 +45,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--show-gaps", action="store_true", help="where the interpreter did not know how to go on")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
+    parser.add_argument("--fix", action="store_true", help="write the changes that keep the gradients (nothing is run)")
     parser.add_argument("--no-cache", action="store_true", help="do not use what an earlier check found")
     parser.set_defaults(perform=perform)
 
@@ -66,12 +67,29 @@ def _once(options: argparse.Namespace, settings: task.Settings) -> int:
     for line in result.errors:
         print(f"afterward: {line}", file=sys.stderr)
     _tell(result.report, options)
+    if options.fix:
+        _fix(result.report)
     if options.show_gaps:
         for gap in result.report.gaps:
             print(f"afterward: not known: {_relative(gap)}", file=sys.stderr)
     if options.statistics:
         _statistics(result)
     return result.exit
+
+
+def _fix(report: Report) -> None:
+    """Write what can be cured without a run. The status stays that of the check: check again to see it clean."""
+    from afterward.tasks.check_fix import rewrite
+    from afterward.tasks.files import write
+
+    done = rewrite(report.findings)
+    for found, remedy in done.cured:
+        file = found.primary.site.file
+        write({file: done.originals[file]}, {file: done.texts[file]})
+        _say(f"{_relative(file)}:{found.primary.site.line}: {found.code}: {remedy.kind}, written; not run")
+    left = len(report.findings) - len(done.cured)
+    if left:
+        _say(f"{left} left: what cuts or changes gradients is for `afterward fix`, which runs it")
 
 
 def _watch(options: argparse.Namespace, settings: task.Settings) -> int:

@@ -39,7 +39,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE")
     parser.add_argument("--html", metavar="FILE", help="write the report, with the change and its proof, as a page")
-    parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
+    parser.add_argument("target", metavar="FILE", help="the program or notebook (with -m: the module)")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
     parser.set_defaults(perform=perform)
 

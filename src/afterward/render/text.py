@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import textwrap
 from collections.abc import Iterator
@@ -117,8 +118,8 @@ def _fitted(text: str, room: int, labelled: list[Site]) -> _Window:
     if len(text) <= room:
         return _Window(text, 0, len(text))
     inner = room - 2 * len(_DOTS)
-    ends = [_end(site, text) for site in labelled if _end(site, text) - site.column <= inner]
-    first = max(max(ends, default=0) - inner, 0) if max(ends, default=0) > room - len(_DOTS) else 0
+    hidden = [site for site in labelled if site.column > room - len(_DOTS) - min(_end(site, text) - site.column, 20)]
+    first = max(max((min(_end(site, text), site.column + inner) for site in hidden), default=0) - inner, 0)
     last = min(first + inner, len(text)) if first else room - len(_DOTS)
     return _Window((_DOTS if first else "") + text[first:last] + (_DOTS if last < len(text) else ""), first, last)
 
@@ -131,9 +132,19 @@ def _source(file: str, line: int) -> str:
 @lru_cache(maxsize=64)
 def _lines(file: str) -> tuple[str, ...]:
     try:
-        return tuple(Path(file).read_text(encoding="utf-8", errors="replace").splitlines())
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
+        return _cells(text) if file.endswith(".ipynb") else tuple(text.splitlines())
     except OSError:  # a cell of a notebook is no file, but Python's own tracebacks can show it
         return tuple(line.rstrip("\n") for line in linecache.getlines(file))
+
+
+def _cells(text: str) -> tuple[str, ...]:
+    """The lines of a notebook's code cells: those are what a finding counts."""
+    try:
+        cells = [cell for cell in json.loads(text)["cells"] if cell.get("cell_type") == "code"]
+        return tuple(line for cell in cells for line in "".join(cell.get("source", "")).split("\n"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ()
 
 
 def forget_sources() -> None:

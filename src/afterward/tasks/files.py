@@ -31,7 +31,12 @@ class Original:
     encoding: str
 
     def encoded(self, text: str) -> bytes:
+        """The file's bytes with this text."""
         return text.encode(self.encoding)
+
+    def program(self, text: str) -> bytes:
+        """What Python is to compile for this text."""
+        return self.encoded(text)
 
 
 def read(path: str) -> Original:
@@ -48,7 +53,7 @@ def write(originals: Mapping[str, Original], texts: Mapping[str, str]) -> None:
     scratch: list[tuple[str, str]] = []
     try:
         for path, text in texts.items():
-            if read(path).data != originals[path].data:
+            if Path(path).read_bytes() != originals[path].data:
                 raise FileChanged(f"{path} has changed since it was diagnosed; nothing was written")
             scratch.append((_beside(path, originals[path].encoded(text)), path))
         for part, path in scratch:

@@ -16,7 +16,8 @@ from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, Severity
 from afterward.model.saved import SavedRun
 from afterward.tasks import proof as judging
-from afterward.tasks.files import Original, read
+from afterward.tasks.book import read_any, read_book
+from afterward.tasks.files import Original
 from afterward.tasks.nursery import Nursery
 from afterward.tasks.trial import Request, Trial
 
@@ -92,12 +93,15 @@ class Fixer:
     proof_arguments: tuple[str, ...] | None = None
     shown: bool = True  # does the first run's own output go to the terminal?
     originals: dict[str, Original] = field(default_factory=dict)
+    _books: dict[str, str] = field(default_factory=dict)  # a notebook's program, as it is
     _trials: int = 0
     _until: float = math.inf
 
     def fix(self) -> Fixed:
+        self._open_book()
         began = time.monotonic()
-        first = self.nursery.run(replace(self.request, shown=self.shown))
+        books = {file: self.originals[file].program(text) for file, text in self._books.items()}
+        first = self.nursery.run(replace(self.request, shown=self.shown, patched=books))
         ended = time.monotonic()
         self._until = ended + max(PATIENCE, 10 * (ended - began))
         if first.ending == "refused":
@@ -112,10 +116,17 @@ class Fixer:
         self._read_sources(first)
         return self._cure_all(first, found)
 
+    def _open_book(self) -> None:
+        """A notebook runs as the program that its cells make."""
+        if self.request.target.endswith(".ipynb"):
+            path = os.path.abspath(os.path.join(self.request.folder, self.request.target))
+            self.originals[path] = read_book(path)
+            self._books[path] = self.originals[path].text
+
     def _read_sources(self, first: Trial) -> None:
         for file in first.sources:
             try:
-                self.originals[file] = read(file)
+                self.originals[file] = read_any(file)
             except SourceUnreadable:
                 continue
 
@@ -236,7 +247,7 @@ class Fixer:
         request = replace(
             self.request,
             arguments=self.proof_arguments if self.proof_arguments is not None else self.request.arguments,
-            patched={file: self.originals[file].encoded(text) for file, text in new.items()},
+            patched={file: self.originals[file].program(text) for file, text in {**self._books, **new}.items()},
             passes=passes,
             seconds=self.limit,
             shown=False,

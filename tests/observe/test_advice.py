@@ -1,0 +1,38 @@
+"""What is said about `retain_graph=True` is what happens when the advice is followed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.watching import watch_source
+
+PROGRAM = """
+cell = torch.nn.RNNCell(4, 8)
+opt = torch.optim.SGD(cell.parameters(), lr=0.1)
+hidden = torch.zeros(1, 8)
+for step, x in enumerate(torch.randn(6, 1, 4), 1):
+    hidden = cell(x, hidden)
+    opt.zero_grad()
+    hidden.sum().backward()
+    opt.step()
+"""
+
+
+def test_the_step_in_which_the_advice_fails(tmp_path: Path, torch_as_it_was: None) -> None:
+    note = next(n for f in watch_source(PROGRAM, tmp_path).findings for n in f.notes if "retain_graph" in n)
+    said = re.search(r"would fail in step (\d+): this step saves `([\w.]+)`", note)
+    assert said is not None, note
+    followed = watch_source(PROGRAM.replace("backward()", "backward(retain_graph=True)"), tmp_path)
+    assert isinstance(followed.error, RuntimeError)
+    assert "modified by an inplace operation" in str(followed.error)
+    assert followed.names["step"] == int(said[1])
+    assert any(said[2] in label.text for f in followed.findings for label in f.secondary)
+
+
+def test_a_state_of_what_nobody_trains_only_grows(tmp_path: Path, torch_as_it_was: None) -> None:
+    plain = PROGRAM.replace("    opt.step()\n", "")
+    note = next(n for f in watch_source(plain, tmp_path).findings for n in f.notes if "retain_graph" in n)
+    assert "every earlier step again" in note
+    followed = watch_source(plain.replace("backward()", "backward(retain_graph=True)"), tmp_path)
+    assert followed.error is None
