@@ -172,6 +172,20 @@ for x in torch.randn(5, 4, 2):
     total.backward()
     opt_other.step()
 """,
+    "a penalty on gradients reaches the critic's parameters": """
+critic = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+opt_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    fake = net(x)
+    (-critic(fake).mean()).backward()
+    opt.step()
+    opt_critic.zero_grad()
+    point = torch.randn(4, 1, requires_grad=True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope.norm().backward()
+    opt_critic.step()
+""",
     "a state that grows in a method": """
 class Track:
     def __init__(self):

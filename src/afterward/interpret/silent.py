@@ -147,6 +147,7 @@ def history(machine: Machine) -> History | None:
     leaves = {id(leaf): number for number, leaf in enumerate(machine.graph.leaves)}
     lost = {node.number for node in machine.graph.reach(account.lost.values())}
     unsure = account.touched | {id(n.leaf) for n in machine.graph.reach(account.lost.values()) if n.leaf is not None}
+    unsure |= _reached_by_gradients(machine)
     owners: dict[int, list[str]] = {}
     for optimizer in machine.optimizers:
         for leaf in optimizer.inner.get("params", ()):
@@ -192,7 +193,7 @@ def history(machine: Machine) -> History | None:
         ),
         kept=tuple(account.kept.values()),
         idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
-        zeroed=tuple(_zeroed(machine)),
+        zeroed=tuple(_zeroed(machine, unsure)),
         unswept=tuple(_unswept(machine, lost, owners)),
         observed=False,
     )
@@ -262,13 +263,23 @@ def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:
     return id(leaf) in machine.account.by_hand or bool(leaf.version.writes)
 
 
-def _zeroed(machine: Machine) -> Iterator[Zeroed]:
+def _reached_by_gradients(machine: Machine) -> set[int]:
+    """Leaves under a gradient that was itself swept: which of them such a pass reaches is not known."""
+    found: set[int] = set()
+    for one in machine.passes:
+        made = range(*one.created) if len(one.created) == 2 else range(0)
+        if any(number in made for later in machine.passes if later.moment > one.moment for number in later.swept):
+            found |= {id(n.leaf) for n in machine.graph.reach(root for root, _ in one.roots) if n.leaf is not None}
+    return found
+
+
+def _zeroed(machine: Machine, unsure: set[int]) -> Iterator[Zeroed]:
     """Optimizers every step of which finds the gradients zeroed that the pass before it made."""
     for optimizer in machine.optimizers:
         early = [wiped for owner, wiped in machine.account.early if owner is optimizer]
         steps = [step for step in machine.steps if step.optimizer is optimizer]
         held = {id(leaf) for leaf in optimizer.inner.get("params", ())}
-        if len(early) < 2 or len(early) < len(steps) or held & machine.account.touched:
+        if len(early) < 2 or len(early) < len(steps) or held & unsure:
             continue
         first = early[0]
         yield Zeroed(
