@@ -84,6 +84,9 @@ retain-table: $(READY)  ## the same, and write docs/retain_graph.md from the pro
 agree: $(READY)  ## N random programs on the model and on PyTorch: they must agree
 	$(BIN)/python tools/agree.py $(N) --seed $(SEED) --jobs 2
 
+agree-check: $(READY)  ## N random programs as Python: what `check` says of them happens
+	$(BIN)/python tools/agree_check.py $(N) --seed $(SEED)
+
 mutate: $(READY)  ## break the model on purpose; every break must be noticed
 	$(BIN)/python tools/mutate_model.py --jobs 2
 
@@ -110,4 +113,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo browser test check bless score bench soak prove retain-table agree mutate bench-model saves pictures gallery docs web clean
+.PHONY: help demo browser test check bless score bench soak prove retain-table agree agree-check mutate bench-model saves pictures gallery docs web clean
