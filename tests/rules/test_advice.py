@@ -112,3 +112,47 @@ for loss in losses:
     assert found.remedies[0].kind == "combine_losses"
     assert "would be right here" in found.notes[0]
     assert _runs_with_retain(source, tmp_path)
+
+
+def test_a_write_by_hand_is_named_by_its_line(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+loss = net(torch.randn(4, 2)).pow(2).mean()
+grads = torch.autograd.grad(loss, list(net.parameters()), create_graph=True)
+with torch.no_grad():
+    for parameter, grad in zip(net.parameters(), grads):
+        parameter -= 0.1 * grad
+loss.backward()
+"""
+    (found,) = watch_source(source, tmp_path).findings
+    assert found.code == "AFT201"
+    assert "The in-place write on line 7 has changed it" in found.why
+    assert found.remedies[0].title.startswith("move the in-place write on line 7 behind")
+    assert found.notes == ("`create_graph=True` on line 4 kept the graph, but not the parameters it was computed with",)
+
+
+def test_everything_that_has_to_run_again_is_named(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+policy = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+
+def collect():
+    scores = []
+    for x in torch.randn(4, 3):
+        scores.append(torch.tanh(policy(x)))
+    return packed(scores)
+
+def packed(scores):
+    return {"old": torch.stack(scores)}
+
+def update(data):
+    for _ in range(2):
+        loss = (torch.tanh(policy(torch.randn(4, 3))) - data["old"]).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+update(collect())
+"""
+    titles = " ".join(remedy.title for remedy in _found(source, tmp_path).remedies)
+    assert "run lines 8 and 9 again" in titles

@@ -59,7 +59,7 @@ def find_writes(
             write = _write(place, target, where, culprit)
             if write is None:
                 continue
-            values = list(_look_up(target, frames))
+            values = [] if _rebound(paths, place, target) else list(_look_up(target, frames))
             text = ast.unparse(target)
             if (
                 any(storage_pointer(value) in storages for value in values)
@@ -168,6 +168,16 @@ def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Iterator[Any]:
                 elif isinstance(value, torch.nn.Module):
                     yield from value.parameters()
                 return
+
+
+def _rebound(paths: Trail, place: Place, target: ast.expr) -> bool:
+    """Has the name been given something else since, as a loop's variable is in each turn? Then it tells nothing now."""
+    while isinstance(target, ast.Attribute):
+        target = target.value
+    if not isinstance(target, ast.Name):
+        return False
+    later = paths.plain.get((place.call, target.id), [])
+    return bool(later) and later[-1].moment > place.moment
 
 
 def _attribute(value: Any, name: str) -> Any:

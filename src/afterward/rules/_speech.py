@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Ways
 from afterward.model.history import Pass, Step
-from afterward.model.site import Site, Where
+from afterward.model.site import Level, Site, Where
 from afterward.rules._cause import Case, Cause, leaves_directly_under
 
 FREED = "backward through a graph that was already freed"
@@ -88,7 +88,7 @@ def freed_by(case: Case) -> str:
     late = reused_site(case)
     if site.step is not None and site.step != late.step:
         return f"{site.step_name}'s {call}"
-    return f"the {call} on line {site.line}" + (f" of {_short(site.file)}" if site.file != late.file else "")
+    return f"the {call} on line {site.line}" + (f" of {short(site.file)}" if site.file != late.file else "")
 
 
 def diagnosis(
@@ -154,7 +154,7 @@ def _in_step(site: Site) -> str:
     return f", in {site.step_name}" if site.step is not None and site.cell != site.file else ""
 
 
-def _short(file: str) -> str:
+def short(file: str) -> str:
     return file.replace("\\", "/").rsplit("/", 1)[-1]
 
 
@@ -216,14 +216,37 @@ def _fails_next(case: Case) -> str | None:
     early, late = case.reuse.early, case.reuse.late
     if early is None:
         return None
-    for step in case.history.steps_between(early.moment, late.moment):
-        for number in sorted(case.reuse.stale, reverse=True):
+    steps = case.history.steps_between(early.moment, late.moment)
+    spoilt = _spoilt(case, sorted(case.reuse.stale, reverse=True), steps)
+    if spoilt is not None:
+        return f"would fail here too: {spoilt[0]} was changed by {step_words(spoilt[1], late)} since, in place"
+    spoilt = _spoilt(case, sorted(_carried_on(case), reverse=True), steps)
+    now = reused_site(case).step
+    if spoilt is not None and now is not None:
+        name, step = spoilt
+        return f"would fail in step {now + 1}: this step saves {name}, and {step_words(step, late)} changes it in place"
+    return None
+
+
+def _spoilt(case: Case, numbers: list[int], steps: tuple[Step, ...]) -> tuple[str, Step] | None:
+    """A parameter that these nodes have saved and one of these steps holds."""
+    for step in steps:
+        for number in numbers:
             for saved in case.history.node(number).saved:
                 if saved.leaf is not None and saved.leaf in step.leaves:
                     name = case.history.leaf(saved.leaf).name
-                    what = f"`{name}`" if name else "a parameter that it saved"
-                    return f"would fail here too: {what} was changed by {step_words(step, late)} since, in place"
+                    return (f"`{name}`" if name else "a parameter that it saved"), step
     return None
+
+
+def _carried_on(case: Case) -> frozenset[int]:
+    """The nodes of this step that the next one would walk: those behind the state as this step has renewed it."""
+    where = case.reuse.entry.node.where
+    if case.cause is not Cause.STATE_CARRIED_OVER or where is None:
+        return frozenset()
+    fresh = case.reuse.fresh
+    renewed = [n for n in fresh if (w := case.history.node(n).where) is not None and w.site.same_lines(where.site)]
+    return case.history.reached(renewed, within=frozenset(fresh))
 
 
 def step_words(step: Step, late: Pass) -> str:
@@ -231,7 +254,7 @@ def step_words(step: Step, late: Pass) -> str:
         return f"`{step.optimizer}.step()`"
     site = step.where.site
     elsewhere = late.where is not None and late.where.site.file != site.file
-    return f"`{step.optimizer}.step()` (line {site.line}{f' of {_short(site.file)}' if elsewhere else ''})"
+    return f"`{step.optimizer}.step()` (line {site.line}{f' of {short(site.file)}' if elsewhere else ''})"
 
 
 # Remedies, best first. Each says what to do and what it does to the gradients.
@@ -290,20 +313,39 @@ def _lines_behind(case: Case, built: Site | None) -> str:
     entry = case.reuse.entry.node
     if built is None or entry.where is None:
         return "the forward pass"
-    call = entry.where.levels[case.bridge.level if case.bridge is not None else -1].call
+    levels = [_making_levels(case, entry.where.levels[case.bridge.level if case.bridge is not None else -1].call)]
+    if None in levels[0]:  # some of it was made before that call, by what it was given
+        levels.append(_making_levels(case, None))
     made: dict[tuple[str, int], int] = {}
-    for number in case.reuse.stale:
-        where = case.history.node(number).where
-        for level in where.levels if where is not None else ():
-            if level.call == call:
-                spot = (level.site.file, level.site.line)
-                made[spot] = min(made.get(spot, level.moment), level.moment)
-    made.setdefault((built.file, built.line), entry.where.moment)
+    for level in levels[-1]:
+        if level is not None:
+            spot = (level.site.file, level.site.line)
+            made[spot] = min(made.get(spot, level.moment), level.moment)
+    if not made:
+        made[built.file, built.line] = 0
     spots = sorted(made, key=lambda spot: made[spot])
     here = reused_site(case).file
     if any(file != here for file, _ in spots):
-        return _listed([f"line {line} of {_short(file)}" for file, line in spots], "the lines from {} to {}")
+        return _listed([f"line {line} of {short(file)}" for file, line in spots], "the lines from {} to {}")
     return _listed([str(line) for _, line in spots], "{} to {}", "line ", "lines ")
+
+
+def _making_levels(case: Case, call: int | None) -> list[Level | None]:
+    """Of each freed node, the level of its making in a call; without a call, the outermost that is over by now."""
+    late = case.reuse.late.where
+    running = {(level.call, level.moment) for level in late.levels} if late is not None else set()
+    found: list[Level | None] = []
+    for number in case.reuse.stale:
+        where = case.history.node(number).where
+        levels = where.levels if where is not None else ()
+        wanted = [one for one in levels if (one.call == call if call is not None else _is_over(one, running))]
+        if levels:
+            found.append(wanted[0] if wanted else None)
+    return found
+
+
+def _is_over(level: Level, running: set[tuple[int, int]]) -> bool:
+    return (level.call, level.moment) not in running
 
 
 def _listed(parts: list[str], span: str, one: str = "", several: str = "") -> str:

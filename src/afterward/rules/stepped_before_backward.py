@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
 from afterward.model.history import History, Step, Write
+from afterward.model.site import Site
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
@@ -33,7 +34,7 @@ def _diagnose(case: Case) -> Diagnosis:
     reused = say.reused_site(case)
     where = reuse.write.where if reuse.write is not None else None
     written = where.site_at(case.loop) if where is not None else None
-    who = say.step_words(reuse.write, reuse.late) if isinstance(reuse.write, Step) else "an in-place write"
+    who = say.step_words(reuse.write, reuse.late) if isinstance(reuse.write, Step) else _write_words(written, reused)
     built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
     labels = []
     if built is not None:
@@ -46,13 +47,20 @@ def _diagnose(case: Case) -> Diagnosis:
         message="backward through a graph whose parameters have changed since",
         primary=Label(reused, f"needs {name} as it was in the forward pass"),
         secondary=tuple(labels),
-        why=f"The forward pass saved {name} for its backward. {who.capitalize() if who.startswith('an') else who} "
+        why=f"The forward pass saved {name} for its backward. {who[0].upper() + who[1:]} "
         "has changed it in place since, so this pass would compute a wrong gradient, and PyTorch refuses.",
         notes=_notes(case),
         built=built,
         written=written,
         bridge=Bridge(reuse.write.target, "local") if isinstance(reuse.write, Write) else general.bridge,
     )
+
+
+def _write_words(written: Site | None, reused: Site) -> str:
+    if written is None:
+        return "an in-place write"
+    elsewhere = f" of {say.short(written.file)}" if written.file != reused.file else ""
+    return f"the in-place write on line {written.line}{elsewhere}"
 
 
 def _remedies(case: Case, who: str) -> tuple[Remedy, ...]:
@@ -73,5 +81,6 @@ def _notes(case: Case) -> tuple[str, ...]:
     early = case.reuse.early
     if early is not None and early.retains_graph and early.where is not None:
         line = early.where.site.line
-        return (f"`retain_graph=True` on line {line} kept the graph, but not the parameters it was computed with",)
+        flag = "create_graph" if early.creates_graph else "retain_graph"
+        return (f"`{flag}=True` on line {line} kept the graph, but not the parameters it was computed with",)
     return ()
