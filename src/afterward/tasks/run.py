@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Note = Callable[[Diagnosis], str]
 
 _ATTRIBUTE = "_afterward_findings"
+ENOUGH = 8  # passes, before there is anything silent to be judged
 
 
 @dataclass
@@ -75,7 +76,7 @@ class Watched:
         def with_findings(beat: Beat) -> None:
             nonlocal due, found
             began = time.monotonic()
-            if began >= due:
+            if began >= due and beat.passes >= ENOUGH:
                 found = self._glance()
                 ended = time.monotonic()
                 due = ended + max(1.0, min(10 * (ended - began), 10.0))  # to judge takes longer than to count
