@@ -234,6 +234,22 @@ for epoch in range(3):
     loss.backward()
     opt.step()
 """,
+    "DGL: functions named with keywords": """
+import dgl
+import dgl.function as fn
+import torch
+message, reduce = fn.copy_u(u="h", out="m"), fn.sum(msg="m", out="h")
+g = dgl.graph((torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0])))
+first, second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+opt = torch.optim.Adam([*first.parameters(), *second.parameters()])
+for epoch in range(3):
+    g.ndata["h"] = torch.relu(first(torch.randn(3, 4)))
+    g.update_all(message, reduce)
+    loss = second(g.ndata["h"]).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
     "DGL: LightGCN, propagated once per epoch": """
 import torch, dgl
 import dgl.function as fn

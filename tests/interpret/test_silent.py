@@ -172,6 +172,20 @@ for x in torch.randn(5, 4, 2):
     total.backward()
     opt_other.step()
 """,
+    "features that are put on something unknown": """
+from elsewhere import graph
+head = torch.nn.Linear(1, 1)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+for x in torch.randn(5, 4, 2):
+    graph.ndata["h"] = net(x)
+    graph.update()
+    loss = head(graph.ndata["h"]).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        net(x)
+""",
     "a penalty on gradients reaches the critic's parameters": """
 critic = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
 opt_critic = torch.optim.SGD(critic.parameters(), lr=0.1)

@@ -75,7 +75,6 @@ class Account:
         self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
         self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name
         self.dropped: list[Dropped] = []
-        self.used: set[int] = set()  # leaves that took part in a recorded operation
         self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None]] = []
         self.by_hand: set[int] = set()  # leaves that the program itself changes
         self.wiped: dict[int, Wiped] = {}  # leaves whose gradient was zeroed before anyone used it

@@ -72,6 +72,7 @@ class Effects(Generators):
         elif isinstance(owner, dict):
             try:
                 if isinstance(key, Unknown):
+                    self.account.lose([owner, value])
                     for one in list(owner):
                         owner[one] = self.unknown()
                     if isinstance(owner, PartialDict):
@@ -84,9 +85,12 @@ class Effects(Generators):
             try:
                 owner[key] = value
             except (TypeError, IndexError, ValueError):
+                self.account.lose([owner, value])
                 if isinstance(key, Unknown):
                     for position in range(len(owner)):
                         owner[position] = self.unknown()
+        else:
+            self.account.lose([value])  # put where nobody can follow it
         self.name(value, label, "item")
 
     unknown_attributes: dict[tuple[int, str], Value]

@@ -143,6 +143,7 @@ class Graph:
         self.records = True
         self.off: Cutting | None = None  # what switched recording off
         self.leaves: list[Tensor] = []
+        self.used: set[int] = set()  # leaves that took part in a recorded operation
 
     def tick(self) -> int:
         self.clock += 1
@@ -171,6 +172,7 @@ class Graph:
         if tensor.node is not None:
             return tensor.node, tensor.slot
         if tensor.needs:
+            self.used.add(id(tensor))
             return self.accumulator(tensor), 0
         return None
 

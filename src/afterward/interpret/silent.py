@@ -233,7 +233,7 @@ def _partly_idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
         steps = [step for step in machine.steps if step.optimizer is optimizer]
         if len(steps) < 2 or not any(id(leaf) in reached for leaf in held) or optimizer.inner.get("partial"):
             continue
-        out = [leaf for leaf in held if id(leaf) not in reached and id(leaf) in cuts and leaf.needs]
+        out = [leaf for leaf in held if id(leaf) not in reached and leaf.needs and _is_cut_off(machine, leaf, cuts)]
         if not out or any(id(leaf) in unsure or _changed_by_hand(machine, leaf) for leaf in out):
             continue
         cut = cuts[id(out[0])]
@@ -257,6 +257,13 @@ def _cut_leaves(machine: Machine) -> dict[int, Cutting]:
             if one is not None:
                 found.setdefault(id(one), cut)
     return found
+
+
+def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting]) -> bool:
+    """Is it the cut that keeps a leaf from every loss? Not `no_grad`, if it was also used with gradients: then that was
+    an evaluation, and where its history went is not known."""
+    cut = cuts.get(id(leaf))
+    return cut is not None and not (cut.how.startswith("torch.") and id(leaf) in machine.graph.used)
 
 
 def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:

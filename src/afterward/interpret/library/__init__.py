@@ -267,6 +267,8 @@ def set_instance_item(machine: Any, owner: Instance, key: Value, value: Value, n
         machine.call(method, [key, value], {}, node)
     elif owner.inner.get("items") is not None:
         machine.set_item(owner.inner["items"], key, value, node)
+    else:
+        machine.account.lose([value])
 
 
 def tensor_parts(machine: Any, value: Tensor, count: int) -> list[Value]:

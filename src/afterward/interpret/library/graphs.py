@@ -91,13 +91,16 @@ def _copied(owner: Instance) -> Instance:
     return made
 
 
-def builtin(path: str, args: Args) -> Instance | None:
+def builtin(path: str, args: Args, kwargs: Kwargs) -> Instance:
     """`dgl.function.copy_u("h", "m")`: what it reads and where it writes."""
-    if not path.startswith("dgl.function."):
-        return None
     made = Instance(Lib("dgl.function.Message"))
-    made.inner.update(name=path.rsplit(".", 1)[-1], fields=[one for one in args if isinstance(one, str)])
+    given = [*args, *(value for key, value in kwargs.items() if key != "out"), *_last(kwargs)]
+    made.inner.update(name=path.rsplit(".", 1)[-1], fields=[one for one in given if isinstance(one, str)])
     return made
+
+
+def _last(kwargs: Kwargs) -> Args:
+    return [kwargs["out"]] if "out" in kwargs else []
 
 
 def _messages(machine: Machine, owner: Instance, function: Value) -> dict[str, Value]:
@@ -108,6 +111,8 @@ def _messages(machine: Machine, owner: Instance, function: Value) -> dict[str, V
         words = name.removeprefix("copy_").split("_")
         sides = [words[0]] if name.startswith("copy_") else [words[0], words[-1]]
         inputs = [(edges if side == "e" else nodes).get(field) for side, field in zip(sides, fields, strict=False)]
+        if not inputs or any(one is None for one in inputs):
+            _forget(machine, owner, {})
         known = [one if one is not None else machine.unknown() for one in inputs]
         return {out: ops.generic(machine, "GSDDMMBackward", known, "own")}
     if isinstance(function, Unknown):
@@ -131,10 +136,12 @@ def _rows(machine: Machine, frame: Value) -> PartialDict:
 def _reduce(machine: Machine, owner: Instance, messages: dict[str, Value], function: Value) -> None:
     if isinstance(function, Instance) and "fields" in function.inner:
         fields = function.inner["fields"]
-        if len(fields) == 2:
-            value = messages.get(fields[0])
-            made = ops.generic(machine, "GSpMMBackward", [value if value is not None else machine.unknown()], "own")
+        if len(fields) == 2 and fields[0] in messages:
+            value = messages[fields[0]]
+            made = ops.generic(machine, "GSpMMBackward", [value], "own")
             _put(machine, owner, "ndata", fields[1], made)
+        else:
+            _forget(machine, owner, messages)
         return
     if isinstance(function, Unknown):
         machine.account.lose([owner])
@@ -146,6 +153,14 @@ def _reduce(machine: Machine, owner: Instance, messages: dict[str, Value], funct
     for key, value in result.items() if isinstance(result, dict) else ():
         made = ops.generic(machine, "ScatterBackward", [value], "own") if isinstance(value, Tensor) else value
         _put(machine, owner, "ndata", key, made)
+
+
+def _forget(machine: Machine, owner: Instance, messages: dict[str, Value]) -> None:
+    """What is done to the features is not known: neither is what they hang on from here."""
+    machine.account.lose([*messages.values(), *(owner.attributes[name] for name in _FRAMES)])
+    for name in _FRAMES:
+        for key in list(owner.attributes[name]):
+            owner.attributes[name][key] = machine.unknown()
 
 
 def _apply(machine: Machine, owner: Instance, frame: str, function: Value) -> None:

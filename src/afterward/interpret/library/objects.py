@@ -351,7 +351,7 @@ def elsewhere(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast
     if path in ("dgl.graph", "dgl.DGLGraph", "dgl.heterograph", "dgl.rand_graph", "dgl.from_networkx"):
         return graphs.make_graph()
     if path.startswith("dgl.function."):
-        return graphs.builtin(path, args)
+        return graphs.builtin(path, args, kwargs)
     if transformers.is_trainer(path):
         made = Instance(Lib(path))
         transformers.construct(machine, made, args, kwargs)
