@@ -34,9 +34,8 @@ class Interactions:
         """User, item that was taken, and an item drawn at random to rank below it."""
         shuffled = self.train[torch.randperm(len(self.train))]
         others = torch.randint(0, self.items, (len(shuffled),))
-        return list(
-            zip(shuffled[:, 0].split(size), shuffled[:, 1].split(size), others.split(size), strict=True),
-        )
+        parts = (torch.split(column, size) for column in (shuffled[:, 0], shuffled[:, 1], others))
+        return list(zip(*parts, strict=True))
 
 
 def generate(seed: int = 0) -> Interactions:
