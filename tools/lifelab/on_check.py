@@ -52,6 +52,6 @@ def verdict(text: str) -> str:
         return "another error" if happens[1] == "another" else "happens, and nothing is said"
     if said == happens:
         return "said, and so it is"
-    if happens is not None and happens[1] == "another" and happens[0] <= said[0]:
-        return "ended before, by something else"  # a wrong shape, say: shapes are not interpreted
+    if happens is not None and happens[1] == "another" and (happens[0] <= said[0] or "\nfor " in text):
+        return "ended before, by something else"  # a wrong shape, say, or a turn before: shapes are not interpreted
     return "WRONG"
