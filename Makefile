@@ -18,7 +18,7 @@ help:  ## list the targets
 $(RUNS): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	echo $(TORCH) > $(VENV)/constraints.txt  # so that nothing below brings another torch
-	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install --quiet $(TORCH) numpy  # without numpy, torch warns in every program
 	$(BIN)/pip install --quiet -e .
 	touch $(RUNS)
 
