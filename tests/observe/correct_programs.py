@@ -403,4 +403,16 @@ for x in torch.randn(12, 5, 3):
     total.backward()
     optimizer.step()
 """,
+    "a queue of the last few losses": """
+from collections import deque
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+recent = deque(maxlen=4)
+for x in torch.randn(20, 5, 3):
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    recent.append(loss)
+""",
 }

@@ -44,6 +44,9 @@ class Held:
     tensor: int  # its identity
 
 
+WINDOW = 100  # a queue of at most so many forgets soon enough
+
+
 @dataclass
 class Names:
     """What one search found."""
@@ -53,6 +56,7 @@ class Names:
     optimizers: dict[int, tuple[str, Any]] = field(default_factory=dict)
     storages: dict[int, set[str]] = field(default_factory=dict)  # address of a storage -> names of tensors in it
     modules: dict[int, str] = field(default_factory=dict)
+    windows: set[str] = field(default_factory=set)  # names of queues that forget their oldest
     complete: bool = True
 
 
@@ -136,6 +140,8 @@ def _drain(
         keep_alive.append(value)
         if isinstance(value, torch.nn.Module):
             names.modules.setdefault(id(value), path)
+        if isinstance(value, deque) and value.maxlen is not None and value.maxlen <= WINDOW:
+            names.windows.add(path)
         if isinstance(value, torch.optim.Optimizer):
             names.optimizers.setdefault(id(value), (path, value))
             continue

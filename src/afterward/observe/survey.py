@@ -147,6 +147,8 @@ class Surveyor:
         for held in names.held:
             groups.setdefault(re.sub(r"(\[[^\]]*\])+$", "", held.name), []).append(held)
         for name, members in groups.items():
+            if name in names.windows:
+                continue  # the last few are kept, and no more come to it
             ages = {bisect_right(counters, compat.order_of(held.node)) for held in members}
             found = walk_some(held.node for held in members)
             orders = [compat.order_of(node) for node in found]
