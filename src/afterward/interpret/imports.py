@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-IMPORT_SECONDS = 2.0  # for one import of the project's modules, with all that it brings
+IMPORT_SECONDS = 2.0  # for all imports of the project's modules in one run
 _FOR_TYPES = "typing.TYPE_CHECKING"  # false in every program that runs
 _LIBRARIES = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 
@@ -30,6 +30,7 @@ class Imports(_Base):
     sources: Sources
     run_module: Any
     groups: list[Group]
+    import_seconds: float
 
     def do_import(self, statement: ast.Import) -> None:
         self.frame.data_effects += 1
@@ -105,7 +106,9 @@ class Imports(_Base):
             return self._run_import(name, file)
         before, budget = look(self), self.budget  # type: ignore[arg-type]
         used, until, begin = budget.used, budget.until, time.process_time()
-        budget.used, budget.until = 0, begin + IMPORT_SECONDS
+        if self.import_seconds >= IMPORT_SECONDS:
+            raise OutOfBudget
+        budget.used, budget.until = 0, begin + IMPORT_SECONDS - self.import_seconds
         depth = len(self.frames)
         try:
             made = self._run_import(name, file)
@@ -115,6 +118,7 @@ class Imports(_Base):
             made = self.modules[file]
         budget.used = used
         took = time.process_time() - begin
+        self.import_seconds += took
         if self.sources.shelf.keep(self, before):  # type: ignore[arg-type]
             # What all files of a project share is not charged to the one that came first.
             self.sources.shared_seconds += took

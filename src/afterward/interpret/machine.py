@@ -37,6 +37,7 @@ class Machine(Imports, Statements):
         super().__init__(choices, budget)
         self.sources = sources
         self.groups = []
+        self.import_seconds = 0.0
         self.passes: list[PassMade] = []
         self.steps: list[StepMade] = []
         self.in_custom: list[str] = []
