@@ -156,3 +156,22 @@ update(collect())
 """
     titles = " ".join(remedy.title for remedy in _found(source, tmp_path).remedies)
     assert "run lines 8 and 9 again" in titles
+
+
+def test_a_state_in_several_parts_is_cut_as_a_whole(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+class Runner:
+    def __init__(self):
+        self.rnn = torch.nn.LSTM(4, 5)
+
+    def step(self, x, state):
+        out, state = self.rnn(x, state)
+        out.sum().backward()
+        return state
+
+runner, state = Runner(), (torch.zeros(1, 1, 5), torch.zeros(1, 1, 5))
+for x in torch.randn(3, 2, 1, 4):
+    state = runner.step(x, state)
+"""
+    found = _found(source, tmp_path)
+    assert (found.code, found.bridge.name) == ("AFT103", "state")

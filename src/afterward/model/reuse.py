@@ -99,8 +99,18 @@ def bridge_of(history: History, reuse: Reuse) -> Value | None:
     for entry in reuse.entries:
         names = [v for v in history.values if v.node == entry.node.id and v.output == entry.output]
         if names:
-            return names[0]
+            return _whole(history, reuse, names[0])
     return None
+
+
+def _whole(history: History, reuse: Reuse, value: Value) -> Value:
+    """Of a tuple of which several parts lead into the old part, the tuple: cutting one of them would not help."""
+    base, bracket, index = value.name.rpartition("[")
+    if not bracket or value.kind == "item" or not index[:-1].isdigit():
+        return value
+    entries = {entry.node.id for entry in reuse.entries}
+    parts = {v.name for v in history.values if v.node in entries and v.name.rpartition("[")[0] == base}
+    return replace(value, name=base) if len(parts) > 1 else value
 
 
 def _walked(history: History, late: Pass) -> list[Node]:
