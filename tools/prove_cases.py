@@ -36,7 +36,8 @@ the error: {total} programs rebuilt from real reports. Each line comes from a pr
 | --- | --- |
 {summary}
 
-"Other gradients" compares the gradients of the first optimizer step with those of the change that `fix` recommends.
+"Other gradients" compares the gradients of the first three optimizer steps with those of the change that `fix`
+recommends. A program whose state is carried over may differ only later.
 
 | program | fault | what the advice does | what `fix` recommends |
 | --- | --- | --- | --- |
@@ -112,13 +113,13 @@ def _advice(told: Told, remedies: tuple[Remedy, ...]) -> None:
         return
     told.advice = retained.proof.text
     if retained.proof.status != "proven":
-        told.verdict = "fails next"
+        told.verdict = "runs, and is wrong in another way" if told.advice.startswith("runs") else "fails next"
     elif remedies[0] is retained:
         told.verdict = "is right"
     elif retained.proof.same_gradients is False:
         told.verdict = "runs, and computes other gradients"
     elif retained.proof.same_gradients:
-        told.verdict = "runs, with the same gradients in the first step, and keeps the graph"
+        told.verdict = "runs, with the same gradients in the first steps, and keeps the graph"
     else:
         told.verdict = "runs; the gradients were not compared"
 

@@ -7,8 +7,8 @@ import libcst as cst
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, fresh, normal, reads, wrapped
-from afterward.repair.passes import keyword, only_call, own_nodes, pass_calls, swept
-from afterward.repair.source import Source, Statement
+from afterward.repair.passes import keyword, only_call, pass_calls, swept
+from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
 
@@ -191,15 +191,16 @@ def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Sta
     """Calls of zero_grad() and step() in the loop: they go before it and behind it. None: they can not be moved."""
     before: list[Statement] = []
     after: list[Statement] = []
-    for statement in source.body(loop) or []:
-        for node in own_nodes(statement):
-            if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-                continue
-            if node.func.attr.value not in ("zero_grad", "step"):
-                continue
-            if only_call(statement) is not node or not source.alone(statement):
-                return None
-            (before if node.func.attr.value == "zero_grad" else after).append(statement)
+    body = source.body(loop) or []
+    for node in descendants(loop):
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+            continue
+        if node.func.attr.value not in ("zero_grad", "step"):
+            continue
+        statement = source.statement_of(node)
+        if statement not in body or only_call(statement) is not node or not source.alone(statement):
+            return None
+        (before if node.func.attr.value == "zero_grad" else after).append(statement)
     return before, after
 
 

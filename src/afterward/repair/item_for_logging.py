@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import libcst as cst
@@ -22,9 +23,14 @@ def candidates(job: Job) -> Candidates:
                 continue
             source, statement = place
             for value in _stored(source, statement):
-                edit = source.replace(value, f"{wrapped(source, value)}.{way}()")
+                name = wrapped(source, value)
                 line = source.range(value).start.line
-                yield job.patch(f"store `{source.code(value)}.{way}()` on line {line}", source, edit)
+                summary = f"store `{source.code(value)}.{way}()` on line {line}"
+                error = yield job.patch(summary, source, source.replace(value, f"{name}.{way}()"))
+                if re.search(r"'(float|int|str|bool)' object has no attribute", error or ""):  # a log of many kinds
+                    text = f'{name}.{way}() if hasattr({name}, "{way}") else {name}'
+                    argument = isinstance(source.parent(value), (cst.Arg, cst.Element, cst.DictElement))
+                    yield job.patch(summary, source, source.replace(value, text if argument else f"({text})"))
 
 
 def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:

@@ -19,7 +19,20 @@ def candidates(job: Job) -> Candidates:
     for name in _optimizers(source, sweeping):
         edit = source.insert_before(sweeping, f"{name}.zero_grad()")
         yield job.patch(f"`{name}.zero_grad()` before line {source.range(sweeping).start.line}", source, edit)
+    yield from _each_of_several(job, source, sweeping)
     yield from _by_hand(job, source, sweeping)
+
+
+def _each_of_several(job: Job, source: Source, sweeping: Statement) -> Candidates:
+    """`for o in opts: o.step()` calls for `for o in opts: o.zero_grad()`."""
+    for statement in _around(source, sweeping):
+        if not isinstance(statement, cst.For) or not isinstance(statement.target, cst.Name):
+            continue
+        name = statement.target.value
+        if f"{name}.step(" in source.code(statement):
+            lines = (f"for {name} in {source.code(statement.iter)}:", f"    {name}.zero_grad()")
+            line = source.range(sweeping).start.line
+            yield job.patch(f"zero each of them before line {line}", source, source.insert_before(sweeping, *lines))
 
 
 def _never_called(job: Job, source: Source, sweeping: Statement) -> Candidates:
@@ -66,7 +79,10 @@ def _optimizers(source: Source, sweeping: Statement) -> list[str]:
         for node in own_nodes(statement)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "zero_grad"
     ]
-    names = [name for name in dict.fromkeys(found) if name.split(".")[-1] != "scaler"]
+    turns = {
+        s.target.value for s in _around(source, sweeping) if isinstance(s, cst.For) and isinstance(s.target, cst.Name)
+    }
+    names = [name for name in dict.fromkeys(found) if name.split(".")[-1] != "scaler" and name not in turns]
     return [name for name in names if name not in zeroed] + [name for name in names if name in zeroed]
 
 
