@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from afterward.model.site import Level, Site, Turn, Where
 from afterward.observe.recorder import Recorder
 from afterward.observe.replay import Place
@@ -48,13 +50,20 @@ class Places(Wording):
             recorder.replay.copy().feed(marks, recorder.base, due=due, answers={})
 
     def assigning(self, name: str) -> Site | None:
-        """The executed statement that puts something into this name: the one deepest in loops."""
-        best: tuple[int, Site] | None = None
+        """The executed statement that puts something into this name: one that adds to it, the deepest in loops."""
+        best: tuple[tuple[bool, int], Site] | None = None
         for number in self.executed:
             statement = self.sources.statement(number)
             if statement is None or not any(stem(t.text) == stem(name) for t in targets(statement)):
                 continue
-            depth = len(self.table[number].loops)
-            if best is None or depth > best[0]:
-                best = (depth, self.sources.site(self.table[number]))
+            rank = (_adds(statement), len(self.table[number].loops))
+            if best is None or rank > best[0]:
+                best = (rank, self.sources.site(self.table[number]))
         return best[1] if best is not None else None
+
+
+def _adds(statement: ast.stmt) -> bool:
+    """Does it put something more into what is there: `log.append(x)`, `log[k] = x`, `total += x`?"""
+    if isinstance(statement, ast.Assign):
+        return any(isinstance(target, ast.Subscript) for target in statement.targets)
+    return isinstance(statement, (ast.Expr, ast.AugAssign))
