@@ -36,3 +36,23 @@ def test_a_state_of_what_nobody_trains_only_grows(tmp_path: Path, torch_as_it_wa
     assert "every earlier step again" in note
     followed = watch_source(plain.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert followed.error is None
+
+
+CHECKPOINTED = """
+from torch.utils.checkpoint import checkpoint
+mix, out = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+opt = torch.optim.SGD([*mix.parameters(), *out.parameters()], lr=0.01)
+state = torch.zeros(2, 4)
+for x in torch.randn(5, 2, 4):
+    state = checkpoint(lambda a, b: torch.tanh(mix(a + b)), x, state, use_reentrant=False)
+    opt.zero_grad()
+    out(state).sum().backward()
+    opt.step()
+"""
+
+
+def test_a_checkpoint_computes_anew_so_nothing_is_spoilt(tmp_path: Path, torch_as_it_was: None) -> None:
+    notes = [n for f in watch_source(CHECKPOINTED, tmp_path).findings for n in f.notes if "retain_graph" in n]
+    followed = watch_source(CHECKPOINTED.replace("backward()", "backward(retain_graph=True)"), tmp_path)
+    assert notes
+    assert any("would fail" in note for note in notes) == (followed.error is not None)

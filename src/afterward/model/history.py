@@ -33,6 +33,7 @@ class Saved:
     state: str = "live"  # "live", "freed" or "overwritten"
     leaf: LeafId | None = None
     bytes: int = 0
+    elsewhere: bool = False  # a hook keeps it (checkpointing, offloading): it may be made anew when it is needed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class Wording:
         self.table = sources.statements.table
         self.sources = sources
         self.known: dict[Place, Where] = {}
+        self._mentions: dict[int, bool] = {}
 
     def where(self, place: Place | None) -> Where | None:
         if place is None:
@@ -25,6 +26,13 @@ class Wording:
         if place not in self.known:
             self.known[place] = Where(tuple(self._level(one) for one in place.chain()))
         return self.known[place]
+
+    def mentions(self, where: Where, word: str) -> bool:
+        """Does a statement on the way there speak of this, in its first line?"""
+        if id(where) not in self._mentions:
+            lines = (self.sources.line(level.site.file, level.site.line) for level in where.levels)
+            self._mentions[id(where)] = any(word in line for line in lines)
+        return self._mentions[id(where)]
 
     def _level(self, place: Place) -> Level:
         entry = self.table[place.number]

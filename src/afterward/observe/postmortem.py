@@ -78,7 +78,8 @@ class _Autopsy:
         self.recorder = recorder
         self.is_user = is_user
         self.sources = Sources(recorder.statements)
-        self.where = Wording(self.sources).where
+        self.wording = Wording(self.sources)
+        self.where = self.wording.where
         self.trail: list[Place] = []
         self.names = Names()
         self.leaf_ids: dict[int, int] = {}
@@ -153,8 +154,11 @@ class _Autopsy:
         for position, raw in enumerate(self.found.nodes):
             order = self.orders[position]
             variable = getattr(raw, "variable", None) if order == compat.LEAF_ORDER else None
+            where = self.where(self.places.get(order))
+            # Once freed, a node no longer tells that a hook kept its values, to be made anew when they are needed.
+            elsewhere = where is not None and self.wording.mentions(where, "checkpoint")
             saved = tuple(
-                Saved(name, state, self._saved_leaf(raw, name, tensor))
+                Saved(name, state, self._saved_leaf(raw, name, tensor), elsewhere=elsewhere)
                 for name, state, tensor in compat.saved_states(raw)
             )
             nodes.append(
@@ -163,7 +167,7 @@ class _Autopsy:
                     raw.name().removeprefix("torch::autograd::"),
                     order,
                     node_moment(order) if order != compat.LEAF_ORDER else 0,
-                    self.where(self.places.get(order)),
+                    where,
                     tuple(Edge(node, output) for node, output in self.found.inputs[position]),
                     saved,
                     self._leaf_id(variable) if variable is not None else None,

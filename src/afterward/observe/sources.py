@@ -80,6 +80,10 @@ class Sources:
         end_column = _points(lines, end_line, node.end_col_offset or 0)
         return Site(file, node.lineno, end_line, _points(lines, node.lineno, node.col_offset), end_column)
 
+    def line(self, file: str, number: int) -> str:
+        lines = self._lines(file)
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
     def _lines(self, file: str) -> tuple[str, ...]:
         return _split(self.text(file))
 

@@ -233,7 +233,7 @@ def _spoilt(case: Case, numbers: list[int], steps: tuple[Step, ...]) -> tuple[st
     for step in steps:
         for number in numbers:
             for saved in case.history.node(number).saved:
-                if saved.leaf is not None and saved.leaf in step.leaves:
+                if saved.leaf is not None and saved.leaf in step.leaves and not saved.elsewhere:
                     name = case.history.leaf(saved.leaf).name
                     return (f"`{name}`" if name else "a parameter that it saved"), step
     return None
