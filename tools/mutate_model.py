@@ -144,7 +144,18 @@ def broken_copy(mutant: Mutant, folder: Path) -> None:
     path.write_text(text)
 
 
+ROUNDS = 5  # a rare break may need other programs: so many seeds are tried before it has survived
+
+
 def is_caught(mutant: Mutant, count: int, seed: int) -> tuple[bool, str]:
+    for number in range(ROUNDS):
+        caught, how = _is_caught_by(mutant, count, seed + number)
+        if caught:
+            break
+    return caught, how
+
+
+def _is_caught_by(mutant: Mutant, count: int, seed: int) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory() as name:
         broken_copy(mutant, Path(name))
         command = [sys.executable, str(ROOT / "tools" / "agree.py"), str(count), "--seed", str(seed), "--no-shrink"]
