@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,28 @@ for x in torch.randn(3, 16, 4):
     assert "    (one + two).backward()\n" in (tmp_path / "two.py").read_text()
     assert (tmp_path / "state.py").read_text() == BUGGY, "a cut is for `afterward fix`, which runs it"
     assert check("two.py").returncode == 0
+
+
+def test_an_interrupt_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    program, mark = tmp_path / "train.py", tmp_path / "mark.txt"
+    waiting = "    opt.step()\n    open('mark.txt', 'a').write('x'); __import__('time').sleep(0.7)\n"
+    before = BUGGY.replace("    opt.step()\n", waiting)
+    program.write_text(before)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "afterward", "fix", "--write", "train.py"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1"},
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (mark.exists() and len(mark.read_text()) > 1):
+        time.sleep(0.05)  # the second mark comes from a trial: the program itself fails in its second step
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors.splitlines()[-1] == "afterward: stopped; nothing was written"
+    assert program.read_text() == before
+    assert mark.read_text() == "x", "what the trial had written is taken back"

@@ -46,7 +46,11 @@ def add_parser(subparsers: Any) -> None:
 
 def perform(options: argparse.Namespace) -> int:
     out, page = claimed(options.out), claimed(options.html)
-    fixed = _search(options)
+    try:
+        fixed = _search(options)
+    except KeyboardInterrupt:
+        print("\nafterward: stopped; nothing was written", file=sys.stderr)
+        return 130
     _tell(fixed.report, options)
     if out is not None:
         write_report(out, as_json(fixed.report) if options.format == "json" else _texts(fixed.report))
