@@ -6,10 +6,9 @@ import argparse
 import os
 import sys
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from afterward.errors import ReportNotWritten
+from afterward.cli._output import claimed, write_report
 from afterward.model.diagnosis import Report
 from afterward.model.saved import as_saved
 from afterward.render.json_report import as_json, relative
@@ -42,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def perform(options: argparse.Namespace) -> int:
-    out, page, history = _claimed(options.out), _claimed(options.html), _claimed(options.history)
+    out, page, history = claimed(options.out), claimed(options.html), claimed(options.history)
     folder = os.getcwd()
     view = _view(options)
     watching: list[task.Watched] = []
@@ -68,13 +67,13 @@ def perform(options: argparse.Namespace) -> int:
     _print_as_python_would(outcome.error)
     _tell(outcome.report, options)
     if out is not None:
-        _write(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
+        write_report(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
     if history is not None:
-        _write(history, as_saved(outcome.saved(), folder))
+        write_report(history, as_saved(outcome.saved(), folder))
     if page is not None:
         from afterward.render.html import as_html
 
-        _write(page, as_html(outcome.saved()))
+        write_report(page, as_html(outcome.saved()))
     return outcome.exit
 
 
@@ -138,23 +137,3 @@ def _account(report: Report) -> str:
     from afterward.render.memory import as_table
 
     return as_table(report.memory) if report.memory is not None else "memory: no backward pass was seen"
-
-
-def _claimed(out: str | None) -> Path | None:
-    """Find out before the run, not after hours of it, that the report can not be written."""
-    if out is None:
-        return None
-    path = Path(out).absolute()
-    try:
-        with path.open("a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise ReportNotWritten(f"can not write the report to {out}: {error.strerror}") from None
-    return path
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ReportNotWritten(f"can not write the report to {path}: {error.strerror}") from None

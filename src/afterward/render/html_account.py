@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from afterward.model.figures import human
 from afterward.model.memory import LineBytes, Memory, PassBytes
 from afterward.render.html_source import text
 from afterward.render.json_report import relative
-from afterward.render.source import SourceTexts, counted, human, shortened
+from afterward.render.source import SourceTexts, counted, shortened
 
 LINES = 20
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from afterward.model.figures import human
 from afterward.model.history import History, Pass
 from afterward.model.reuse import find_reuse
 from afterward.render.html_source import text
 from afterward.render.json_report import relative
 from afterward.render.lifeline.timing import old_part
 from afterward.render.sizes import saved_sizes
-from afterward.render.source import SourceTexts, human, shortened
+from afterward.render.source import SourceTexts, shortened
 
 PASSES = 60
 LINES = 12

@@ -112,14 +112,5 @@ def shortened(text: str, room: int) -> str:
     return text if len(text) <= room else text[: max(room - 1, 1)].rstrip() + "…"
 
 
-def human(size: int) -> str:
-    value = float(size)
-    for unit in ("B", "KB", "MB", "GB"):
-        if value < 1024 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return ""
-
-
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

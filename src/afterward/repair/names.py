@@ -9,8 +9,6 @@ import libcst as cst
 
 from afterward.repair.source import Source, descendants
 
-_CUTS = ("detach", "item", "data", "cpu", "tolist", "numpy")
-
 
 def normal(text: str) -> str:
     """One spelling for one name: quotes and spaces do not tell names apart."""

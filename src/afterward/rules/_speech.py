@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Ways
+from afterward.model.figures import human
 from afterward.model.history import Pass, Step
 from afterward.model.site import Level, Site, Where
 from afterward.rules._cause import Case, Cause, leaves_directly_under
@@ -67,15 +68,6 @@ def amount(case: Case) -> str:
     text = f"{count:,} node{'s' if count != 1 else ''}"
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
     return f"{text}, {human(size)}" if size else text
-
-
-def human(size: int) -> str:
-    value = float(size)
-    for unit in ("B", "KB", "MB", "GB"):
-        if value < 1024 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return ""
 
 
 def freed_by(case: Case) -> str:

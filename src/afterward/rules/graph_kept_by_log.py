@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
+from afterward.model.figures import human
 from afterward.model.history import History
 from afterward.rules import rule
 from afterward.rules._silent import warning
-from afterward.rules._speech import human
 
 
 @rule("AFT301", Severity.WARNING)

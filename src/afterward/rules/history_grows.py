@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
+from afterward.model.figures import human
 from afterward.model.history import History, Pass
 from afterward.rules import rule
 from afterward.rules._silent import duration, passes_by_site, site_of, warning
-from afterward.rules._speech import human
 
 TURNS = 5
 FEW = 3  # where they were interpreted, and each turn is like the last

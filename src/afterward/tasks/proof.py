@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from afterward.model.diagnosis import Diagnosis, Proof, Severity
+from afterward.model.figures import human
 from afterward.model.site import Site
 from afterward.tasks.trial import Trial
 
@@ -115,18 +116,9 @@ def _memory(trial: Trial) -> str:
     if not sizes:
         return ""
     if max(sizes) <= 1.02 * min(sizes):
-        return f"; graph memory flat at {_human(max(sizes))}"
+        return f"; graph memory flat at {human(max(sizes))}"
     growing = len(sizes) >= 4 and all(b > a for a, b in pairwise(sizes))
-    return f"; graph memory {'grows to' if growing else 'at most'} {_human(max(sizes))}"
-
-
-def _human(size: int) -> str:
-    value = float(size)
-    for unit in ("B", "KB", "MB", "GB"):
-        if value < 1024 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return ""
+    return f"; graph memory {'grows to' if growing else 'at most'} {human(max(sizes))}"
 
 
 def _failure(trial: Trial, errors: list[Diagnosis]) -> str:

@@ -51,10 +51,6 @@ class Trial:
     unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
     chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
 
-    @property
-    def clean(self) -> bool:
-        return self.ending in ("finished", "passes")
-
 
 def perform(request: Request) -> None:
     """Runs in the new process: carry the request out, and leave the result on disk."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from afterward.model.diagnosis import Diagnosis
+from afterward.model.figures import human
 from afterward.model.history import History, Node, Pass, Step, Write
 from afterward.model.reuse import Reuse
 from afterward.render.lifeline import lanes as choosing
@@ -14,7 +15,7 @@ from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
 from afterward.render.lifeline.timing import Track, clock_of, old_part, passes_touching
 from afterward.render.lifeline.words import Words
 from afterward.render.sizes import saved_sizes
-from afterward.render.source import SourceTexts, counted, human
+from afterward.render.source import SourceTexts, counted
 
 MINOR = 2  # events of no account shown in one column, unless there is much to show
 CROWDED = 11

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from importlib import resources
 from xml.sax.saxutils import quoteattr
 
+from afterward.model.figures import human
 from afterward.render.lifeline.story import Beat, Block, Column, Event, Story
 from afterward.render.lifeline.ways import AXIS, BEAT, HALF, LABELS, LANE, Ways, pill_width, plain_text
-from afterward.render.source import counted, human, shortened, visible
+from afterward.render.source import counted, shortened, visible
 
 WIDE = 1500
 

@@ -6,11 +6,12 @@ Which story is told depends on what the record holds about the places that the f
 from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
+from afterward.model.figures import human
 from afterward.model.history import Cut, History, Idle, Kept, Pass, Step, Unswept
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Event, Lane, Link, Story
-from afterward.render.source import SourceTexts, counted, human, shortened
+from afterward.render.source import SourceTexts, counted, shortened
 
 SHOWN = 4  # passes of a site shown
 HELD = 3  # steps of which a record holds the graphs, shown

@@ -1,0 +1,13 @@
+"""Figures as a reader takes them in."""
+
+from __future__ import annotations
+
+
+def human(size: int) -> str:
+    """Bytes with a unit, one decimal from KB on."""
+    value = float(size)
+    for unit in ("B", "KB", "MB", "GB"):
+        if value < 1024 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return ""
