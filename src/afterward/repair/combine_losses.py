@@ -25,7 +25,7 @@ def candidates(job: Job) -> Candidates:
 
 def _two_statements(job: Job) -> Candidates:
     """The two ways to the passes part at two statements of one block: sweep the sum at the later one."""
-    parted = _parting(job)
+    parted = job.parting(job.found.ways.freed, job.found.ways.reused)
     if parted is None:
         return
     source, first, second = parted
@@ -45,16 +45,6 @@ def _two_statements(job: Job) -> Candidates:
 def _is_step(statement: Statement) -> bool:
     call = only_call(statement)
     return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
-
-
-def _parting(job: Job) -> tuple[Source, Statement, Statement] | None:
-    for early, late in zip(job.found.ways.freed, job.found.ways.reused, strict=False):
-        one, other = job.at(early), job.at(late)
-        if one is None or other is None or one[0] is not other[0]:
-            return None
-        if one[1] is not other[1]:
-            return one[0], one[1], other[1]
-    return None
 
 
 def _same_call(source: Source, statement: Statement, model: Statement) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from afterward.repair.combine_losses import _parting
 from afterward.repair.names import assignment, fresh, normal, stem, targets
 from afterward.repair.passes import only_call, pass_calls, swept
 from afterward.repair.scopes import names_at_loop
@@ -78,7 +77,7 @@ def _added(source: Source, statement: Statement, name: str) -> cst.BaseExpressio
 
 def _surplus_pass(job: Job) -> Candidates:
     late, early = job.at(job.found.reused or job.remedy.site), job.at(job.found.freed)
-    parted = _parting(job)
+    parted = job.parting(job.found.ways.freed, job.found.ways.reused)
     order = [late, early]
     if late is not None and "scale" in late[0].code(late[1]):
         order = [early, late]  # a scaler wants its own backward; the plain one is the one left behind

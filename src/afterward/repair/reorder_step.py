@@ -12,7 +12,7 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job) -> Candidates:
     """Drop a step that comes again later; compute the loss after the step; or move the step behind the pass."""
-    parted = _parting(job)
+    parted = job.parting(job.found.ways.written, job.found.ways.reused)
     if parted is None:
         return
     source, inner, sweeping = parted
@@ -29,17 +29,6 @@ def candidates(job: Job) -> Candidates:
         edits = (source.delete(writing), source.insert_after(behind, *source.dedented(writing)))
         lines = source.range(writing).start.line, source.range(behind).end.line
         yield job.patch(f"move line {lines[0]} behind line {lines[1]}", source, *edits)
-
-
-def _parting(job: Job) -> tuple[Source, Statement, Statement] | None:
-    """The statements of one block on the ways to the write and to the pass."""
-    for write, late in zip(job.found.ways.written, job.found.ways.reused, strict=False):
-        one, other = job.at(write), job.at(late)
-        if one is None or other is None or one[0] is not other[0]:
-            return None
-        if one[1] is not other[1]:
-            return one[0], one[1], other[1]
-    return None
 
 
 def _in_one_block(

@@ -55,3 +55,13 @@ class Job:
         source = self.shop.source(site)
         statement = source.statement_at(site) if source is not None else None
         return (source, statement) if source is not None and statement is not None else None
+
+    def parting(self, one: tuple[Site, ...], other: tuple[Site, ...]) -> tuple[Source, Statement, Statement] | None:
+        """Where two ways part: the first two statements, of one file, in which they differ."""
+        for early, late in zip(one, other, strict=False):
+            first, second = self.at(early), self.at(late)
+            if first is None or second is None or first[0] is not second[0]:
+                return None
+            if first[1] is not second[1]:
+                return first[0], first[1], second[1]
+        return None
