@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from afterward.errors import SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy
 from afterward.tasks.check_file import Shared, check_bytes
-from afterward.tasks.files import Original, read
+from afterward.tasks.files import Original, compiles, read
 
 TRIES = 6
 
@@ -48,9 +48,7 @@ def _cured(found: Diagnosis, remedy: Remedy, file: str, original: Original) -> s
     known = _codes(file, original.data)
     for patch, _ in zip(candidates(Workshop({file: original.text}), found, remedy), range(TRIES), strict=False):
         text = patch.applied({file: original.text})[file]
-        try:
-            compile(text, file, "exec", dont_inherit=True)
-        except (SyntaxError, ValueError):
+        if not compiles(text, file):
             continue
         left = _codes(file, original.encoded(text))
         if len(left) < len(known) and all(left.count(code) <= known.count(code) for code in left):

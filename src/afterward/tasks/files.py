@@ -48,6 +48,15 @@ def read(path: str) -> Original:
         raise SourceUnreadable(f"{path}: can not be read: {error}") from None
 
 
+def compiles(text: str, file: str) -> bool:
+    """Is it a program still? What does not compile is never tried, and never written."""
+    try:
+        compile(text, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
 def write(originals: Mapping[str, Original], texts: Mapping[str, str]) -> None:
     """Put the new texts in place: all of them, or none."""
     scratch: list[tuple[str, str]] = []

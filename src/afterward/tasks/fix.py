@@ -17,7 +17,7 @@ from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, 
 from afterward.model.saved import SavedRun
 from afterward.tasks import proof as judging
 from afterward.tasks.book import read_any, read_book
-from afterward.tasks.files import Original
+from afterward.tasks.files import Original, compiles
 from afterward.tasks.nursery import Nursery
 from afterward.tasks.trial import Request, Trial
 
@@ -240,7 +240,7 @@ class Fixer:
     ) -> _Cure | None:
         changed = {**texts, **patch.applied(texts)}
         new = {file: text for file, text in changed.items() if text != self.originals[file].text}
-        if not new or not _compiles(new):
+        if not new or not all(compiles(text, file) for file, text in new.items()):
             return None
         self._trials += 1
         passes = first.broken_at + MARGIN if first.broken_at is not None else None
@@ -309,15 +309,6 @@ class Fixer:
 def _true_to_start(cure: _Cure) -> bool:
     """A state is cut between steps, so the first step must compute what it did; elsewhere it may differ."""
     return cure.remedy.kind != "detach_state" or cure.verdict.same_start is not False
-
-
-def _compiles(texts: Mapping[str, str]) -> bool:
-    for file, text in texts.items():
-        try:
-            compile(text, file, "exec", dont_inherit=True)
-        except (SyntaxError, ValueError):
-            return False
-    return True
 
 
 def _remedies_for(found: Diagnosis) -> list[Remedy]:
