@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT109", Severity.ERROR)
@@ -22,18 +24,18 @@ def compiled_graph_shared(history: History) -> Iterator[Diagnosis]:
 
 
 def _diagnose(case: Case) -> Diagnosis:
-    return say.diagnosis(
+    return diagnosis(
         case,
         why="`torch.compile` turns a region into one node of the graph, so all its outputs share one history. "
         f"{say.freed_by(case).capitalize()} freed the whole region, also the part that only this loss needs.",
         built_text="one compiled region, one node",
-        remedies=(say.combine_losses(case), _retain(case)),
+        remedies=(remedy.combine_losses(case), _retain(case)),
     )
 
 
 def _retain(case: Case) -> Remedy:
     """A compiled region's backward may write over what it saved: the graph can be kept only if that is ruled out."""
-    retain = say.retain_graph(case)
+    retain = remedy.retain_graph(case)
     return replace(
         retain, title=f"{retain.title}; set `torch._functorch.config.donated_buffer = False` before compiling"
     )

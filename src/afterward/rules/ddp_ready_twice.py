@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Severity
 from afterward.model.history import History, Pass
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT110", Severity.ERROR)
@@ -28,14 +30,14 @@ def _diagnose(case: Case) -> Diagnosis:
     if where is not None and late.where is not None:
         # The statement that called the wrapped module: the innermost one of a call that the pass is also in.
         built = where.site_at(case.loop, max(where.shared_call(late.where) - 1, 0))
-    general = say.diagnosis(
+    general = diagnosis(
         case,
         message="a second backward over one forward pass of a DistributedDataParallel module",
         why="DistributedDataParallel reduces each parameter's gradient once per forward pass. "
         f"{say.freed_by(case).capitalize()} has done that; this pass reaches the same parameters again.",
         built_text="one forward pass",
         reused_text="reaches parameters that were already reduced",
-        remedies=(say.combine_losses(case),),
+        remedies=(remedy.combine_losses(case),),
     )
     labels = [label for label in general.secondary if label.text == "freed here"]
     first = [Label(built, "one forward pass")] if built is not None else []

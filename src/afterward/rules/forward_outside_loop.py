@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+from afterward.rules._report import diagnosis
 
 _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
@@ -29,7 +31,7 @@ def _diagnose(case: Case) -> Diagnosis:
     again = "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
     if case.loop is not None and case.loop.cell:
         again = "each run of the cell"
-    return say.diagnosis(
+    return diagnosis(
         case,
         why=f"{name} is computed once, and {again} goes backward through it. "
         f"The first pass ({say.freed_by(case)}) freed its graph; the next one finds nothing left.",
@@ -51,20 +53,20 @@ def is_target(case: Case) -> bool:
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
     if case.foreign or is_target(case):
-        return _detach(case), say.recompute_forward(case)
+        return _detach(case), remedy.recompute_forward(case)
     part = case.reuse.passes_part
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     accumulating = part is not None and part.how == "turns" and bool(trained) and not case.stepped_between
     if accumulating and not case.reuse.starts_in_stale:
-        return say.combine_losses(case), say.recompute_forward(case)
+        return remedy.combine_losses(case), remedy.recompute_forward(case)
     if not leaves_directly_under(case.history, case.reuse.fresh):
-        return (say.recompute_forward(case),)  # detached, it would leave the pass nothing to train
-    return say.recompute_forward(case), say.detach_input(case)
+        return (remedy.recompute_forward(case),)  # detached, it would leave the pass nothing to train
+    return remedy.recompute_forward(case), remedy.detach_input(case)
 
 
 def _detach(case: Case) -> Remedy:
     """The value is data for some of the losses that it enters: for those that its own optimizer does not step."""
-    detach, owner = say.detach_input(case), say.optimizers_under_old_part(case)
+    detach, owner = remedy.detach_input(case), say.optimizers_under_old_part(case)
     if not case.foreign or not owner:
         return detach
     name = say.name_of(case)

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Pass
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, case_of
+from afterward.rules._report import FREED, diagnosis
 
 
 @rule("AFT100", Severity.ERROR)
@@ -25,12 +27,12 @@ def graph_used_after_free(history: History) -> Iterator[Diagnosis]:
 
 
 def _diagnose(case: Case) -> Diagnosis:
-    return say.diagnosis(
+    return diagnosis(
         case,
         why=f"This pass reaches a part of the graph that {say.freed_by(case)} has freed. "
         "A freed part can not be walked again.",
         built_text="built here",
-        remedies=(say.recompute_forward(case), say.combine_losses(case)),
+        remedies=(remedy.recompute_forward(case), remedy.combine_losses(case)),
     )
 
 
@@ -38,7 +40,7 @@ def _unknown(late: Pass) -> Diagnosis:
     assert late.where is not None
     site = late.where.site_at(late.where.innermost_turn)
     return Diagnosis(
-        message=say.FREED,
+        message=FREED,
         primary=Label(site, "needs values that an earlier pass freed"),
         why="This pass reaches a part of the graph that was freed before. The record does not show by whom.",
         reused=site,

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT107", Severity.ERROR)
@@ -24,7 +26,7 @@ def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "a kept value")
     built = say.built_site(case)
     when = f"in {built.step_name}" if built is not None and built.step is not None else "once"
-    return say.diagnosis(
+    return diagnosis(
         case,
         why=f"{name} was computed {when} and kept with its history. "
         f"{say.freed_by(case).capitalize()} freed that history; this pass reaches it again through what was kept.",
@@ -38,5 +40,5 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     memory = case.bridge is not None and case.bridge.kind == "item"
     if trained and not memory and not case.foreign:
-        return say.recompute_forward(case), say.detach_kept(case)
-    return say.detach_kept(case), say.recompute_forward(case)
+        return remedy.recompute_forward(case), remedy.detach_kept(case)
+    return remedy.detach_kept(case), remedy.recompute_forward(case)

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT106", Severity.ERROR)
@@ -22,17 +24,17 @@ def loss_accumulated(history: History) -> Iterator[Diagnosis]:
 
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "the sum")
-    return say.diagnosis(
+    return diagnosis(
         case,
         why=f"{name} adds up losses with their history. "
         f"It still holds a loss that {say.freed_by(case)} has already swept and freed.",
         built_text="an earlier loss, still in the sum",
         remedies=(
-            say.remove_duplicate(
+            remedy.remove_duplicate(
                 case,
                 "call backward on the new loss alone, and add its `.item()` to the running sum; "
                 "each loss then counts once",
             ),
-            say.combine_losses(case),
+            remedy.combine_losses(case),
         ),
     )

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT102", Severity.ERROR)
@@ -22,7 +24,7 @@ def losses_share_forward(history: History) -> Iterator[Diagnosis]:
 
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "one forward pass")
-    return say.diagnosis(
+    return diagnosis(
         case,
         why=f"Both losses were computed from {name}. "
         f"{say.freed_by(case).capitalize()} walked that part and freed it; this pass comes to it from the other loss.",
@@ -35,11 +37,11 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     early = case.reuse.early
     if early is not None and early.call == "grad":
         if (early.id, case.reuse.late.id) in case.history.links:
-            return say.create_graph(case), say.recompute_forward(case)
-        return say.retain_graph(case, start=""), say.recompute_forward(case)
+            return remedy.create_graph(case), remedy.recompute_forward(case)
+        return remedy.retain_graph(case, start=""), remedy.recompute_forward(case)
     if case.old_leaves_stepped:  # the shared values are out of date: a sum cannot be formed any more
-        return say.recompute_forward(case), say.detach_input(case)
+        return remedy.recompute_forward(case), remedy.detach_input(case)
     if case.stepped_between and not leaves_directly_under(case.history, case.reuse.fresh):
         # This loss trains the shared part alone, and the optimizer that stepped none of it: to its loss, that is data.
-        return say.detach_input(case, in_early=True), say.recompute_forward(case)
-    return say.combine_losses(case), say.retain_graph(case)
+        return remedy.detach_input(case, in_early=True), remedy.recompute_forward(case)
+    return remedy.combine_losses(case), remedy.retain_graph(case)

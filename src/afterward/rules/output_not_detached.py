@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT105", Severity.ERROR)
@@ -26,10 +28,10 @@ def _diagnose(case: Case) -> Diagnosis:
     trained = f", which {owner} trains" if owner else ""
     # An optimizer that stepped in between was what the earlier pass was for: the cut belongs into that one.
     in_early = case.stepped_between and not case.old_leaves_stepped
-    return say.diagnosis(
+    return diagnosis(
         case,
         why=f"{name} comes from another network{trained}, and enters two losses that are swept separately. "
         f"{say.freed_by(case).capitalize()} went through it into that network and freed its graph.",
         built_text=f"{name} comes from the other network",
-        remedies=(say.detach_input(case, in_early=in_early), say.recompute_forward(case)),
+        remedies=(remedy.detach_input(case, in_early=in_early), remedy.recompute_forward(case)),
     )

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT108", Severity.ERROR)
@@ -27,17 +29,17 @@ def _diagnose(case: Case) -> Diagnosis:
             f"The backward of `{nested}` runs a pass of its own over a graph that it keeps. "
             "That pass freed the graph the first time; the second time there is nothing left."
         )
-        remedies: tuple[Remedy, ...] = (say.recompute_forward(case), say.combine_losses(case))
+        remedies: tuple[Remedy, ...] = (remedy.recompute_forward(case), remedy.combine_losses(case))
     elif case.reuse.late.call == "read":
         why = f"This line reads a value that a node had saved. {say.freed_by(case).capitalize()} has freed it."
         remedies = (
-            say.remove_duplicate(case, "read the value before the backward, or keep the tensor itself"),
-            say.retain_graph(case),
+            remedy.remove_duplicate(case, "read the value before the backward, or keep the tensor itself"),
+            remedy.retain_graph(case),
         )
     else:
         why = (
             "This backward reads what its forward had saved. "
             f"{say.freed_by(case).capitalize()} has been through here before and freed it."
         )
-        remedies = (say.combine_losses(case), say.retain_graph(case))
-    return say.diagnosis(case, why=why, built_text="saved here", remedies=remedies)
+        remedies = (remedy.combine_losses(case), remedy.retain_graph(case))
+    return diagnosis(case, why=why, built_text="saved here", remedies=remedies)

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT103", Severity.ERROR)
@@ -25,11 +27,11 @@ def _diagnose(case: Case) -> Diagnosis:
     step = built.step_name if built is not None else "an earlier step"
     name = say.name_of(case, "a value")
     restored = case.bridge.restorable if case.bridge is not None else None
-    detach = say.detach_state(case)
-    return say.diagnosis(
+    detach = remedy.detach_state(case)
+    return diagnosis(
         case,
         why=f"{name} comes out of each step and goes into the next with its history. "
         f"So this step's loss hangs on the graph of {step}, which {say.freed_by(case)} has freed.",
         built_text=f"{name} still holds the graph of {step}",
-        remedies=(say.restore_input(case, restored), detach) if restored else (detach,),
+        remedies=(remedy.restore_input(case, restored), detach) if restored else (detach,),
     )

@@ -8,9 +8,11 @@ from dataclasses import replace
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
 from afterward.model.history import History, Step, Write
 from afterward.model.site import Site
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._report import diagnosis
 from afterward.rules.history_cached import remedies as cached_remedies
 
 
@@ -38,10 +40,10 @@ def _diagnose(case: Case) -> Diagnosis:
     built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
     labels = []
     if built is not None:
-        labels.append(Label(built, f"computed with {name} as it was then" + say._in_step(built)))
+        labels.append(Label(built, f"computed with {name} as it was then" + say.in_step(built)))
     if written is not None:
-        labels.append(Label(written, f"changed {name} in place" + say._in_step(written)))
-    general = say.diagnosis(case, why="", built_text="", remedies=_remedies(case, who))
+        labels.append(Label(written, f"changed {name} in place" + say.in_step(written)))
+    general = diagnosis(case, why="", built_text="", remedies=_remedies(case, who))
     return replace(
         general,
         message="backward through a graph whose parameters have changed since",
@@ -65,16 +67,16 @@ def _write_words(written: Site | None, reused: Site) -> str:
 
 def _remedies(case: Case, who: str) -> tuple[Remedy, ...]:
     if case.cause is Cause.STATE_CARRIED_OVER:
-        return (say.detach_state(case),)
+        return (remedy.detach_state(case),)
     if case.cause is Cause.HISTORY_CACHED:
         return cached_remedies(case)
     if case.cause is Cause.FORWARD_OUTSIDE_LOOP:
         if case.foreign:
-            return say.detach_input(case), say.recompute_forward(case)
-        return (say.recompute_forward(case),)
+            return remedy.detach_input(case), remedy.recompute_forward(case)
+        return (remedy.recompute_forward(case),)
     if case.cause is Cause.LOSS_ACCUMULATED:
-        return (say.remove_duplicate(case, "call backward on the new loss alone, and add its `.item()` to the sum"),)
-    return say.reorder_step(case, who), say.recompute_forward(case)
+        return (remedy.remove_duplicate(case, "call backward on the new loss alone, and add its `.item()` to the sum"),)
+    return remedy.reorder_step(case, who), remedy.recompute_forward(case)
 
 
 def _notes(case: Case) -> tuple[str, ...]:

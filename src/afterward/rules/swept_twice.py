@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT101", Severity.ERROR)
@@ -23,11 +25,11 @@ def swept_twice(history: History) -> Iterator[Diagnosis]:
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "this loss")
     part, built = case.reuse.passes_part, case.reuse.built_parts
-    drop = say.remove_duplicate(case, "drop this second backward: the first one has already added these gradients")
-    remedies = (drop, say.recompute_forward(case))
+    drop = remedy.remove_duplicate(case, "drop this second backward: the first one has already added these gradients")
+    remedies = (drop, remedy.recompute_forward(case))
     if part is not None and built is not None and part.how in ("turns", "calls") and built.how == "outside":
-        remedies = (say.recompute_forward(case), drop)  # each turn means to sweep: it lacks a forward of its own
-    return say.diagnosis(
+        remedies = (remedy.recompute_forward(case), drop)  # each turn means to sweep: it lacks a forward of its own
+    return diagnosis(
         case,
         why=f"{name} was swept before, by {say.freed_by(case)}, and that freed its graph. "
         "Nothing was computed anew in between, so this pass finds nothing left to walk.",

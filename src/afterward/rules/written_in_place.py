@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Pass, Write
+from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, case_of
+from afterward.rules._report import diagnosis
 from afterward.rules.stepped_before_backward import writes_parameters
 
 
@@ -35,10 +37,10 @@ def _diagnose(case: Case) -> Diagnosis:
     built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
     labels = []
     if built is not None:
-        labels.append(Label(built, f"saved {target} for its backward" + say._in_step(built)))
+        labels.append(Label(built, f"saved {target} for its backward" + say.in_step(built)))
     if written is not None:
-        labels.append(Label(written, f"writes over {target}" + say._in_step(written)))
-    remedy = Remedy(
+        labels.append(Label(written, f"writes over {target}" + say.in_step(written)))
+    fresh = Remedy(
         "out_of_place",
         Effect.SAME_GRADIENTS,
         f"make a new tensor instead of writing into {target} (drop the trailing `_`, write `x = x + y`), "
@@ -46,7 +48,7 @@ def _diagnose(case: Case) -> Diagnosis:
         written,
         write.target if isinstance(write, Write) else "",
     )
-    general = say.diagnosis(case, why="", built_text="", remedies=(remedy, say.reorder_step(case, "the write")))
+    general = diagnosis(case, why="", built_text="", remedies=(fresh, remedy.reorder_step(case, "the write")))
     return replace(
         general,
         message="backward needs a value that was overwritten in place",

@@ -1,0 +1,99 @@
+"""What PyTorch's own advice, `retain_graph=True`, would do in the program at hand."""
+
+from __future__ import annotations
+
+from afterward.model.figures import human
+from afterward.model.history import Step
+from afterward.rules import _speech as say
+from afterward.rules._cause import Case, Cause
+
+
+def advice(case: Case) -> tuple[str, ...]:
+    """What PyTorch's own advice, `retain_graph=True`, would do in this very program."""
+    prefix = "`retain_graph=True` "
+    failing = _fails_next(case)
+    if failing is not None:
+        return (prefix + failing,)
+    if case.cause is Cause.STATE_CARRIED_OVER:
+        return (prefix + "would send gradients through every earlier step again, and keep all their graphs",)
+    if case.cause is Cause.LOSS_ACCUMULATED:
+        return (prefix + "would count the loss of every earlier step again in each pass",)
+    if case.cause is Cause.SWEPT_TWICE:
+        return (prefix + "would run, and add the same gradients a second time",)
+    if case.cause is Cause.SAVED_READ_AFTER_FREE and case.reuse.late.nested_in is not None:
+        return (prefix + f"outside does not reach the pass inside {case.reuse.late.nested_in}",)
+    if case.cause is Cause.OUTPUT_NOT_DETACHED:
+        return (prefix + "would run, and give each network the gradients of the other's loss too",)
+    if case.cause is Cause.COMPILED_GRAPH_SHARED:
+        refused = "but is refused where the compiler has given the region's buffers away (donated buffers)"
+        return (prefix + f"would let the gradients of both passes add up, {refused}",)
+    if case.old_leaves_stepped:
+        return (prefix + "would run, on values computed before the optimizer's step",)
+    if case.stepped_between:
+        return (prefix + f"would run: no step has changed what {say.name_of(case)} was computed from; {_price(case)}",)
+    if zeroed_between(case):
+        return (prefix + f"would run, but what the first pass added to `.grad` was zeroed since; {_price(case)}",)
+    if case.reuse.early is not None and (case.reuse.early.id, case.reuse.late.id) in case.history.links:
+        return (prefix + "would run, and train nothing through what `autograd.grad` returned: it has no graph",)
+    size = case.reuse.early.bytes if case.reuse.early is not None else 0
+    cost = f", keeping {human(size)} until then" if size else ""
+    where = f" on line {case.reuse.early.where.site.line}" if case.reuse.early and case.reuse.early.where else ""
+    return (prefix + f"{where.strip()} would be right here: {outcome(case)}{cost}".lstrip(),)
+
+
+def _price(case: Case) -> str:
+    size = case.reuse.early.bytes if case.reuse.early is not None else 0
+    return f"it keeps {human(size)}, and each pass walks that part again" if size else "each pass walks that part again"
+
+
+def zeroed_between(case: Case) -> bool:
+    """Were the gradients of the earlier pass gone when the later one began? Only where a look has shown it."""
+    early, late = case.reuse.early, case.reuse.late
+    if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
+        return False
+    shared = early.reached & late.reached
+    return bool(shared) and not shared & late.filled
+
+
+def outcome(case: Case) -> str:
+    if case.reuse.early is not None and case.reuse.early.call == "grad":
+        return "the first pass leaves `.grad` alone"
+    return "the gradients of both passes add up"
+
+
+def _fails_next(case: Case) -> str | None:
+    """Would the retained graph be spoilt? A step since has changed a parameter that the old part had saved."""
+    early, late = case.reuse.early, case.reuse.late
+    if early is None:
+        return None
+    steps = case.history.steps_between(early.moment, late.moment)
+    spoilt = _spoilt(case, sorted(case.reuse.stale, reverse=True), steps)
+    if spoilt is not None:
+        return f"would fail here too: {spoilt[0]} was changed by {say.step_words(spoilt[1], late)} since, in place"
+    spoilt = _spoilt(case, sorted(_carried_on(case), reverse=True), steps)
+    now = say.reused_site(case).step
+    if spoilt is not None and now is not None:
+        name, changed = spoilt[0], f"{say.step_words(spoilt[1], late)} changes it in place"
+        return f"would fail in step {now + 1}: this step saves {name}, and {changed}"
+    return None
+
+
+def _spoilt(case: Case, numbers: list[int], steps: tuple[Step, ...]) -> tuple[str, Step] | None:
+    """A parameter that these nodes have saved and one of these steps holds."""
+    for step in steps:
+        for number in numbers:
+            for saved in case.history.node(number).saved:
+                if saved.leaf is not None and saved.leaf in step.leaves and not saved.elsewhere:
+                    name = case.history.leaf(saved.leaf).name
+                    return (f"`{name}`" if name else "a parameter that it saved"), step
+    return None
+
+
+def _carried_on(case: Case) -> frozenset[int]:
+    """The nodes of this step that the next one would walk: those behind the state as this step has renewed it."""
+    where = case.reuse.entry.node.where
+    if case.cause is not Cause.STATE_CARRIED_OVER or where is None:
+        return frozenset()
+    fresh = case.reuse.fresh
+    renewed = [n for n in fresh if (w := case.history.node(n).where) is not None and w.site.same_lines(where.site)]
+    return case.history.reached(renewed, within=frozenset(fresh))
