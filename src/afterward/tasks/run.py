@@ -32,6 +32,9 @@ class Watched:
     note: Note | None = None
     findings: list[Diagnosis] = field(default_factory=list)
     chapters: list[Chapter] = field(default_factory=list)
+    # Of the processes that the program started: their findings that left the process, and sources only they loaded.
+    left: set[int] = field(default_factory=set)
+    sources: dict[str, str] = field(default_factory=dict)
 
     def broken(self, error: BaseException, history: History) -> None:
         """A pass broke: diagnose it now, and attach the diagnosis to the exception."""
@@ -111,7 +114,7 @@ class Watched:
             Chapter(c.history, tuple(n - first for n in c.findings if 0 <= n - first < count)) for c in self.chapters
         )
         run = SavedRun(report, tuple(c for c in chapters if c.findings or not first))
-        texts = self.session.recorders.statements.sources
+        texts = {**self.sources, **self.session.recorders.statements.sources}
         return replace(run, sources={file: texts[file] for file in files_of(run) if file in texts})
 
     def report(
@@ -122,14 +125,15 @@ class Watched:
         *,
         escaped: set[int] | None = None,
     ) -> Report:
-        escaped = self.escaped(error) if escaped is None else escaped
+        escaped = self.left | (self.escaped(error) if escaped is None else escaped)
         findings = tuple(
             replace(f, caught=f.severity is Severity.ERROR and n not in escaped) for n, f in enumerate(self.findings)
         )
         torch = sys.modules.get("torch")
         kind = None
-        if escaped:
-            kinds = [h.error for history in self.session.histories for h in history.broken_passes()]
+        if escaped and (exit_status != 0 or escaped - self.left):
+            histories = [*self.session.histories, *(c.history for c in self.chapters if self.left & set(c.findings))]
+            kinds = [h.error for history in histories for h in history.broken_passes()]
             kind = kinds[-1] if kinds else None
         return Report(
             argv=tuple(argv),
@@ -188,12 +192,15 @@ def run(
 
     `prepare` may change the watch before anything runs.
     """
+    from afterward.observe.children import children_announced
     from afterward.observe.importing import imports_marked
     from afterward.observe.program import run_program, without_our_frames
     from afterward.observe.session import Session
+    from afterward.tasks.children import Household
 
     session = Session()
     watched = Watched(session, note)
+    household = Household(watched)
     session.on_broken = watched.broken
     if prepare is not None:
         prepare(watched)
@@ -203,6 +210,7 @@ def run(
         statements = session.recorders.statements
         hooks.enter_context(imports_marked(statements, session.gap, session.torch_imported))
         hooks.enter_context(joinable(watched))
+        hooks.enter_context(children_announced(household))
         session.start()
         try:
             run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
@@ -213,6 +221,7 @@ def run(
             error = raised
         if not watched.findings:
             watched.look_back()
+    household.gather(error)
     status = exit_status(error)
     report = watched.report([target, *arguments], error, status)
     return Outcome(report, error, status, lambda: watched.saved(report))

@@ -1,0 +1,167 @@
+"""Processes that a watched program starts: each tells what it found, and the program's report carries it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from afterward.errors import AfterwardError
+from afterward.model.diagnosis import Diagnosis
+from afterward.model.history import History
+from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
+from afterward.tasks.run import Watched, joinable
+
+_INVITATION = """
+try:
+    from afterward.tasks.children import begin
+except ImportError:
+    pass
+else:
+    begin({folder!r})
+"""
+
+
+@dataclass(eq=False)
+class Household:
+    """A program's processes. They leave word in a folder, which is there only if one had something to say."""
+
+    watched: Watched
+    folder: str = field(default_factory=lambda: os.path.join(tempfile.gettempdir(), "afterward-" + os.urandom(8).hex()))
+    # In a child: what was there when it began, and the exception that ended it.
+    _inherited: int = 0
+    _alone: bool = False
+    _error: BaseException | None = None
+
+    def invitation(self) -> str:
+        return _INVITATION.format(folder=self.folder)
+
+    def began(self) -> None:
+        """In a process of the program, before anything of it runs."""
+        watched = self.watched
+        self._inherited = len(watched.findings)
+        self._alone = not watched.session.recorders.main.passes  # nothing that is looked back on was its parent's
+        watched.note = None  # a traceback that travels to another process would take the note along
+        watched.session.on_broken = self._broken
+
+    def _broken(self, error: BaseException, history: History) -> None:
+        self.watched.broken(error, history)
+        self._leave_word(None)  # a process may be killed before it ends
+
+    def failed(self, error: BaseException | None) -> None:
+        self._error = error
+
+    def ended(self, status: int) -> None:
+        if self._alone and len(self.watched.findings) == self._inherited:
+            self.watched.look_back()
+        self._leave_word(status)
+        self._error = None
+
+    def _leave_word(self, status: int | None) -> None:
+        watched, first = self.watched, self._inherited
+        if len(watched.findings) == first:
+            return
+        process = sys.modules["multiprocessing.process"]
+        try:
+            report = watched.report([process.current_process().name], self._error, status)
+            if status is None:  # not known yet whether the program catches it
+                report = replace(report, findings=tuple(replace(each, caught=False) for each in report.findings))
+            report = replace(report, findings=report.findings[first:])
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            draft = os.path.join(self.folder, f"{os.getpid()}.draft")
+            Path(draft).write_text(as_saved(watched.saved(report, first)), encoding="utf-8")
+            os.replace(draft, draft.removesuffix("draft") + "json")
+        except Exception as failure:
+            watched.session.failed_open("what a process found could not be told", failure)
+
+    def gather(self, error: BaseException | None) -> None:
+        """In the program itself, when it has ended: its report now carries what its processes found."""
+        if not os.path.isdir(self.folder):
+            return
+        told: list[SavedRun] = []
+        for file in sorted(Path(self.folder).glob("*.json")):
+            try:
+                told.append(read_saved(file.read_bytes()))
+            except (OSError, AfterwardError) as failure:
+                self.watched.session.gap(f"what a process found could not be read: {failure}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._adopt(told, _texts(error))
+
+    def _adopt(self, told: list[SavedRun], last_words: str) -> None:
+        known: dict[object, int] = {}
+        processes: dict[int, list[str]] = {}
+        watched = self.watched
+        for run in told:
+            for gap in run.report.gaps:
+                watched.session.gap(gap)
+            for number, found in enumerate(run.report.findings):
+                history = run.history_of(number)
+                at = known.get(_fault(found))
+                if at is None:
+                    at = known[_fault(found)] = len(watched.findings)
+                    watched.findings.append(found)
+                    watched.chapters += [Chapter(history, (at,))] if history is not None else []
+                    watched.sources.update(run.sources)
+                names = processes.setdefault(at, [])
+                names += [run.report.argv[0]] if run.report.argv[0] not in names else []
+                if not found.caught or _raised(history, last_words):
+                    watched.left.add(at)
+        for at, names in processes.items():
+            watched.findings[at] = _seen_in(watched.findings[at], names)
+
+
+def _fault(found: Diagnosis) -> object:
+    """The processes of a program often all fail in one way: what makes two findings one."""
+    places = (found.primary.site, found.built, found.freed, found.reused, found.written, found.cut)
+    return found.code, found.bridge, tuple((s.file, s.line, s.column) if s is not None else None for s in places)
+
+
+def _seen_in(found: Diagnosis, names: list[str]) -> Diagnosis:
+    shown = [f"`{name}`" for name in names[:3]] + ([f"{len(names) - 3} more"] if len(names) > 3 else [])
+    which = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    note = f"seen in the process{'es' if len(names) > 1 else ''} {which}, which the program started"
+    return replace(found, notes=(*found.notes, note))
+
+
+def _raised(history: History | None, last_words: str) -> bool:
+    """Was an error that a process caught (a pool's worker hands it on) what ended the program?"""
+    broken = history.broken_passes() if history is not None else ()
+    return any(run.message and run.message in last_words for run in broken)
+
+
+def _texts(error: BaseException | None) -> str:
+    texts = []
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        texts.append(str(error))
+        error = error.__cause__ or error.__context__
+    return "\n".join(texts)
+
+
+def begin(folder: str) -> None:
+    """In a spawned process, before the program's main module is loaded: watch it to its end."""
+    from afterward.observe.children import children_announced, mark_main
+    from afterward.observe.importing import imports_marked
+    from afterward.observe.session import Session
+
+    session = Session()
+    household = Household(Watched(session), folder)
+    try:
+        hooks = ExitStack()  # they stay on for the rest of this process's life
+        statements = session.recorders.statements
+        hooks.enter_context(imports_marked(statements, session.gap, session.imported))
+        hooks.enter_context(joinable(household.watched))
+        hooks.enter_context(children_announced(household))
+        mark_main(statements, session.gap)
+        session.start()
+        _at_work.append(hooks)
+    except Exception as failure:
+        session.failed_open("a process that the program started is not watched", failure)
+
+
+_at_work: list[ExitStack] = []
