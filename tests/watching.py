@@ -45,6 +45,7 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
             exec(code, module.__dict__)
         except BaseException as raised:
             error = raised
+        watched.look_into(error)
         try:
             if not watched.findings:
                 # The survey at the end looks through the modules of the program: this is one, for once.

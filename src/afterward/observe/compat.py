@@ -66,6 +66,16 @@ def backward_entry() -> Any:
 def output_shape(node: Any, output: int) -> tuple[int, ...] | None:
     """The shape of the value that a node made; None where this torch does not tell."""
     try:
+def is_tensor(thing: Any) -> bool:
+    return issubclass(type(thing), torch_module().Tensor)
+
+
+def is_node(thing: Any) -> bool:
+    """Is it a node of a graph? Nodes of built-in operations have no common class that Python can see."""
+    kind = type(thing)
+    return all(hasattr(kind, name) for name in ("next_functions", "_sequence_nr", "name"))
+
+
         return tuple(int(length) for length in node._input_metadata[output].shape)
     except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
         return None

@@ -65,7 +65,7 @@ def examine(
     gaps: list[Gap],
 ) -> History:
     """The history of a pass that has just raised `error`."""
-    autopsy = _Autopsy(recorders.current(), is_user)
+    autopsy = Autopsy(recorders.current(), is_user)
     autopsy.look(outputs, list(inputs), frame)
     history = autopsy.history(error, kind, frame, tuple(gaps))
     if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
@@ -73,7 +73,9 @@ def examine(
     return history
 
 
-class _Autopsy:
+class Autopsy:
+    """What is found out about one failing pass while torch's objects are at hand, and then told as a `History`."""
+
     def __init__(self, recorder: Recorder, is_user: Any) -> None:
         self.recorder = recorder
         self.is_user = is_user
@@ -88,12 +90,16 @@ class _Autopsy:
     # Gathering, while torch's objects are at hand
 
     def look(self, outputs: Any, inputs: list[Any], frame: FrameType) -> None:
-        self.roots = roots_of(outputs)
         self.inputs = inputs
         self.outputs = outputs
+        self.look_from(roots_of(outputs), list(_user_frames(frame, self.is_user)))
+
+    def look_from(self, roots: list[tuple[Any, int]], frames: list[FrameType]) -> None:
+        """Walk the graph, and search for names in the frames, innermost first."""
+        self.roots = roots
         self.found: Walk = walk(node for node, _ in self.roots)
         self.orders = [compat.order_of(node) for node in self.found.nodes]
-        self.frames = list(_user_frames(frame, self.is_user))
+        self.frames = frames
         self.names = search(self.frames, self.is_user)
         self.optimizers = _optimizers(self.names)
         self.places = self._replay()
@@ -123,10 +129,14 @@ class _Autopsy:
     # Writing the history
 
     def history(self, error: BaseException, kind: str, frame: FrameType, gaps: tuple[Gap, ...]) -> History:
-        nodes = self._nodes()
+        nodes = self.nodes()
         late, passes = self._passes(error, kind, frame)
-        steps = self._steps()
-        first = History(nodes, passes, steps, leaves=self._leaves(), gaps=gaps)
+        return self.told(nodes, late, passes, gaps)
+
+    def told(self, nodes: tuple[Node, ...], late: Pass, passes: tuple[Pass, ...], gaps: tuple[Gap, ...]) -> History:
+        """The history, with what its broken pass makes worth finding out."""
+        kind = late.error
+        first = History(nodes, passes, self._steps(), leaves=self._leaves(), gaps=gaps)
         if kind == "no_grad":
             cut = find_cut(self.paths, late, self.trail, self.where)
             return replace(first, cuts=(cut,) if cut is not None else ())
@@ -149,7 +159,7 @@ class _Autopsy:
             if state == "overwritten" and tensor is not None
         ]
 
-    def _nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[Node, ...]:
         nodes = []
         for position, raw in enumerate(self.found.nodes):
             order = self.orders[position]
@@ -209,13 +219,24 @@ class _Autopsy:
         )
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
-        by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
         roots = tuple(compat.order_of(node) for node, _ in self.roots)
-        seen = [event for event in self.recorder.settle() if isinstance(event, PassSeen)]
+        seen = self.passes_seen()
         failing = self._failing_event(seen, roots)
+        if failing is None:
+            raise LookupError("the failing pass was not recorded")
+        passes = self.passes(seen, failing)
+        at = next(number for number, event in enumerate(seen) if event is failing)
+        passes[at] = self._failing(passes[at], error, kind, frame)
+        return passes[at], tuple(passes)
+
+    def passes_seen(self) -> list[PassSeen]:
+        return [event for event in self.recorder.settle() if isinstance(event, PassSeen)]
+
+    def passes(self, seen: list[PassSeen], failing: PassSeen | None = None) -> list[Pass]:
+        """The passes that were recorded, in the model's words."""
+        by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
         alive = {held.tensor: held.node for held in self.names.held}
         passes = []
-        late: Pass | None = None
         for number, event in enumerate(seen):
             swept: Sequence[int] | None = event.swept
             root = alive.get(event.tensor)
@@ -238,12 +259,8 @@ class _Autopsy:
                 reached=self._known(event.leaves),
                 filled=self._known(event.filled),
             )
-            if event is failing:
-                run = late = self._failing(run, error, kind, frame)
             passes.append(run)
-        if late is None:
-            raise LookupError("the failing pass was not recorded")
-        return late, tuple(passes)
+        return passes
 
     def _failing_event(self, seen: list[PassSeen], roots: tuple[int, ...]) -> PassSeen | None:
         """The pass that failed: by its root, or the last one that starts from the line which is running now.

@@ -11,6 +11,8 @@ from afterward.rules._cause import Case, Cause
 def advice(case: Case) -> tuple[str, ...]:
     """What PyTorch's own advice, `retain_graph=True`, would do in this very program."""
     prefix = "`retain_graph=True` "
+    if case.reuse.late.call == "read":
+        return (prefix + f"{_on_line(case)}would let this line read the value, and keep the whole graph until then",)
     failing = _fails_next(case)
     if failing is not None:
         return (prefix + failing,)
@@ -37,8 +39,12 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + "would run, and train nothing through what `autograd.grad` returned: it has no graph",)
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
     cost = f", keeping {human(size)} until then" if size else ""
-    where = f" on line {case.reuse.early.where.site.line}" if case.reuse.early and case.reuse.early.where else ""
-    return (prefix + f"{where.strip()} would be right here: {outcome(case)}{cost}".lstrip(),)
+    return (prefix + f"{_on_line(case)}would be right here: {outcome(case)}{cost}",)
+
+
+def _on_line(case: Case) -> str:
+    early = case.reuse.early
+    return f"on line {early.where.site.line} " if early is not None and early.where is not None else ""
 
 
 def _price(case: Case) -> str:
@@ -56,6 +62,8 @@ def zeroed_between(case: Case) -> bool:
 
 
 def outcome(case: Case) -> str:
+    if case.reuse.late.call == "read":
+        return "the gradients stay the same"
     if case.reuse.early is not None and case.reuse.early.call == "grad":
         return "the first pass leaves `.grad` alone"
     return "the gradients of both passes add up"

@@ -12,10 +12,12 @@ from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
 
+READ = "a saved value is read that was already freed"
+
 
 @rule("AFT108", Severity.ERROR)
 def saved_read_after_free(history: History) -> Iterator[Diagnosis]:
-    """A custom function's backward needs values that an earlier pass has freed."""
+    """A custom function's backward, or the program itself, reads values that an earlier pass has freed."""
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "second_backward" else None
         if case is not None and case.cause is Cause.SAVED_READ_AFTER_FREE:
@@ -36,6 +38,7 @@ def _diagnose(case: Case) -> Diagnosis:
             remedy.remove_duplicate(case, "read the value before the backward, or keep the tensor itself"),
             remedy.retain_graph(case),
         )
+        return diagnosis(case, message=READ, why=why, built_text="saved here", remedies=remedies)
     else:
         why = (
             "This backward reads what its forward had saved. "

@@ -47,6 +47,22 @@ class Watched:
             for each in found:
                 error.add_note(self.note(each))
 
+    def look_into(self, error: BaseException | None) -> None:
+        """An exception that no pass raised has left the program: was a freed value read off the graph?"""
+        if error is None or isinstance(error, SystemExit) or self.escaped(error) or "torch" not in sys.modules:
+            return
+        from afterward.observe.reading import examine_read
+        from afterward.observe.userfiles import is_user_file
+
+        session = self.session
+        try:
+            history = examine_read(session.recorders.current(), error, is_user=is_user_file, gaps=session.gaps)
+            if history is not None:
+                session.histories.append(history)
+                self.broken(error, history)
+        except Exception as failure:
+            session.failed_open("a read of a freed value could not be examined", failure)
+
     def escaped(self, error: BaseException | None) -> set[int]:
         """The findings whose exception left the program: by cause or context, it is the one that ended it."""
         numbers: set[int] = set()
@@ -219,6 +235,7 @@ def run(
         except BaseException as raised:
             raised.__traceback__ = without_our_frames(raised.__traceback__)
             error = raised
+        watched.look_into(error)
         if not watched.findings:
             watched.look_back()
     household.gather(error)

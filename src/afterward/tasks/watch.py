@@ -62,6 +62,7 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._watched is not None:
+            self._watched.look_into(error)
             self._escaped = self._watched.escaped(error)
             if error is None and len(self._watched.findings) == self._since.findings:
                 self._look_back(self._watched)
