@@ -31,6 +31,8 @@ def test_a_run_leaves_a_page_and_a_history_that_makes_the_same_page(tmp_path: Pa
     assert done.returncode == 1
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "backward through a graph that was already freed" in page
+    assert '<span class="del">-loss.backward()' in page, "the change, as far as the source can tell"
+    assert "<b>checked</b> not run: by its source, the fault is gone" in page
     assert str(tmp_path) not in (tmp_path / "train.json").read_text()
     (tmp_path / "train.py").unlink()  # the history holds the source as it ran
     done = _afterward("report", "train.json", cwd=tmp_path)

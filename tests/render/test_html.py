@@ -130,6 +130,18 @@ def test_a_remedy_shows_its_diff_and_its_proof() -> None:
     assert '<p class="proof proven"><b>proven</b> ran 20 passes without an error' in page
 
 
+def test_a_page_says_in_words_what_its_picture_shows() -> None:
+    for name, run in runs_of_all_rules().items():
+        history = run.history_of(0)
+        assert history is not None, name
+        story = story_of(history, run.report.findings[0], SourceTexts(run.sources))
+        page = as_html(run)
+        assert page.count("<li data-beat=") >= len(story.beats), name
+        assert '<h2 class="moral">' in page, name
+        assert 'class="moral" x=' not in page, "words of the page are not drawn"
+        assert 'class="moral" x=' in (picture(run) or ""), "a picture alone has its own"
+
+
 def test_a_page_without_findings_says_so() -> None:
     assert "Nothing wrong was seen" in as_html(SavedRun(Report(("train.py",)), (Chapter(History()),)))
 

@@ -138,6 +138,28 @@ def test_a_small_screen_does_not_scroll_sideways(opened: Any, carried: SavedRun)
     for width in (360, 800, 1600):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # What went wrong is said in words that fit, whatever of the picture does.
+        for told in page.locator(".moral, .beats li, .by-line code").all():
+            box = told.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["width"] >= 140
+
+
+def test_the_story_in_words_leads_to_the_picture(opened: Any, carried: SavedRun) -> None:
+    page = opened(carried)
+    assert page.inner_text(".moral").startswith("Step 2's backward reaches through hidden into a graph")
+    told = page.locator(".beats li")
+    assert told.count() == 4
+    told.nth(1).hover()
+    assert "pointed" in page.locator("g.event.pass").first.get_attribute("class")
+    told.nth(1).click()
+    assert "loss.backward(), line 30" in page.inner_text("[data-detail]")
+    dead, first = page.locator("g.block.dead").first, page.locator("g.event.pass").first
+    assert "freed" in dead.text_content()
+    assert "line 30 · frees" in first.text_content()
+    page.locator("[data-time] input").fill("0")
+    assert dead.locator(".fate").is_hidden()  # then it lived
 
 
 EVIL = (

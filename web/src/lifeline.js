@@ -14,7 +14,7 @@ export function startLifeLine(article, story, graph) {
     tipOn(part, () => [about.title, ...about.facts]);
     pressed(part, () => choose(part));
   }
-  for (const number of picture.querySelectorAll("[data-beat]")) {
+  for (const number of article.querySelectorAll("[data-beat]")) {
     const target = story.beats[number.dataset.beat - 1];
     const part = target && partOf(picture, target);
     if (part) number.addEventListener("click", () => choose(part));

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from afterward.cli._output import claimed, write_report
@@ -68,13 +69,20 @@ def perform(options: argparse.Namespace) -> int:
     _tell(outcome.report, options)
     if out is not None:
         write_report(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
-    if history is not None:
-        write_report(history, as_saved(outcome.saved(), folder))
-    if page is not None:
-        from afterward.render.html import as_html
-
-        write_report(page, as_html(outcome.saved()))
+    if history is not None or page is not None:
+        _draw(outcome, page, history, folder)
     return outcome.exit
+
+
+def _draw(outcome: task.Outcome, page: Path | None, history: Path | None, folder: str) -> None:
+    from afterward.render.html import as_html
+    from afterward.tasks.sketch import sketched
+
+    saved = sketched(outcome.saved())
+    if history is not None:
+        write_report(history, as_saved(saved, folder))
+    if page is not None:
+        write_report(page, as_html(saved))
 
 
 def _view(options: argparse.Namespace) -> LiveView | None:

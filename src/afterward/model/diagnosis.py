@@ -45,7 +45,7 @@ class Bridge:
 class Proof:
     """What happened when a patched program was run under the observer."""
 
-    status: str  # "proven", "failed", "not_proven" (it had to be stopped early) or "not_applicable"
+    status: str  # "proven", "failed", "not_proven" (it had to be stopped early), "not_applicable", "checked" (not run)
     text: str  # one line for a reader
     passes: int = 0
     peak_graph_bytes: int = 0

@@ -21,7 +21,7 @@ from afterward.render.html_memory import memory_html
 from afterward.render.html_source import prose, remedies_html, source_html, text, words_html
 from afterward.render.json_report import relative
 from afterward.render.lifeline import story_of
-from afterward.render.lifeline.draw import as_svg
+from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
 from afterward.render.source import SourceTexts, counted, shortened, visible
 
@@ -180,12 +180,24 @@ def _article(
 
 def _picture(story: Story, number: int) -> str:
     drawn = as_svg(story, name=f"life{number + 1}", alone=False)
+    beats = "".join(
+        f'<li data-beat="{place}"><span class="number {beat.tone}" aria-hidden="true">{place}</span>'
+        f"<span>{prose(beat.text)}</span></li>"
+        for place, beat in enumerate(story.beats, 1)
+    )
+    keys = "".join(f'<span><i class="{state}"></i>{words}</span>' for state, words in legend_of(story))
     return (
-        f'<section class="life" aria-label="Life line"><figure class="stage">{drawn}</figure>'
+        f'<section class="life" aria-label="Life line"><h2 class="moral">{prose(_sentence(story.moral))}</h2>'
+        f'<figure class="stage">{drawn}</figure>'
         '<div class="time" data-time hidden><button type="button">Play</button>'
         '<input type="range" min="0" value="0" step="1" aria-label="Time"><output></output></div>'
-        '<div class="detail" data-detail hidden aria-live="polite"></div></section>'
+        '<div class="detail" data-detail hidden aria-live="polite"></div>'
+        f'<ol class="beats">{beats}</ol><p class="keys">{keys}</p></section>'
     )
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _graph_place(graph: dict[str, Any]) -> str:
@@ -198,7 +210,7 @@ def _graph_place(graph: dict[str, Any]) -> str:
     folded = f"{counted(graph['total'], 'operation')} in {boxes} {'box' if boxes == 1 else 'boxes'}"
     return (
         f'<section class="graph-place" data-graph hidden aria-label="The graph"><h2>The graph, line by line '
-        f"<small>{folded}; open a line to see its operations</small></h2>"
+        f'<small>{folded}<span class="asks">; open a line to see its operations</span></small></h2>'
         f'<div class="graph-bar" data-graph-bar><div class="keys">{"".join(keys)}</div></div>'
         '<div class="canvas" data-canvas></div></section>'
     )

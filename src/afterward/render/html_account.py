@@ -39,7 +39,8 @@ def _line(row: LineBytes, memory: Memory, sources: SourceTexts) -> str:
     share = 200 * row.bytes / memory.bytes
     anyway = 200 * row.held_anyway / memory.bytes
     bar = (
-        f'<svg class="bar" viewBox="0 0 200 12" role="img" aria-label="{100 * row.bytes / memory.bytes:.0f} percent">'
+        '<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="xMinYMid" role="img" '
+        f'aria-label="{100 * row.bytes / memory.bytes:.0f} percent">'
         f'<rect class="alive" width="{share:.1f}" height="12"/>'
         f'<rect class="freed" width="{anyway:.1f}" height="12"/></svg>'
     )

@@ -14,6 +14,7 @@ from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, shortened
 
 PASSES = 60
+LABELLED = 14  # as many have a label each
 LINES = 12
 WIDTH, HEIGHT, LEFT, FLOOR, ROOF = 960, 190, 70, 150, 18
 
@@ -36,7 +37,9 @@ def over_time(history: History) -> str:
     shown = looked if len(looked) <= PASSES else [looked[n * len(looked) // PASSES] for n in range(PASSES)]
     peak = max(run.bytes for run in shown)
     room = (WIDTH - LEFT - 20) / len(shown)
-    teeth = "".join(_tooth(run, LEFT + n * room, room, peak, len(shown)) for n, run in enumerate(shown))
+    lines = len({run.where.site.line for run in shown if run.where is not None})
+    labels = 0 if len(shown) > LABELLED else 2 if lines > 1 else 1
+    teeth = "".join(_tooth(run, LEFT + n * room, room, peak, labels) for n, run in enumerate(shown))
     scale = "".join(
         f'<path class="grid" d="M{LEFT} {_y(part * peak, peak):.1f}H{WIDTH - 10}"/>'
         f'<text class="scale" x="{LEFT - 8}" y="{_y(part * peak, peak) + 4:.1f}">{human(int(part * peak))}</text>'
@@ -58,7 +61,7 @@ def _y(size: float, peak: int) -> float:
     return FLOOR - (FLOOR - ROOF) * size / max(peak, 1)
 
 
-def _tooth(run: Pass, x: float, room: float, peak: int, count: int) -> str:
+def _tooth(run: Pass, x: float, room: float, peak: int, labels: int) -> str:
     top, end = _y(run.bytes, peak), x + room * 0.86
     kind = "late" if run.error is not None else "kept" if run.retains_graph else "freed"
     words = [f"{human(run.bytes)} of saved values"]
@@ -67,9 +70,11 @@ def _tooth(run: Pass, x: float, room: float, peak: int, count: int) -> str:
     if run.where is not None:
         words.append(f"backward on line {run.where.site.line}{', ' + step if step else ''}")
     words.append("kept afterwards" if run.retains_graph else "freed by this pass")
-    label = ""
-    if step and count <= 14:
-        label = f'<text x="{end:.1f}" y="{FLOOR + 18}">{step}</text>'
+    line = f"line {run.where.site.line}" if run.where is not None else ""
+    label = "".join(
+        f'<text x="{end:.1f}" y="{FLOOR + 18 + 13 * row}">{part}</text>'
+        for row, part in enumerate([part for part in (step, line) if part][:labels])
+    )
     return (
         f'<g class="tooth {kind}"><title>{text("; ".join(words))}</title>'
         f'<path d="M{x:.1f} {FLOOR}L{end:.1f} {top:.1f}V{FLOOR}z"/><circle cx="{end:.1f}" cy="{top:.1f}" r="3.5"/>'
@@ -112,7 +117,7 @@ def _row(key: tuple[str, int], line: _Line, most: int, sources: SourceTexts) -> 
     code = shortened(sources.line(file, number).strip(), 70)
     alive, freed = 200 * line.alive / most, 200 * line.freed / most
     bar = (
-        '<svg class="bar" viewBox="0 0 200 12" role="img" aria-label="'
+        '<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="xMinYMid" role="img" aria-label="'
         f'{human(line.freed)} freed, {human(line.alive)} alive">'
         f'<rect class="freed" width="{freed:.1f}" height="12"/>'
         f'<rect class="alive" x="{freed:.1f}" width="{alive:.1f}" height="12"/></svg>'

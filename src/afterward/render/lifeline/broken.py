@@ -210,7 +210,8 @@ class _Telling(Words):
         if isinstance(event, Step):
             spoils = event == self.reuse.write
             title = f"{event.optimizer}.step()"
-            return Event(slot, "write" if spoils else "step", title, line, muted=not spoils)
+            deed = "overwrites" if spoils else ""
+            return Event(slot, "write" if spoils else "step", title, line, muted=not spoils, deed=deed)
         if isinstance(event, Write):
             return Event(slot, "write", f"writes {event.target}", line)
         title = self._pass_title(event)
@@ -219,9 +220,10 @@ class _Telling(Words):
         facts = self._pass_facts(event)
         if event is self.late:
             fresh = {b.lane for b in self.blocks if b.slot < slot and b.state == "fresh"}
-            return Event(slot, "late", title, line, tuple(sorted(fresh)), facts=facts)
+            return Event(slot, "late", title, line, tuple(sorted(fresh)), facts=facts, deed="fails")
         frees = not event.retains_graph
-        return Event(slot, "pass", title, line, tuple(sorted(touched)), frees, facts, muted=not touched)
+        deed = "" if not touched else "frees" if frees else "keeps"
+        return Event(slot, "pass", title, line, tuple(sorted(touched)), frees, facts, muted=not touched, deed=deed)
 
     def _pass_title(self, run: Pass) -> str:
         """The call as the program writes it, where it is short and is one."""

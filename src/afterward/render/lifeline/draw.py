@@ -15,8 +15,11 @@ WIDE = 1500
 
 
 def as_svg(story: Story, *, name: str = "life", alone: bool = True) -> str:
-    """The picture. `alone` brings its own style along; in a page that is the page's. `name` keeps ids apart."""
-    return _Drawing(story, name).svg(alone)
+    """The picture. `alone` brings its style and its words along: in a page those are the page's.
+
+    `name` keeps the ids of several pictures apart.
+    """
+    return _Drawing(story, name, worded=alone).svg(alone)
 
 
 def style() -> str:
@@ -52,8 +55,9 @@ class _Drawing(Ways):
         parts += [self._block(number, block) for number, block in enumerate(story.blocks)]
         parts += [self._link(n, link) for n, link in enumerate(story.links) if link.kind == "reach"]
         parts += self._pins()
-        parts += self._beats()
-        parts += self._legend()
+        if alone:
+            parts += self._beats()
+            parts += self._legend()
         parts.append("</svg>\n")
         drawn = "\n".join(part for part in parts if part)
         return drawn.replace(' tabindex="0" role="button"', "") if alone else drawn  # a picture has no buttons
@@ -124,13 +128,15 @@ class _Drawing(Ways):
         lane = self.story.lanes[block.lane]
         words = "; ".join((f"{lane.name}{', ' + block.step if block.step else ''}", *block.facts))
         first = block.label or (counted(block.count, "op") if block.count else "")
-        second = human(block.bytes) if block.bytes else ""
+        second = plain_text(human(block.bytes)) if block.bytes else ""
+        if block.state in _FATES and block.count:
+            second += f'<tspan class="fate">{" " if second else ""}{_FATES[block.state]}</tspan>'
         middle = (left + right) / 2
         fill = f' fill="url(#{self.name}-{block.state})"' if block.state in ("dead", "spoilt") else ""
         dies = f' data-dies="{block.ends}"' if block.state in ("dead", "spoilt") and block.ends is not None else ""
         lines = f'<text x="{middle:.1f}" y="{y + (4.5 if not second else -2.5):.1f}">{plain_text(first)}</text>'
         if second:
-            lines += f'<text class="bytes" x="{middle:.1f}" y="{y + 12:.1f}">{plain_text(second)}</text>'
+            lines += f'<text class="bytes" x="{middle:.1f}" y="{y + 12:.1f}">{second}</text>'
         return (
             f'<g class="block {block.state}" data-block="{number}" data-slot="{block.slot}"{dies} tabindex="0" '
             f'role="button" aria-label={quoteattr(visible(words))}><title>{plain_text(words)}</title>'
@@ -165,7 +171,8 @@ class _Drawing(Ways):
         title = plain_text(shortened(event.title, int(self.wide[event.slot] / 6.9)))
         shown.append(f'<text class="what" x="{x:.1f}" y="{axis + 20}">{title}</text>')
         where = f"line {event.line}" if event.line is not None else ""
-        shown.append(f'<text class="where" x="{x:.1f}" y="{axis + 34}">{where}</text></g>')
+        deed = f'<tspan class="deed">{" · " if where else ""}{event.deed}</tspan>' if event.deed else ""
+        shown.append(f'<text class="where" x="{x:.1f}" y="{axis + 34}">{where}{deed}</text></g>')
         self.pins["event", number] = (x - 16, axis - 4)
         return "".join(shown)
 
@@ -213,17 +220,23 @@ class _Drawing(Ways):
 
     def _legend(self) -> Iterator[str]:
         x, y = 30.0, self.height - 16
-        states = {block.state for block in self.story.blocks}
         yield '<g class="legend">'
-        for state, words in _LEGEND.items():
-            if state in states:
-                fill = f' fill="url(#{self.name}-{state})"' if state in ("dead", "spoilt") else ""
-                yield f'<g class="block {state}"><rect class="body" x="{x:.1f}" y="{y - 11:.1f}" width="20" height="14"'
-                yield f' rx="4"{fill}/></g>'
-                yield f'<text x="{x + 27}" y="{y}">{words}</text>'
-                x += 27 + len(words) * 6.3 + 22
+        for state, words in legend_of(self.story):
+            fill = f' fill="url(#{self.name}-{state})"' if state in ("dead", "spoilt") else ""
+            yield f'<g class="block {state}"><rect class="body" x="{x:.1f}" y="{y - 11:.1f}" width="20" height="14"'
+            yield f' rx="4"{fill}/></g>'
+            yield f'<text x="{x + 27}" y="{y}">{words}</text>'
+            x += 27 + len(words) * 6.3 + 22
         yield "</g>"
 
+
+def legend_of(story: Story) -> list[tuple[str, str]]:
+    """The states of a picture's blocks, and what each means."""
+    states = {block.state for block in story.blocks}
+    return [(state, words) for state, words in _LEGEND.items() if state in states]
+
+
+_FATES = {"dead": "freed", "spoilt": "overwritten"}
 
 _LEGEND = {
     "fresh": "built, still alive",

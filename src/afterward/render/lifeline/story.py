@@ -51,6 +51,7 @@ class Event:
     frees: bool = True
     facts: tuple[str, ...] = ()
     muted: bool = False
+    deed: str = ""  # in a word or two, what it does to the graph
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from afterward.render.lifeline.story import Block, Event, Link, Story
 from afterward.render.source import visible
 
 LABELS, MARGIN = 196, 26  # room for the lanes' names, and at the right edge
-WIDTHS = {"block": 108, "pass": 124, "step": 104, "gap": 104}
+WIDTHS = {"block": 108, "pass": 124, "step": 118, "gap": 104}
 LEAST = 720  # the tracks are at least so wide
 TITLE, HEADER, HEADROOM, LANE, AXIS, BEAT = 16, 40, 34, 70, 58, 27
 HALF = 19  # half the height of a block
@@ -22,21 +22,22 @@ TEXT = 7.1  # the width of a letter of a beat, about
 class Ways:
     """The measure of a picture. `draw._Drawing` fills it in."""
 
-    def __init__(self, story: Story, name: str) -> None:
+    def __init__(self, story: Story, name: str, *, worded: bool = True) -> None:
+        """`worded`: the moral, the beats and the legend are part of the picture; a page sets them as its own text."""
         self.story, self.name = story, name
         self.left: list[float] = []
         self.wide: list[float] = []
         self.borders: list[tuple[float, float]] = []
         self._place_slots()
         lanes = max(len(story.lanes), 1)
-        self.moral = wrapped(sentence(story.moral), int((self.width - 60) / 9.3))
-        self.title = TITLE + 24 * len(self.moral)
+        self.moral = wrapped(sentence(story.moral), int((self.width - 60) / 9.3)) if worded else []
+        self.title = TITLE + 24 * len(self.moral) if worded else 0
         self.crests = [n for n, link in enumerate(story.links) if link.kind == "reach"]
         self.top = self.title + HEADER + HEADROOM + 9 * max(len(self.crests) - 1, 0)
         self.floor = self.top + lanes * LANE
         self.beats = [(beat, wrapped(beat.text, int((self.width - 90) / TEXT))) for beat in story.beats]
         rows = sum(len(lines) for _, lines in self.beats)
-        self.height = self.floor + AXIS + 22 + rows * BEAT + 34
+        self.height = self.floor + AXIS + (22 + rows * BEAT + 34 if worded else 0)
         self.pins: dict[tuple[str, int], tuple[float, float]] = {}
 
     def _place_slots(self) -> None:
