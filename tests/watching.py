@@ -38,7 +38,7 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
     module.__dict__.update({"torch": torch, "__file__": str(file)})
     statements = session.recorders.statements
     error: BaseException | None = None
-    with imports_marked(statements, session.gap, session.torch_imported):
+    with imports_marked(statements, session.gap, session.imported):
         session.start()
         try:
             code = marked_code(source.encode(), str(file), statements, session.gap)

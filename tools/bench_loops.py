@@ -85,3 +85,48 @@ def scalar_ops(steps, device="cpu"):
         e = d * d
         e.backward()
         weight.grad = None
+
+
+def gan(steps, device="cpu"):
+    generator, critic = nn.Linear(4, 8).to(device), nn.Linear(8, 1).to(device)
+    of_generator = torch.optim.SGD(generator.parameters(), lr=0.01)
+    of_critic = torch.optim.SGD(critic.parameters(), lr=0.01)
+    real, noise = torch.randn(16, 8, device=device), torch.randn(16, 4, device=device)
+    for _ in range(steps):
+        of_critic.zero_grad()
+        fake = generator(noise)
+        loss = critic(fake.detach()).mean() - critic(real).mean()
+        loss.backward()
+        of_critic.step()
+        of_generator.zero_grad()
+        loss = -critic(fake).mean()
+        loss.backward()
+        of_generator.step()
+
+
+def retained(steps, device="cpu"):
+    shared, first, second = (nn.Linear(8, 8).to(device) for _ in range(3))
+    parameters = [*shared.parameters(), *first.parameters(), *second.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=0.01)
+    x = torch.randn(16, 8, device=device)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        features = shared(x)
+        one = first(features).pow(2).mean()
+        other = second(features).pow(2).mean()
+        one.backward(retain_graph=True)
+        other.backward()
+        optimizer.step()
+
+
+def penalty(steps, device="cpu"):
+    critic = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1)).to(device)
+    optimizer = torch.optim.SGD(critic.parameters(), lr=0.01)
+    x = torch.randn(16, 8, device=device, requires_grad=True)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        score = critic(x).sum()
+        (slope,) = torch.autograd.grad(score, x, create_graph=True)
+        loss = (slope.norm(dim=1) - 1).pow(2).mean()
+        loss.backward()
+        optimizer.step()

@@ -1,10 +1,11 @@
 """What watching costs: one training loop, watched in several ways, side by side in one process.
 
-    python tools/bench_watch.py [--rounds 15] [--steps 150] [--processes 3] [--device cpu]
+    python tools/bench_watch.py [--rounds 60] [--steps 50] [--processes 3] [--device cpu]
 
-Every mode runs the same loop in turn, round after round; a figure is the median over rounds of the ratio to plain
-PyTorch in the same round. "plain again" is the control: what differs from 1.00 there is noise. The loops are small and
-bound by operations, the worst case for a watcher: the less torch has to do, the more a mark weighs.
+Every mode runs the same loop in turn, in short rounds and in a new order each time, so that all modes meet the same
+machine. A figure is the ratio of lower quartiles: noise only ever adds time. "plain again" is the control, a second
+copy of the plain loop: what differs from 1.00 there is noise. The loops are small and bound by operations, the worst
+case for a watcher: the less torch has to do, the more a mark weighs.
 """
 
 from __future__ import annotations
@@ -12,23 +13,25 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import random
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 LOOPS = Path(__file__).parent / "bench_loops.py"
-NAMES = ("tiny_mlp", "rnn_cell", "gru_by_hand", "gnn", "scalar_ops")
+NAMES = ("tiny_mlp", "rnn_cell", "gru_by_hand", "gnn", "gan", "retained", "penalty", "scalar_ops")
+Mode = tuple[Callable[..., None], Callable[[], AbstractContextManager[object]]]
 MODES = ("plain again", "afterward run", "afterward.watch()", "sys.settrace", "detect_anomaly")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
@@ -47,13 +50,13 @@ def main() -> int:
 
 
 def _table(results: list[dict[str, dict[str, float]]]) -> None:
-    print(f"{'ratio to plain PyTorch':24}" + "".join(f"{name:>22}" for name in NAMES))
-    for mode in MODES:
+    print(f"{'ratio to plain PyTorch':24}" + "".join(f"{mode:>24}" for mode in MODES))
+    for name in NAMES:
         cells = []
-        for name in NAMES:
+        for mode in MODES:
             values = [result[name][mode] for result in results]
             cells.append(f"{statistics.median(values):.3f} [{min(values):.2f}-{max(values):.2f}]")
-        print(f"{mode:24}" + "".join(f"{cell:>22}" for cell in cells))
+        print(f"{name:24}" + "".join(f"{cell:>24}" for cell in cells))
 
 
 def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
@@ -62,38 +65,48 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     torch.set_num_threads(1)
     # On a CPU the process's own time: other processes on the machine then weigh less.
     clock = time.process_time if options.device == "cpu" else time.perf_counter
-    plain = _load_plain()
+    plain, again = _load_plain(), _load_plain()
     found: dict[str, dict[str, float]] = {name: {} for name in NAMES}
 
-    def rounds(name: str, modes: dict[str, tuple[Callable[..., None], Callable[[], object]]]) -> None:
-        modes = {"plain": (plain[name], nullcontext), **modes}
+    def rounds(name: str, modes: dict[str, Mode], steps: int, number: int) -> None:
         times: dict[str, list[float]] = {mode: [] for mode in modes}
-        for number in range(options.rounds + 1):
-            for mode, (loop, context) in modes.items():
-                steps = options.steps if mode != "detect_anomaly" else max(options.steps // 5, 5)
-                with context():  # type: ignore[attr-defined]
+        order = list(modes)
+        for turn in range(number + 2):
+            random.shuffle(order)
+            for mode in order:
+                loop, context = modes[mode]
+                switch(mode == "afterward run")
+                length = steps if mode != "detect_anomaly" else max(steps // 5, 5)
+                with context():
                     start = clock()
-                    loop(steps, options.device)
-                    if number:  # the first round warms up
-                        times[mode].append((clock() - start) / steps)
+                    loop(length, options.device)
+                    if turn > 1:  # the first rounds warm up
+                        times[mode].append((clock() - start) / length)
         for mode in modes:
-            ratios = [t / p for t, p in zip(times[mode], times["plain"], strict=True)]
-            found[name][mode] = statistics.median(ratios)
+            found[name][mode] = _quartile(times[mode]) / _quartile(times["plain"])
 
+    switch: Callable[[bool], None] = bool  # nothing to switch yet
     for name in NAMES:  # a watch of its own starts and stops a session: measured apart from the switched one
-        rounds(name, {"afterward.watch()": (plain[name], _watch_inside)})
+        modes: dict[str, Mode] = {
+            "plain": (plain[name], nullcontext),
+            "afterward.watch()": (plain[name], _watch_inside),
+        }
+        rounds(name, modes, 3 * options.steps, options.rounds // 6)
     marked, switch = _load_marked()
     for name in NAMES:
-        rounds(
-            name,
-            {
-                "plain again": (plain[name], nullcontext),
-                "afterward run": (marked[name], lambda: _watching(switch)),
-                "sys.settrace": (plain[name], _settrace),
-                "detect_anomaly": (plain[name], lambda: torch.autograd.detect_anomaly(check_nan=True)),
-            },
-        )
+        modes = {
+            "plain": (plain[name], nullcontext),
+            "plain again": (again[name], nullcontext),
+            "afterward run": (marked[name], nullcontext),
+            "sys.settrace": (plain[name], _settrace),
+            "detect_anomaly": (plain[name], lambda: torch.autograd.detect_anomaly(check_nan=True)),
+        }
+        rounds(name, modes, options.steps, options.rounds)
     return found
+
+
+def _quartile(times: list[float]) -> float:
+    return sorted(times)[len(times) // 4]
 
 
 def _load_plain() -> dict[str, Callable[..., None]]:
@@ -118,10 +131,11 @@ def _load_marked():
 
 
 class _Switch:
-    """Switches the hooks of a running session off for the other modes, and on again for ours.
+    """Switches the hooks of a running session on for our own mode, and off for the others.
 
     Starting a session anew for each round would measure its start: names put into `builtins` make Python forget
-    what it had learnt about every function that reads a builtin.
+    what it had learnt about every function that reads a builtin. It forgets a little with each switch, too, so every
+    mode is switched to, plain ones as well.
     """
 
     def __init__(self, session) -> None:
@@ -129,29 +143,17 @@ class _Switch:
         import torch.optim.optimizer as optimizers
 
         self.entry = torch.autograd.graph._engine_run_backward
-        self.plain = self.entry.__code__
+        plain = self.entry.__code__
         session.start()
-        self.watched = self.entry.__code__
+        self.codes = {True: self.entry.__code__, False: plain}
         self.hooks = optimizers._global_optimizer_post_hooks
         self.hook = dict(self.hooks)
-        self.off()
 
-    def off(self) -> None:
-        self.entry.__code__ = self.plain
+    def __call__(self, on: bool) -> None:
+        self.entry.__code__ = self.codes[on]
         self.hooks.clear()
-
-    def on(self) -> None:
-        self.entry.__code__ = self.watched
-        self.hooks.update(self.hook)
-
-
-@contextmanager
-def _watching(switch: _Switch) -> Iterator[None]:
-    switch.on()
-    try:
-        yield
-    finally:
-        switch.off()
+        if on:
+            self.hooks.update(self.hook)
 
 
 @contextmanager

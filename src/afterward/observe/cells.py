@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 
 from afterward.observe.rewrite import BYTECODE_COMPILERS, MARK, _located, _Scope, _split_head, reads_bytecode
-from afterward.observe.statements import CELL, LOOP, SHIFT, Statement, Statements
+from afterward.observe.statements import CELL, LOOP, Statement, Statements
 
 
 @dataclass
@@ -157,7 +157,7 @@ def _compiler_at_hand() -> bool:
 def _with_mark_first(tree: ast.Module, number: int) -> ast.Module:
     if not tree.body:
         return tree
-    call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(number << SHIFT)], [])
+    call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(number)], [])
     tree.body.insert(0, _located(ast.Expr(call), tree.body[0]))
     return tree
 

@@ -6,6 +6,7 @@ the record, never a broken run.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -28,6 +29,23 @@ def sequence_counter() -> Callable[[], int] | None:
     return counter
 
 
+def counter_address() -> int | None:
+    """Where the function lies that `sequence_counter` calls, for C; None where that can not be told for sure."""
+    torch, read = torch_module(), sequence_counter()
+    if torch is None or read is None:
+        return None
+    try:
+        import ctypes
+
+        name = "libtorch_cpu.dylib" if sys.platform == "darwin" else "libtorch_cpu.so"
+        library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", name), mode=os.RTLD_NOLOAD)
+        peek = library["_ZN2at15sequence_number4peekEv"]  # at::sequence_number::peek()
+        peek.restype = ctypes.c_uint64
+        return ctypes.cast(peek, ctypes.c_void_p).value if peek() == read() else None
+    except (ImportError, AttributeError, OSError, TypeError):
+        return None
+
+
 def outputs_of(node: Any) -> int:
     """How many outputs a node has; 0 where this torch does not tell."""
     return len(getattr(node, "_input_metadata", ()))
@@ -48,6 +66,16 @@ def grad_fn_of(tensor: Any) -> Any:
         return tensor.grad_fn
 
 
+def is_tensor(thing: Any) -> bool:
+    return issubclass(type(thing), torch_module().Tensor)
+
+
+def is_node(thing: Any) -> bool:
+    """Is it a node of a graph? Nodes of built-in operations have no common class that Python can see."""
+    kind = type(thing)
+    return all(hasattr(kind, name) for name in ("next_functions", "_sequence_nr", "name"))
+
+
 def leaf_node_of(tensor: Any) -> Any:
     """The AccumulateGrad node of a leaf that needs gradients."""
     torch = torch_module()
@@ -66,16 +94,6 @@ def backward_entry() -> Any:
 def output_shape(node: Any, output: int) -> tuple[int, ...] | None:
     """The shape of the value that a node made; None where this torch does not tell."""
     try:
-def is_tensor(thing: Any) -> bool:
-    return issubclass(type(thing), torch_module().Tensor)
-
-
-def is_node(thing: Any) -> bool:
-    """Is it a node of a graph? Nodes of built-in operations have no common class that Python can see."""
-    kind = type(thing)
-    return all(hasattr(kind, name) for name in ("next_functions", "_sequence_nr", "name"))
-
-
         return tuple(int(length) for length in node._input_metadata[output].shape)
     except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
         return None
@@ -96,6 +114,25 @@ def vanish_when_compiled(function: Any) -> None:
     This is all that `torch._dynamo.assume_constant_result` does; calling it would import the compiler.
     """
     function._dynamo_marked_constant = True
+
+
+def announce_compiler(tell: Callable[[], None]) -> Callable[[], None]:
+    """Have `tell` called before torch.compile reads a function; at once where that can not be known.
+
+    Gives back what undoes it. The handler has a list of callbacks too, but `torch._dynamo.reset` clears that.
+    """
+    handler = getattr(sys.modules.get("torch._dynamo"), "callback_handler", None)
+    run = getattr(handler, "run_start_callbacks", None)
+    if handler is None or run is None:
+        tell()
+        return lambda: None
+
+    def announced(*args: Any) -> Any:
+        tell()
+        return run(*args)
+
+    handler.run_start_callbacks = announced
+    return lambda: vars(handler).pop("run_start_callbacks", None)
 
 
 _saved_names: dict[type, tuple[str, ...]] = {}

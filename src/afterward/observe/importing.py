@@ -18,6 +18,7 @@ from afterward.observe.statements import Statements
 from afterward.observe.userfiles import is_user_file
 
 OnGap = Callable[[str], None]
+TOLD_OF = ("torch", "torch._dynamo")  # the compiler comes later than torch itself, if at all
 
 
 def marked_code(data: bytes, file: str, statements: Statements, on_gap: OnGap) -> CodeType:
@@ -76,7 +77,7 @@ class _TellingLoader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    def __init__(self, statements: Statements | None, on_gap: OnGap, on_torch: Callable[[], None]) -> None:
+    def __init__(self, statements: Statements | None, on_gap: OnGap, on_torch: Callable[[str], None]) -> None:
         self.statements = statements
         self.on_gap = on_gap
         self.on_torch = on_torch
@@ -88,8 +89,8 @@ class _Finder(MetaPathFinder):
         spec = self._found_by_others(fullname, path, target)
         if spec is None:
             return None
-        if fullname == "torch" and spec.loader is not None:
-            spec.loader = _TellingLoader(spec.loader, lambda module: self.on_torch())
+        if fullname in TOLD_OF and spec.loader is not None:
+            spec.loader = _TellingLoader(spec.loader, lambda module: self.on_torch(fullname))
         elif self.statements is None:
             return spec
         elif fullname.endswith("cloudpickle") and hasattr(spec.loader, "exec_module"):
@@ -115,7 +116,7 @@ class _Finder(MetaPathFinder):
 
 
 @contextmanager
-def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[], None]) -> Iterator[None]:
+def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[str], None]) -> Iterator[None]:
     """Within this block, modules of the program get marks as they are imported."""
     finder = _Finder(statements, on_gap, on_torch)
     for name, module in list(sys.modules.items()):
@@ -130,7 +131,7 @@ def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[],
 
 
 @contextmanager
-def torch_noticed(on_torch: Callable[[], None]) -> Iterator[None]:
+def torch_noticed(on_torch: Callable[[str], None]) -> Iterator[None]:
     """Within this block, say so when torch is imported; nothing is marked."""
     if "torch" in sys.modules:
         yield

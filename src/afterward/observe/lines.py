@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-from afterward.observe import compat
 from afterward.observe.cells import name_of_cell
-from afterward.observe.recorder import MARK_LIMIT, Recorders
+from afterward.observe.recorder import Recorders
 from afterward.observe.rewrite import head_end
 from afterward.observe.sources import Sources
-from afterward.observe.statements import ENTER, EXIT, HEAD, RESUME, SHIFT, SUSPEND, Statement
+from afterward.observe.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, Statement
 from afterward.observe.userfiles import is_user_file
 
 _TOOL = 4  # sys.monitoring has six places for tools; this one is reserved for nobody
@@ -50,6 +49,7 @@ class LineMarker:
         self.ways: dict[tuple[CodeType, int], int] = {}
         self.watched: dict[CodeType, bool] = {}
         self.names: dict[str, str] = {}
+        self.last: dict[int, int] = {}  # the statement that each thread is in
 
     def is_watched(self, code: CodeType) -> bool:
         known = self.watched.get(code)
@@ -87,14 +87,11 @@ class LineMarker:
         self._mark(number)
 
     def _mark(self, number: int) -> None:
-        recorder = self.recorders.current()
-        marks = recorder.marks
-        if marks and marks[-1] >> SHIFT == number and not self.recorders.statements.table[number].flags:
+        thread = threading.get_ident()
+        if self.last.get(thread) == number and not self.recorders.statements.table[number].flags:
             return  # another line of the same statement
-        counter = compat.sequence_counter() if compat.torch_module() is not None else None
-        marks.append((counter() if counter is not None else 0) + (number << SHIFT))
-        if len(marks) > MARK_LIMIT:
-            recorder.fold()
+        self.last[thread] = number
+        self.recorders.mark(number)
 
     def _file(self, code: CodeType) -> str:
         """The file of a piece of code, or the name of a notebook's cell."""

@@ -16,7 +16,8 @@ from typing import Any
 from afterward.observe import compat
 from afterward.observe.replay import Place, Replay
 from afterward.observe.rewrite import MARK, RETURN, TURN
-from afterward.observe.statements import Statements
+from afterward.observe.statements import SHIFT, Statements
+from afterward.observe.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP, Tape
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
 FIRST_EVENTS, LAST_EVENTS = 1024, 16384
@@ -57,26 +58,28 @@ class StepSeen:
     place: Place | None = None
 
 
-# An event as a hook notes it: three integers, so that nothing is left for the garbage collector to look at. When
-# (marks since the last fold, and the node counter), and the identity of the root tensor or of the optimizer.
-STEP = 1 << 60
-NUMBERS = 3
-
-
 @dataclass
 class Recorder:
     """One thread's record."""
 
     statements: Statements
-    marks: array[int] = field(default_factory=lambda: array("Q"))
     base: int = 0  # moments folded away: the moment of marks[0]
     events: list[PassSeen | StepSeen] = field(default_factory=list)  # read through `settle`
-    noted: array[int] = field(default_factory=lambda: array("Q"))  # events not yet made into objects
+    tape: Tape | None = None  # what it is written on first, in the thread that the program began in
     forgotten_passes: int = 0
     looked_nodes: int = 0
 
     def __post_init__(self) -> None:
         self.replay = Replay(self.statements)
+        self._marks = array("Q")
+        self._notes = array("Q")  # events not yet made into objects
+
+    @property
+    def marks(self) -> array[int]:
+        """All marks since the last fold."""
+        if self.tape is not None:
+            self._marks.frombytes(self.tape.drain_marks())
+        return self._marks
 
     @property
     def moment(self) -> int:
@@ -84,16 +87,27 @@ class Recorder:
 
     def settle(self) -> list[PassSeen | StepSeen]:
         """All events as objects, in order."""
-        noted = self.noted
-        for start in range(0, len(noted), NUMBERS):
-            position, counter, number = noted[start : start + NUMBERS]
-            if position & STEP:
-                self.events.append(StepSeen(self.base + position - STEP, counter, number))
+        if self.tape is not None:
+            self._notes.frombytes(self.tape.drain_notes())
+        notes = self._notes
+        for start in range(0, len(notes), NUMBERS):
+            when, counter, number = notes[start : start + NUMBERS]
+            moment = when & MOMENT
+            if when & STEP:
+                self.events.append(StepSeen(moment, counter, number))
             else:
-                moment = self.base + position
-                self.events.append(PassSeen(moment, counter, (), False, False, "backward", number))
-        del noted[:]
+                call = "grad" if when & GRAD else "backward"
+                flags = bool(when & RETAINS), bool(when & CREATES)
+                self.events.append(PassSeen(moment, counter, (), *flags, call, number))
+        del notes[:]
         return self.events
+
+    def take_off(self) -> None:
+        """Take everything off the tape, and fold where there is much of it."""
+        if self.tape is not None:
+            self._notes.frombytes(self.tape.drain_notes())
+        if len(self.marks) > MARK_LIMIT:
+            self.fold()
 
     def add(self, event: PassSeen | StepSeen) -> None:
         """An event of the rarer kinds, such as a pass with several roots."""
@@ -124,12 +138,13 @@ class Recorder:
 
     def fold(self) -> None:
         """Replay the older half of the marks, keep what may still be asked for, and drop them."""
-        half = len(self.marks) // 2
-        older = self.marks[: half + 1]  # one more: a mark's nodes end where the next mark begins
+        marks = self.marks
+        half = len(marks) // 2
+        older = marks[: half + 1]  # one more: a mark's nodes end where the next mark begins
         self.forget_events()
         due = [event for event in self.settle() if event.place is None and event.moment <= self.base + half]
         self.replay.feed(older, self.base, due=due)
-        del self.marks[:half]
+        del marks[:half]
         self.base += half
 
 
@@ -141,7 +156,7 @@ class Recorders:
         self.main_thread = threading.get_ident()
         self.main = Recorder(self.statements)
         self.others: dict[int, Recorder] = {}
-        self._saved_start: Any = None
+        self.mark: Callable[[int], None] = self.mark_elsewhere
 
     def go_on_with(self, statements: Statements) -> None:
         """Take over the statements of an earlier watch: code that was marked for it may still run."""
@@ -157,50 +172,32 @@ class Recorders:
             recorder = self.others[ident] = Recorder(self.statements)
         return recorder
 
-    # The marks. They are the only code of ours that runs once per statement, so each is as short as can be.
+    def mark_elsewhere(self, number: int) -> None:
+        """A mark in another thread than the one that the program began in."""
+        recorder, counter = self.current(), compat.sequence_counter()
+        recorder.marks.append(number << SHIFT | (counter() if counter is not None else 0))
+        recorder.take_off()
 
-    def _plain_marks(self, counter: Callable[[], int]) -> tuple[Callable[..., Any], ...]:
-        recorder = self.main
-        marks = recorder.marks
-        append = marks.append
+    def publish(self, tape: Tape) -> None:
+        """Put the marks of a tape where marked code finds them."""
+        self.main.take_off()
+        self.main.tape = tape
+        self.mark = tape.mark
+        vars(builtins).update({MARK: tape.mark, TURN: tape.mark, RETURN: tape.leave})
 
-        def mark(number: int) -> None:
-            append(counter() + number)
-
-        def turn(number: int) -> None:
-            append(counter() + number)
-            if len(marks) > MARK_LIMIT:
-                recorder.fold()
-
-        return mark, turn
-
-    def _threaded_marks(self, counter: Callable[[], int]) -> tuple[Callable[..., Any], ...]:
-        current = self.current
+    def publish_for_compiler(self) -> None:
+        """The same marks as Python functions, which `torch.compile` can see through."""
+        write = self.mark
 
         def mark(number: int) -> None:
-            current().marks.append(counter() + number)
-
-        def turn(number: int) -> None:
-            recorder = current()
-            recorder.marks.append(counter() + number)
-            if len(recorder.marks) > MARK_LIMIT:
-                recorder.fold()
-
-        return mark, turn
-
-    def publish(self, *, threaded: bool) -> None:
-        """Put the marks where marked code finds them. Before torch is imported there is no counter to read."""
-        counter = compat.sequence_counter() if compat.torch_module() is not None else None
-        make = self._threaded_marks if threaded else self._plain_marks
-        mark, turn = make(counter or (lambda: 0))
+            write(number)
 
         def leave(number: int, value: Any) -> Any:
-            turn(number)
+            mark(number)
             return value
 
-        for function in (mark, turn):
-            compat.vanish_when_compiled(function)
-        vars(builtins).update({MARK: mark, TURN: turn, RETURN: leave})
+        compat.vanish_when_compiled(mark)
+        vars(builtins).update({MARK: mark, TURN: mark, RETURN: leave})
 
     def withdraw(self) -> None:
         """Marked code may outlive the watch (a callback, a class): its marks then do nothing."""

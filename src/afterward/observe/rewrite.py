@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
-from afterward.observe.statements import ENTER, EXIT, LOOP, NEXT, RESUME, SHIFT, SUSPEND, Statement, Statements
+from afterward.observe.statements import ENTER, EXIT, LOOP, NEXT, RESUME, SUSPEND, Statement, Statements
 
 MARK = "__afterward_mark__"
 TURN = "__afterward_turn__"
@@ -147,12 +147,12 @@ class _Scope:
         )
 
     def _mark(self, number: int, at: ast.stmt, name: str = MARK) -> ast.stmt:
-        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number << SHIFT)], [])
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number)], [])
         return _located(ast.Expr(call), at)
 
     def _wrapped(self, name: str, number: int, value: ast.expr | None) -> ast.Call:
         inner = value if value is not None else ast.Constant(None)
-        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number << SHIFT), inner], [])
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), inner], [])
         if value is not None:
             ast.copy_location(call, value)
             ast.copy_location(call.func, value)

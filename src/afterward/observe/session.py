@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from array import array
 from collections.abc import Callable
@@ -18,10 +17,11 @@ from afterward.observe.engine import passes_announced
 from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.pulse import OnBeat, Pulse
-from afterward.observe.recorder import STEP, PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.singles import one_by_one
 from afterward.observe.statements import SHIFT
 from afterward.observe.survey import Detail, Gradients, Surveyor
+from afterward.observe.tape import Calls, Tape, new_tape
 from afterward.observe.updates import STEPS as STEPS_LOOKED_AT
 from afterward.observe.updates import Updates, loss_value
 from afterward.observe.userfiles import is_user_file
@@ -54,7 +54,6 @@ class Session:
         self._looks: dict[int, int] = {}
         self._counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
-        self._threaded = False
         self._last_error: int | None = None
         self._warned = False
         self._window = 0
@@ -62,32 +61,37 @@ class Session:
         self._began = time.perf_counter()
         self._gradients = Gradients()
         self._updates = Updates()
-        self._steps_due = 0  # optimizer steps still to be looked at after a pass that was
         self.surveyor = Surveyor(self.recorders, self._updates)
 
     # Hooks
 
     def start(self) -> None:
         """Begin to record. Torch's own hooks go on when the program imports torch, not before."""
-        self.recorders.publish(threaded=False)
+        self._tape = self._new_tape()
+        self.recorders.publish(self._tape)
         self._hooks.callback(self.recorders.withdraw)
-        start = threading.Thread.start
-
-        def start_threaded(thread: threading.Thread) -> None:
-            self._go_threaded()
-            start(thread)
-
-        setattr(threading.Thread, "start", start_threaded)  # noqa: B010 - a method is being replaced
-        self._hooks.callback(setattr, threading.Thread, "start", start)
         if compat.torch_module() is not None:
             self.torch_imported()
 
+    def imported(self, name: str) -> None:
+        """Torch has been imported, or its compiler."""
+        if name == "torch":
+            self.torch_imported()
+        else:
+            self._compiler_imported()
+
+    def _compiler_imported(self) -> None:
+        self._hooks.callback(compat.announce_compiler(self.recorders.publish_for_compiler))
+
     def torch_imported(self) -> None:
-        self.recorders.publish(threaded=self._threaded)
+        self._tape = self._new_tape()
+        self.recorders.publish(self._tape)
+        if "torch._dynamo" in sys.modules:
+            self._compiler_imported()
         self._counter = compat.sequence_counter() or _no_counter
         if self._counter is _no_counter:
             self.gap("this version of torch does not tell its node counter: no line can be named")
-        begins, stepped = self._quick_hooks()
+        begins = self._tape.begins
         if self.account is not None:
             begins = self.account.around(begins)
         if self.pulse is not None:
@@ -97,7 +101,7 @@ class Session:
         hooked = self._hooks.enter_context(passes_announced(begins, self._pass_failed))
         if not hooked:
             self.gap("this version of torch runs its backward passes elsewhere: none can be seen")
-        self._watch_steps(stepped)
+        self._watch_steps(self._tape.stepped)
 
     def _watch_steps(self, stepped: Any) -> None:
         try:
@@ -118,69 +122,38 @@ class Session:
     def stop(self) -> None:
         self._hooks.close()
 
-    def _go_threaded(self) -> None:
-        if not self._threaded:
-            self._threaded = True
-            self.recorders.publish(threaded=True)
+    def _new_tape(self) -> Tape:
+        main = self.recorders.main
+        calls = Calls(main.take_off, self.recorders.mark_elsewhere, self._begins, self._stepped)
+        return new_tape(calls, main.moment, self.recorders.main_thread)
 
-    # What the hooks report. Each of these runs inside the program: none may raise.
+    # What the tape hands on. Each of these runs inside the program: none may raise.
 
-    def _quick_hooks(self) -> tuple[Any, Any]:
-        """The two hooks that run in every step. They note a few numbers, with as few operations as can be."""
-        recorder = self.recorders.main
-        marks, noted = recorder.marks, recorder.noted
-        counter = self._counter
-        note = noted.append
-        rest: dict[int, int] = {}  # by site: how many more of its passes need no look
-        skipped = False  # has a pass gone by unlooked at?
-
-        def begins(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            nonlocal skipped
-            try:
-                site = marks[-1] >> SHIFT if marks else -1
-                plain = len(outputs) == 1 and not (args[1] or args[2]) and kwargs.get("accumulate_grad", True)
-                left = rest.get(site, 0)
-                if left and plain and not self._threaded:
-                    rest[site] = left - 1
-                    skipped = True
-                    note(len(marks))
-                    note(counter())
-                    note(id(outputs[0]))
-                    return
-                if skipped:
-                    self._window += 1
-                    skipped = False
+    def _begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        try:
+            recorder = self.recorders.current()
+            marks = recorder.marks
+            site = marks[-1] >> SHIFT if marks else -1
+            if self._tape.skipped:
+                self._window += 1
+                self._tape.skipped = 0
+            if recorder is self.recorders.main and site >= 0:
+                left = self._tape.left(site)
                 if left:
                     self._looks[site] -= left  # they did not come
-                rest[site] = self._pass_begins(outputs, args, kwargs)
-            except Exception as error:
-                self.failed_open("a backward pass could not be recorded", error)
-
-        def stepped(optimizer: Any, args: Any, kwargs: Any) -> None:
-            if self._threaded:
-                self._stepped(optimizer)
+                self._tape.rest(site, self._pass_begins(recorder, site, outputs, args, kwargs))
             else:
-                note(len(marks) | STEP)
-                note(counter())
-                note(id(optimizer))
-            if self._steps_due:
-                self._look_at_step(optimizer)
+                self._pass_begins(recorder, site, outputs, args, kwargs)
+        except Exception as error:
+            self.failed_open("a backward pass could not be recorded", error)
 
-        return begins, stepped
-
-    def _pass_begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-        """Note a pass in full, and look at it if it is due; says how many passes of this site need no look now.
-
-        A pass that the quick hook notes is a plain `backward()` from a site that was seen before.
-        """
-        recorder = self.recorders.current()
-        marks = recorder.marks
+    def _pass_begins(self, recorder: Recorder, site: int, outputs: Any, args: Any, kwargs: dict[str, Any]) -> int:
+        """Note a pass in full, and look at it if it is due; says how many passes of this site need no look now."""
         call = "backward" if kwargs.get("accumulate_grad", True) else "grad"
         seen = PassSeen(recorder.moment, self._counter(), (), bool(args[1]), bool(args[2]), call)
         if len(outputs) == 1:
             seen.tensor = id(outputs[0])
         recorder.add(seen)
-        site = marks[-1] >> SHIFT if marks else -1
         seen.site = site
         count = self._looks.get(site, 0) + 1
         due = count <= FIRST_LOOKS or not count & (count - 1)
@@ -192,7 +165,7 @@ class Session:
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
         quiet = 0
-        if count > FIRST_LOOKS and call == "backward" and not self._threaded and not (args[1] or args[2]):
+        if count > FIRST_LOOKS and site >= 0 and recorder is self.recorders.main:
             quiet = min((1 << count.bit_length()) - count - 1, QUIET)
         self._looks[site] = count + quiet
         if not due or quiet:
@@ -220,26 +193,25 @@ class Session:
         if seen.call == "backward":
             seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
             detail.stale = self._updates.pass_begins(seen, shown)
-            self._steps_due = STEPS_LOOKED_AT
+            self._tape.steps_due = STEPS_LOOKED_AT
         self.surveyor.details[id(seen)] = detail
         recorder.keep_look(seen, array("Q", sorted(shown.orders)), shown.bytes)
-        if not self._threaded and "torch.cuda" in sys.modules and compat.torch_module().cuda.is_initialized():
-            self._go_threaded()  # the engine runs custom functions in a thread of each device
 
     def _stepped(self, optimizer: Any) -> None:
-        recorder = self.recorders.current()
-        recorder.add(StepSeen(recorder.moment, self._counter(), id(optimizer)))
+        """A step that is due for a look, or that was made in another thread and so is not noted yet."""
+        try:
+            recorder = self.recorders.current()
+            if recorder is not self.recorders.main:
+                recorder.add(StepSeen(recorder.moment, self._counter(), id(optimizer)))
+            if self._tape.steps_due:
+                self._tape.steps_due -= 1
+                if not compat.capturing():
+                    self._updates.stepped(optimizer, recorder.moment)
+        except Exception as error:
+            self.failed_open("an optimizer's step could not be looked at", error)
 
     def _clock(self) -> float:
         return time.perf_counter() - self._began
-
-    def _look_at_step(self, optimizer: Any) -> None:
-        self._steps_due -= 1
-        try:
-            if not compat.capturing():
-                self._updates.stepped(optimizer, self.recorders.current().moment)
-        except Exception as error:
-            self.failed_open("an optimizer's step could not be looked at", error)
 
     def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         error = sys.exc_info()[1]

@@ -69,7 +69,7 @@ class Notebook:
         with ExitStack() as hooks:
             hooks.callback(self._session.stop)
             self._session.start()
-            hooks.enter_context(imports_marked(self._statements, self._session.gap, self._session.torch_imported))
+            hooks.enter_context(imports_marked(self._statements, self._session.gap, self._session.imported))
             hooks.enter_context(joinable(self._watched))
             self._hooks = hooks.pop_all()
 

@@ -224,7 +224,7 @@ def run(
     with ExitStack() as hooks:
         hooks.callback(session.stop)
         statements = session.recorders.statements
-        hooks.enter_context(imports_marked(statements, session.gap, session.torch_imported))
+        hooks.enter_context(imports_marked(statements, session.gap, session.imported))
         hooks.enter_context(joinable(watched))
         hooks.enter_context(children_announced(household))
         session.start()

@@ -53,7 +53,7 @@ class Watch:
         with ExitStack() as hooks:
             hooks.callback(session.stop)
             session.start()
-            hooks.enter_context(torch_noticed(session.torch_imported))
+            hooks.enter_context(torch_noticed(session.imported))
             hooks.enter_context(lines_marked(session.recorders))
             hooks.enter_context(joinable(self._watched))
             self._hooks = hooks.pop_all()

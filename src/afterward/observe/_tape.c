@@ -1,0 +1,305 @@
+/* The tape in C: what is written down once per statement, pass and optimizer step.
+
+   It does what `PythonTape` in tape.py does, which stands in for it where afterward was installed without a compiler.
+   A mark must cost next to nothing beside one small operation of torch, so it makes no Python object and looks
+   nothing up: it writes one number into a buffer, which `drain_marks` empties. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000 /* Python 3.10 and later, with one build */
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <structmember.h>
+
+#define SHIFT 40                    /* as in statements.py */
+#define STEP (UINT64_C(1) << 60)    /* these as in tape.py */
+#define RETAINS (UINT64_C(1) << 61)
+#define CREATES (UINT64_C(1) << 62)
+#define GRAD (UINT64_C(1) << 59)
+
+#define MARKS 1024
+#define NOTES (3 * 256)
+#define SITES 256
+
+typedef uint64_t (*Counter)(void);
+
+typedef struct {
+    PyObject_HEAD
+    Counter counter; /* of torch: how many nodes this thread has made */
+    unsigned long thread;
+    PyObject *on_full;  /* () when a buffer is full */
+    PyObject *on_other; /* (number) for a mark in another thread */
+    PyObject *on_pass;  /* (outputs, args, kwargs) for a pass that is to be noted in full */
+    PyObject *on_step;  /* (optimizer) for a step that is to be looked at, or that another thread makes */
+    PyObject *accumulate_grad;
+    unsigned long long moment; /* how many marks there have been */
+    uint64_t last;             /* the last of them */
+    int skipped;               /* has a pass gone by without a look? */
+    int steps_due;             /* optimizer steps still to be looked at */
+    Py_ssize_t sites;
+    uint64_t site[SITES];
+    int64_t left[SITES]; /* how many more passes of that site need no look */
+    Py_ssize_t marked;
+    uint64_t marks[MARKS];
+    Py_ssize_t noted;
+    uint64_t notes[NOTES];
+} Tape;
+
+static int make_room(Tape *self) {
+    PyObject *done = PyObject_CallNoArgs(self->on_full);
+    Py_XDECREF(done);
+    if (done == NULL)
+        return -1;
+    /* Whoever was called has emptied both buffers; if not, nothing is overwritten, only forgotten. */
+    if (self->marked >= MARKS)
+        self->marked = 0;
+    if (self->noted > NOTES - 3)
+        self->noted = 0;
+    return 0;
+}
+
+static int here(Tape *self) { return PyThread_get_thread_ident() == self->thread; }
+
+static int write_mark(Tape *self, PyObject *number) {
+    if (!here(self)) {
+        PyObject *done = PyObject_CallFunctionObjArgs(self->on_other, number, NULL);
+        Py_XDECREF(done);
+        return done == NULL ? -1 : 0;
+    }
+    long statement = PyLong_AsLong(number);
+    if (statement < 0)
+        return PyErr_Occurred() ? -1 : 0;
+    uint64_t mark = (uint64_t)statement << SHIFT | self->counter();
+    self->last = mark;
+    self->moment++;
+    self->marks[self->marked++] = mark;
+    return self->marked < MARKS ? 0 : make_room(self);
+}
+
+static int write_note(Tape *self, uint64_t flags, PyObject *what) {
+    uint64_t *note = self->notes + self->noted;
+    note[0] = self->moment | flags;
+    note[1] = self->counter();
+    note[2] = (uint64_t)(uintptr_t)what;
+    self->noted += 3;
+    return self->noted <= NOTES - 3 ? 0 : make_room(self);
+}
+
+static PyObject *tape_mark(Tape *self, PyObject *number) {
+    if (write_mark(self, number) < 0)
+        return NULL;
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *tape_leave(Tape *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "leave takes a number and a value");
+        return NULL;
+    }
+    if (write_mark(self, args[0]) < 0)
+        return NULL;
+    Py_INCREF(args[1]);
+    return args[1];
+}
+
+static Py_ssize_t find_site(Tape *self, uint64_t site) {
+    for (Py_ssize_t place = 0; place < self->sites; place++)
+        if (self->site[place] == site)
+            return place;
+    return -1;
+}
+
+/* What a pass asks for, as flags of its note; -1 where that needs a closer look. */
+static int64_t asked_for(Tape *self, PyObject *outputs, PyObject *args, PyObject *kwargs) {
+    if (!PyTuple_Check(outputs) || PyTuple_Size(outputs) != 1 || !PyTuple_Check(args) || PyTuple_Size(args) < 3)
+        return -1;
+    if (!PyDict_Check(kwargs))
+        return -1;
+    PyObject *retains = PyTuple_GetItem(args, 1), *creates = PyTuple_GetItem(args, 2);
+    PyObject *accumulates = PyDict_GetItemWithError(kwargs, self->accumulate_grad);
+    if (accumulates == NULL && PyErr_Occurred()) {
+        PyErr_Clear();
+        return -1;
+    }
+    int64_t flags = 0;
+    if (retains == Py_True)
+        flags |= RETAINS;
+    else if (retains != Py_False)
+        return -1;
+    if (creates == Py_True)
+        flags |= CREATES;
+    else if (creates != Py_False)
+        return -1;
+    if (accumulates == Py_False)
+        flags |= GRAD;
+    else if (accumulates != NULL && accumulates != Py_True)
+        return -1;
+    return flags;
+}
+
+static PyObject *tape_begins(Tape *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "begins takes outputs, args and kwargs");
+        return NULL;
+    }
+    Py_ssize_t place = here(self) ? find_site(self, self->last >> SHIFT) : -1;
+    if (place >= 0 && self->left[place] > 0) {
+        int64_t flags = asked_for(self, args[0], args[1], args[2]);
+        if (flags >= 0) {
+            self->left[place]--;
+            self->skipped = 1;
+            if (write_note(self, (uint64_t)flags, PyTuple_GetItem(args[0], 0)) < 0)
+                return NULL;
+            Py_INCREF(Py_None);
+            return Py_None;
+        }
+    }
+    return PyObject_CallFunctionObjArgs(self->on_pass, args[0], args[1], args[2], NULL);
+}
+
+static PyObject *tape_stepped(Tape *self, PyObject *const *args, Py_ssize_t count) {
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "stepped takes an optimizer");
+        return NULL;
+    }
+    int main_thread = here(self);
+    if (main_thread && write_note(self, STEP, args[0]) < 0)
+        return NULL;
+    if (!main_thread || self->steps_due)
+        return PyObject_CallFunctionObjArgs(self->on_step, args[0], NULL);
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *tape_left(Tape *self, PyObject *number) {
+    uint64_t site = PyLong_AsUnsignedLongLong(number);
+    if (site == (uint64_t)-1 && PyErr_Occurred())
+        return NULL;
+    Py_ssize_t place = find_site(self, site);
+    return PyLong_FromLongLong(place < 0 ? 0 : self->left[place]);
+}
+
+static PyObject *tape_rest(Tape *self, PyObject *args) {
+    unsigned long long site;
+    long long left;
+    if (!PyArg_ParseTuple(args, "KL", &site, &left))
+        return NULL;
+    Py_ssize_t place = find_site(self, site);
+    if (place < 0 && self->sites < SITES) {
+        place = self->sites++;
+        self->site[place] = site;
+    }
+    if (place >= 0)
+        self->left[place] = left;
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *drained(uint64_t *buffer, Py_ssize_t *used) {
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)buffer, *used * (Py_ssize_t)sizeof(uint64_t));
+    if (bytes != NULL)
+        *used = 0;
+    return bytes;
+}
+
+static PyObject *tape_drain_marks(Tape *self, PyObject *none) { return drained(self->marks, &self->marked); }
+
+static PyObject *tape_drain_notes(Tape *self, PyObject *none) { return drained(self->notes, &self->noted); }
+
+static PyObject *tape_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    unsigned long long address, moment, thread;
+    PyObject *on_full, *on_other, *on_pass, *on_step;
+    if (!PyArg_ParseTuple(args, "KOOOOKK", &address, &on_full, &on_other, &on_pass, &on_step, &moment, &thread))
+        return NULL;
+    if (address == 0) {
+        PyErr_SetString(PyExc_ValueError, "the address of a counter is wanted");
+        return NULL;
+    }
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Tape *self = (Tape *)allocate(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->counter = (Counter)(uintptr_t)address;
+    self->thread = (unsigned long)thread;
+    self->moment = moment;
+    Py_INCREF(on_full), self->on_full = on_full;
+    Py_INCREF(on_other), self->on_other = on_other;
+    Py_INCREF(on_pass), self->on_pass = on_pass;
+    Py_INCREF(on_step), self->on_step = on_step;
+    self->accumulate_grad = PyUnicode_InternFromString("accumulate_grad");
+    return (PyObject *)self;
+}
+
+static int tape_traverse(Tape *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->on_full);
+    Py_VISIT(self->on_other);
+    Py_VISIT(self->on_pass);
+    Py_VISIT(self->on_step);
+    return 0;
+}
+
+static void tape_dealloc(Tape *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(self->on_full);
+    Py_CLEAR(self->on_other);
+    Py_CLEAR(self->on_pass);
+    Py_CLEAR(self->on_step);
+    Py_CLEAR(self->accumulate_grad);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"mark", (PyCFunction)tape_mark, METH_O, "A statement begins: write down its number and the node counter."},
+    {"leave", (PyCFunction)(void (*)(void))tape_leave, METH_FASTCALL, "A mark that hands on a value."},
+    {"begins", (PyCFunction)(void (*)(void))tape_begins, METH_FASTCALL, "A backward pass begins."},
+    {"stepped", (PyCFunction)(void (*)(void))tape_stepped, METH_FASTCALL, "An optimizer has stepped."},
+    {"left", (PyCFunction)tape_left, METH_O, "How many more passes of a site need no look."},
+    {"rest", (PyCFunction)tape_rest, METH_VARARGS, "Let so many passes of a site go by without a look."},
+    {"drain_marks", (PyCFunction)tape_drain_marks, METH_NOARGS, "The marks since the last time, as bytes."},
+    {"drain_notes", (PyCFunction)tape_drain_notes, METH_NOARGS, "The notes since the last time, as bytes."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"skipped", T_INT, offsetof(Tape, skipped), 0, "Has a pass gone by without a look?"},
+    {"steps_due", T_INT, offsetof(Tape, steps_due), 0, "Optimizer steps still to be looked at."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "What is written down while a program runs."},
+    {Py_tp_new, tape_new},
+    {Py_tp_dealloc, tape_dealloc},
+    {Py_tp_traverse, tape_traverse},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    "afterward.observe._tape.Tape", sizeof(Tape), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots,
+};
+
+static int fill_module(PyObject *module) {
+    PyObject *type = PyType_FromSpec(&spec);
+    if (type == NULL)
+        return -1;
+    int failed = PyModule_AddObject(module, "Tape", type);
+    if (failed)
+        Py_DECREF(type);
+    return failed;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_tape", "The recorder's tape, in C.", 0, NULL, module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__tape(void) { return PyModuleDef_Init(&module); }
