@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.render.chromium import browser
 
 from afterward.cli import command_line
 from afterward.gallery import examples
@@ -55,6 +56,21 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
         assert fetched.findall(page.read_text()) == [], page.name
     for sheet in site.rglob("*.css"):
         assert not re.search(r"url\(\"?(?:https?:)?//", sheet.read_text()), sheet.name
+
+
+def test_the_search_works_from_disk(site: Path) -> None:
+    complaints: list[str] = []
+    with browser() as running:
+        page = running.new_context(offline=True, viewport={"width": 1300, "height": 800}).new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfailed", lambda request: complaints.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.get_by_role("textbox", name="Search").fill("state-carried-over")
+        found = page.locator(".md-search-result__link").first
+        found.wait_for()
+        found.click()
+        page.wait_for_url("**/rules/AFT103.html*")
+    assert complaints == []
 
 
 def test_the_options_of_a_command_are_those_that_it_takes() -> None:
