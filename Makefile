@@ -9,6 +9,7 @@ N ?= 100000
 SEED ?= 0
 CASES ?= ../shared/cases
 CHECKOUT ?=
+CHECKOUTS ?=
 
 .DEFAULT_GOAL := help
 
@@ -74,6 +75,9 @@ survive: $(READY)  ## check every file of the standard library and of site-packa
 
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
+
+properties: $(READY)  ## every kind of edit on thousands of files: none may be broken; CHECKOUTS="DIR ..." adds folders
+	$(BIN)/python tools/edit_properties.py $(CHECKOUTS)
 
 prove: $(READY)  ## `fix` over the shared cases and our own: is the right remedy proven?
 	$(BIN)/python tools/prove_cases.py $(CASES) tests/cases

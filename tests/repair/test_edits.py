@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import ast
-import os
 import random
-import re
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Ways
+from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy
 from afterward.model.site import Site
 from afterward.repair import _KINDS as KINDS
-from afterward.repair import Edit, Patch, Workshop, apply, candidates, unified
+from afterward.repair import Edit, Patch, Workshop, apply, candidates, in_place, unified
 from afterward.repair.source import Source
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+from edit_properties import examine
+from editlab.faults import Faults
+from editlab.programs import program
+from editlab.properties import broken, outside_is_the_same, patched, repeated
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 
@@ -50,72 +54,70 @@ def test_edits_that_overlap_are_refused() -> None:
         apply("abcdef", [Edit(0, 3, ""), Edit(2, 4, "")])
 
 
-def _fault(source: Source, chance: random.Random, kind: str) -> tuple[Diagnosis, Remedy]:
-    """A made-up diagnosis on real code: every place is a statement, every name one that the file has."""
-    sites = [_site(source, chance.choice(source.statements)) for _ in range(8)]
-    names = re.findall(r"\b[a-z_]+(?:\.[a-z_]+)?(?:\[\d\])?", source.text)
-    name = chance.choice(names) if names else "x"
-    remedy = Remedy(kind, Effect.SAME_GRADIENTS, "this pass", sites[0], name)
-    found = Diagnosis(
-        message="made up",
-        primary=Label(sites[1], ""),
-        remedies=(remedy,),
-        built=sites[2],
-        freed=sites[3],
-        reused=sites[4],
-        written=sites[5],
-        cut=sites[6],
-        bridge=Bridge(name, "local", sites[7]),
-        ways=Ways((sites[2],), (sites[3],), (sites[4],), (sites[5],), chance.choice(sites), sites[2]),
-        code="AFT100",
-        name=chance.choice(["history-cut", "loss-accumulated", "forward-never-swept", "state-carried-over"]),
-    )
-    return found, remedy
+FILES = sorted(path for path in LIBRARY.glob("*.py") if 500 < path.stat().st_size < 6_000)
 
 
-def _site(source: Source, statement: object) -> Site:
-    place = source.range(statement)  # type: ignore[arg-type]
-    return Site(source.file, place.start.line, place.end.line, place.start.column, place.end.column)
+@pytest.mark.parametrize("number", range(16))
+def test_every_edit_leaves_a_generated_program_whole(number: int) -> None:
+    """`make properties` does the same with thousands of programs and files."""
+    tally = examine(f"program {number}", program(number), seed=0)
+    assert tally.wrong == []
 
 
-def _patches(source: Source, chance: random.Random) -> list[Patch]:
-    found: list[Patch] = []
-    shop = Workshop({source.file: source.text}, {source.file: source})
-    for kind in KINDS:
-        diagnosis, remedy = _fault(source, chance, kind)
-        for patch, _ in zip(candidates(shop, diagnosis, remedy), range(6), strict=False):
-            found.append(patch)
-    return found
+@pytest.mark.parametrize("path", random.Random(0).sample(FILES, 8), ids=lambda path: path.name)
+def test_every_edit_leaves_a_file_whole(path: Path) -> None:
+    tally = examine(path.name, path.read_text(encoding="utf-8"), seed=0)
+    assert tally.wrong == []
 
 
-FILES = sorted(path for path in LIBRARY.glob("*.py") if 500 < path.stat().st_size < 8_000)
-EXAMPLES = int(os.environ.get("EDITS", "15"))  # CONTRIBUTING names the long run
+def test_all_kinds_of_edits_are_made() -> None:
+    made: set[str] = set()
+    for number in range(100, 180):
+        made |= set(examine(f"program {number}", program(number), seed=0, twice=0).patches)
+        if made == set(KINDS):
+            break
+    assert made == set(KINDS)
 
 
-@settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
-@given(st.sampled_from(FILES), st.integers(0, 10**6), st.booleans())
-def test_every_edit_leaves_a_file_whole(path: Path, number: int, windows: bool) -> None:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if windows:
-        text = text.replace("\n", "\r\n")
-    source = Source(str(path), text)
-    for patch in _patches(source, random.Random(number)):
-        _check(str(path), text, patch)
+def test_a_broken_patch_is_noticed() -> None:
+    """The properties themselves: each is broken once, on purpose."""
+    source = Source("m.py", "x = 1\nloss.backward()\n")
+    end = len(source.text)
+
+    def patch(*edits: Edit) -> Patch:
+        return Patch("retain_graph", "by hand", {"m.py": edits})
+
+    assert broken(source, patch(Edit(end, end, "y = 2\n"))) is None
+    assert "parse" in str(broken(source, patch(Edit(end, end, "y = \n"))))
+    assert "line end" in str(broken(source, patch(Edit(end, end, "y = 2\r\n"))))
+    assert not outside_is_the_same(source.text, source.text.replace("1", "2"), [Edit(end, end, "")])
+    diff = unified("m.py", source.text, source.text + "y = 2\n")
+    assert patched(source.text, diff) == source.text + "y = 2\n"
+    assert patched("z = 3\n" + source.text, diff) is None
+    found, remedy = Faults(source, random.Random(0)).draw("zero_grad")
+    assert repeated(source, patch(Edit(end, end, "y = 2\n")), found, remedy) is None
 
 
-def _check(file: str, text: str, patch: Patch) -> None:
-    after = patch.applied({file: text})[file]
-    if after == text:
-        return
-    # A made-up place may be one where the statement has no meaning (a `return` outside of a function);
-    # such a patch is never tried. It must still be a module for a parser.
-    try:
-        ast.parse(after)
-    except SyntaxError as error:
-        pytest.fail(f"{patch.kind}: {patch.summary}: {error}")
-    assert ("\r\n" in after) == ("\r\n" in text)
-    if "\r\n" in text:
-        assert after.count("\n") == after.count("\r\n"), "one kind of line end"
+def test_a_remedy_that_is_in_place_has_nothing_to_add() -> None:
+    text = "for x in data:\n    h = cell(x, h)\n    loss.backward()\n"
+    inserted = Edit(15, 15, "    h = h.detach()\n")
+    assert not in_place(text, [inserted])
+    assert in_place(apply(text, [inserted]), [inserted])
+    wrapped = Edit(31, 32, "h.detach()")
+    assert not in_place(text, [wrapped])
+    assert in_place(apply(text, [wrapped]), [wrapped])
+
+
+def test_parentheses_stay_where_a_cut_was_taken_out() -> None:
+    text = "y = (a - b).detach() * c\nz = f((a - b).detach())\n"
+    source = Source("m.py", text)
+    for statement, wanted in zip(source.statements, ("y = (a - b) * c\n", "z = f(a - b)\n"), strict=True):
+        place = source.range(statement)
+        site = Site("m.py", place.start.line, place.end.line, 0, place.end.column)
+        remedy = Remedy("remove_detach", Effect.CHANGES_GRADIENTS, "", site)
+        found = Diagnosis("", Label(site, ""), (), cut=site, name="history-cut")
+        patch = next(candidates(Workshop({"m.py": text}), found, remedy))
+        assert wanted in patch.applied({"m.py": text})["m.py"]
 
 
 def test_the_diff_leads_there_and_back(tmp_path: Path) -> None:
@@ -123,10 +125,10 @@ def test_the_diff_leads_there_and_back(tmp_path: Path) -> None:
     for path in chance.sample(FILES, 4):
         text = path.read_text(encoding="utf-8", errors="replace")
         source = Source("m.py", text)
-        for patch in _patches(source, chance)[:6]:
+        shop = Workshop({"m.py": text}, {"m.py": source})
+        made = (next(candidates(shop, *Faults(source, chance).draw(kind)), None) for kind in KINDS)
+        for patch in [patch for patch in made if patch is not None][:6]:
             after = patch.applied({"m.py": text})["m.py"]
-            if after == text:
-                continue
             target = tmp_path / "m.py"
             target.write_text(text, encoding="utf-8", newline="")
             diff = unified("m.py", text, after)
@@ -148,3 +150,24 @@ def test_a_file_without_a_last_newline(tmp_path: Path) -> None:
     source = Source("m.py", text)
     edit = source.insert_after(source.statements[-1], "y = 2")
     assert apply(text, [edit]) == "x = 1\nloss.backward()\ny = 2"
+
+
+def test_all_but_the_edit_is_the_same_on_disk(tmp_path: Path) -> None:
+    """A mark at the start, an encoding of its own, line ends of all kinds: bytes that no edit names stay."""
+    from afterward.tasks.files import read, write
+
+    for data in (
+        b"\xef\xbb\xbfx = 1\r\nloss.backward()\r\n",
+        "# coding: latin-1\nname = 'größe'\nloss.backward()".encode("latin-1"),
+        "naïve = 1\n\x0c\nloss.backward()\n\n".encode(),
+    ):
+        file = tmp_path / "m.py"
+        file.write_bytes(data)
+        original = read(str(file))
+        source = Source("m.py", original.text)
+        call = next(s for s in source.statements if "backward" in source.code(s))
+        edit = source.insert_before(call, "opt.zero_grad()")
+        write({str(file): original}, {str(file): apply(original.text, [edit])})
+        place = data.index(b"loss.backward")
+        line_end = b"\r\n" if b"\r\n" in data else b"\n"
+        assert file.read_bytes() == data[:place] + b"opt.zero_grad()" + line_end + data[place:]

@@ -18,10 +18,10 @@ from afterward.repair import (
     retain_graph,
     zero_grad,
 )
-from afterward.repair.edits import Edit, Patch, apply, unified
+from afterward.repair.edits import Edit, Patch, apply, in_place, unified
 from afterward.repair.workshop import Candidates, Job, Workshop
 
-__all__ = ["Candidates", "Edit", "Job", "Patch", "Workshop", "apply", "candidates", "unified"]
+__all__ = ["Candidates", "Edit", "Job", "Patch", "Workshop", "apply", "candidates", "in_place", "unified"]
 
 _KINDS = {
     "combine_losses": combine_losses.candidates,
@@ -43,5 +43,15 @@ _KINDS = {
 def candidates(shop: Workshop, found: Diagnosis, remedy: Remedy) -> Candidates:
     """The patches by which a remedy may be written, best first. A kind that nobody can write yields none."""
     write = _KINDS.get(remedy.kind)
-    if write is not None:
-        yield from write(Job(shop, found, remedy))
+    if write is None:
+        return
+    writing = write(Job(shop, found, remedy))
+    answer = None
+    while True:
+        try:
+            patch = next(writing) if answer is None else writing.send(answer)
+        except StopIteration:
+            return
+        # Asked for again where it is in place, a remedy has nothing to add.
+        done = all(in_place(shop.texts[file], edits) for file, edits in patch.edits.items())
+        answer = "" if done else (yield patch)

@@ -93,13 +93,23 @@ def _where_it_is_made(job: Job) -> Candidates:
         if isinstance(made, cst.Assign) and len(targets(statement)) == 1:
             text = f"{wrapped(source, made.value)}.detach()"
             yield job.patch(f"detach it where it is made, on line {line}", source, source.replace(made.value, text))
-        elif isinstance(made, cst.Assign):
+        elif isinstance(made, cst.Assign) and not under_no_grad(source, statement):
             yield from _without_gradients(job, source, statement)
         elif _returned(statement) is not None:
             value = _returned(statement)
             assert value is not None
             text = f"{wrapped(source, value)}.detach()"
             yield job.patch(f"return it detached, on line {line}", source, source.replace(value, text))
+
+
+def under_no_grad(source: Source, statement: Statement) -> bool:
+    """Is a statement of a function under `no_grad` already?"""
+    for holder in source.ancestors(statement):
+        if isinstance(holder, cst.With) and any("no_grad" in source.code(item) for item in holder.items):
+            return True
+        if isinstance(holder, cst.FunctionDef):
+            return False
+    return False
 
 
 def _returned(statement: Statement) -> cst.BaseExpression | None:

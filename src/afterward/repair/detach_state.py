@@ -8,7 +8,7 @@ import libcst as cst
 
 from afterward.model.site import Site
 from afterward.repair.detaching import Shapes, detached, likely_shape
-from afterward.repair.names import assignment, named, normal, root, stem, targets, wrapped
+from afterward.repair.names import assignable, assignment, named, normal, root, stem, targets, wrapped
 from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.scopes import known_at, names_at_loop
 from afterward.repair.source import Source, Statement
@@ -134,7 +134,7 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
     """`name = name.detach()` before a statement, in the shape that the value turns out to have."""
     line = source.range(before).start.line
     shapes = Shapes(job.shop, likely_shape(job.name))
-    while shapes:
+    while shapes and assignable(name):
         change = f"{name} = {shapes.detached(name)}"
         lines = (f"if {shapes.guard.format(name)}:", f"    {change}") if shapes.guard else (change,)
         shapes.learn(

@@ -40,6 +40,34 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     return "".join(result) + text[position:]
 
 
+def in_place(text: str, edits: Iterable[Edit]) -> bool:
+    """Does the text have already all that these edits would add to it? Made a second time, they would say it twice."""
+    return all(_in_place(text, edit) for edit in edits)
+
+
+def _in_place(text: str, edit: Edit) -> bool:
+    old, new = text[edit.start : edit.end], edit.text
+    if not old:
+        return _lines_stand_at(text, edit.start, new)
+    place = new.find(old)
+    if place < 0 or new == old:
+        return new == old
+    head, tail = new[:place], new[place + len(old) :]
+    if text.endswith(head, 0, edit.start) and text.startswith(tail, edit.end):
+        return True
+    return len(old) > len(head) + len(tail) and old.startswith(head) and old.endswith(tail)
+
+
+def _lines_stand_at(text: str, place: int, lines: str) -> bool:
+    """Do these whole lines end, or begin, at a place? The last line of a file may have no end."""
+    if not lines.strip() or not (lines[0] in "\r\n" or lines[-1] in "\r\n"):
+        return False  # a piece of a line
+    bare = lines.strip("\r\n")
+    before, after = text[:place].rstrip("\r\n"), text[place:].lstrip("\r\n")
+    above = before.endswith(bare) and before[: -len(bare)][-1:] in ("", "\n", "\r")
+    return above or (after.startswith(bare) and after[len(bare) :][:1] in ("", "\n", "\r"))
+
+
 def unified(name: str, before: str, after: str, context: int = 3) -> str:
     """The change as `git apply` and `patch` read it. Lines are split at newlines alone, as they do."""
     lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}", n=context)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from afterward.repair.names import assignment, normal, wrapped
+from afterward.repair.names import assignment, is_read, normal, wrapped
 from afterward.repair.passes import own_nodes
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
@@ -50,13 +50,13 @@ def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression
         if not isinstance(value, (cst.Dict, cst.Tuple, cst.List)):
             yield value
         else:
-            yield from _inner((value, *descendants(value)))
+            yield from _inner(source, (value, *descendants(value)))
         return
     if isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], (cst.Expr, cst.Return)):
-        yield from _inner(own_nodes(statement))
+        yield from _inner(source, own_nodes(statement))
 
 
-def _inner(nodes: Iterable[cst.CSTNode]) -> Iterator[cst.BaseExpression]:
+def _inner(source: Source, nodes: Iterable[cst.CSTNode]) -> Iterator[cst.BaseExpression]:
     plain = (cst.Name, cst.Attribute, cst.Subscript, cst.BinaryOperation, cst.Call)
     for node in nodes:
         if isinstance(node, cst.Call):
@@ -64,4 +64,4 @@ def _inner(nodes: Iterable[cst.CSTNode]) -> Iterator[cst.BaseExpression]:
                 if isinstance(argument.value, plain) and not argument.star:
                     yield argument.value
         elif isinstance(node, (cst.Element, cst.DictElement)) and isinstance(node.value, plain):
-            yield node.value
+            yield from (node.value,) if is_read(source, node.value) else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -31,20 +32,23 @@ def named(source: Source, node: cst.CSTNode, name: str) -> Iterator[cst.BaseExpr
     for each in (node, *descendants(node)):
         if not isinstance(each, (cst.Name, cst.Attribute, cst.Subscript)) or normal(source.code(each)) != wanted:
             continue
-        if _is_read(source, each):
+        if is_read(source, each):
             yield each
 
 
-_BINDING = (cst.Param, cst.AsName, cst.NameItem, cst.ImportAlias, cst.Del, cst.AssignTarget)
+_IMPORTS = (cst.Import, cst.ImportFrom)
+_BINDING = (cst.Param, cst.AsName, cst.NameItem, *_IMPORTS, cst.ImportAlias, cst.Del, cst.AssignTarget)
 _WITH_TARGET = (cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor)
 
 
-def _is_read(source: Source, node: cst.CSTNode) -> bool:
+def is_read(source: Source, node: cst.CSTNode) -> bool:
     """Is this a place where a value is taken, not where a name is given one?"""
+    if isinstance(node, cst.Name) and node.value in ("None", "True", "False"):
+        return False
     child, parent = node, source.parent(node)
     while parent is not None:
         if isinstance(parent, (cst.Subscript, cst.Attribute)) and parent.value is child:
-            return True  # something is read from it, or written into it
+            return not any(isinstance(each, _IMPORTS) for each in source.ancestors(parent))  # read, or written into
         if isinstance(parent, _BINDING) and not (isinstance(parent, cst.Param) and parent.default is child):
             return False
         if isinstance(parent, _WITH_TARGET) and parent.target is child:
@@ -68,7 +72,7 @@ def _is_label(parent: cst.CSTNode, child: cst.CSTNode) -> bool:
 
 def reads(source: Source, node: cst.CSTNode) -> set[str]:
     """The plain names that a piece of code reads."""
-    return {each.value for each in (node, *descendants(node)) if isinstance(each, cst.Name) and _is_read(source, each)}
+    return {each.value for each in (node, *descendants(node)) if isinstance(each, cst.Name) and is_read(source, each)}
 
 
 def targets(statement: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -125,4 +129,29 @@ def wrapped(source: Source, node: cst.BaseExpression) -> str:
     """The text of an expression, in parentheses where an attribute or a sum would tear it apart."""
     text = source.code(node)
     plain = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.List, cst.Dict, cst.ListComp)
-    return text if isinstance(node, plain) else f"({text})"
+    return text if isinstance(node, plain) and not breaks_off(text) else f"({text})"
+
+
+def in_place_of(source: Source, node: cst.CSTNode, value: cst.BaseExpression) -> str:
+    """The text of an expression that is to stand where another one stands: alone it needs no parentheses."""
+    alone = (cst.Arg, cst.Element, cst.DictElement, cst.Assign, cst.Return, cst.Expr, cst.Index)
+    text = source.code(value)
+    return text if isinstance(source.parent(node), alone) and not breaks_off(text) else wrapped(source, value)
+
+
+def assignable(name: str) -> bool:
+    """Can a value be given to this name? Not to the result of a call."""
+    return _parses(f"{name} = 0")
+
+
+def breaks_off(text: str) -> bool:
+    """Would this text, without the parentheses that stood around it, end at the end of its first line?"""
+    return _parses(f"({text}\n)") and not _parses(text)
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True

@@ -11,7 +11,7 @@ from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, assignment, reads, root, targets
 from afterward.repair.scopes import known_at
-from afterward.repair.source import Source, Statement
+from afterward.repair.source import Source, Statement, children
 from afterward.repair.workshop import Candidates, Job
 
 _CACHES = ("lru_cache", "cache", "cached_property")
@@ -145,7 +145,7 @@ def _reads_outside(source: Source, statements: list[cst.CSTNode], left_out: set[
             continue
         inner = getattr(statement, "body", None)
         if isinstance(inner, cst.IndentedBlock):
-            heads = [c for c in statement.children if c is not inner]
+            heads = [c for c in children(statement) if c is not inner]
             if any(reads(source, head) & names for head in heads if not isinstance(head, cst.BaseSuite)):
                 return True
             if _reads_outside(source, list(inner.body), left_out, names):

@@ -8,7 +8,7 @@ import libcst as cst
 
 from afterward.model.site import Site
 from afterward.repair.edits import Edit
-from afterward.repair.names import assigned_names, reads, wrapped
+from afterward.repair.names import assigned_names, in_place_of, reads, wrapped
 from afterward.repair.passes import only_call, own_nodes, pass_calls
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -114,7 +114,7 @@ def _cuts(source: Source, statement: Statement) -> Iterator[tuple[str, Edit]]:
         if isinstance(node, cst.Call):
             yield from _calls(source, node)
         elif isinstance(node, cst.Attribute) and node.attr.value == "data":
-            yield ".data", source.replace(node, source.code(node.value))
+            yield ".data", source.replace(node, in_place_of(source, node, node.value))
     for holder in source.ancestors(statement):
         if isinstance(holder, cst.With) and _mode(source, holder) is not None:
             yield "no_grad", _unwrapped(source, holder)
@@ -129,9 +129,9 @@ def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
         return
     method = function.attr.value
     if method in _METHODS and not call.args:
-        yield f".{method}()", source.replace(call, source.code(function.value))
+        yield f".{method}()", source.replace(call, in_place_of(source, call, function.value))
     elif method == "tolist" and not call.args:
-        yield ".tolist()", source.replace(call, source.code(function.value))
+        yield ".tolist()", source.replace(call, in_place_of(source, call, function.value))
     elif method in ("tensor", "as_tensor", "Tensor", "FloatTensor") and call.args:
         first = call.args[0].value
         if isinstance(first, (cst.List, cst.ListComp, cst.Tuple)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from afterward.repair.names import assignment, fresh, normal, stem, targets
+from afterward.repair.names import assignable, assignment, fresh, normal, stem, targets
 from afterward.repair.passes import only_call, pass_calls, swept
 from afterward.repair.scopes import names_at_loop
 from afterward.repair.source import Source, Statement
@@ -30,7 +30,7 @@ def _part_already_swept(job: Job) -> Candidates:
     if loss is not None:
         yield from _new_loss_alone(job, source, sweeping, loss)
     whole = stem(job.name)
-    if not whole or only_call(sweeping) is None or not source.alone(sweeping):
+    if not whole or not assignable(whole) or only_call(sweeping) is None or not source.alone(sweeping):
         return
     line = source.range(sweeping).start.line
     for name in dict.fromkeys(names_at_loop(job, source, sweeping, whole)):

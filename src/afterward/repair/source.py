@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from dataclasses import fields
+from functools import cache, cached_property
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from afterward.errors import SourceUnreadable
 from afterward.model.site import Site
@@ -27,14 +28,16 @@ class Source:
         try:
             wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
             self._ranges = wrapper.resolve(PositionProvider)
-            self._parents = wrapper.resolve(ParentNodeProvider)
         except (cst.ParserSyntaxError, RecursionError, ValueError) as error:
             raise SourceUnreadable(f"{file}: can not be edited: {str(error).splitlines()[0]}") from None
         self.module = wrapper.module
+        self._parents = {child: node for node in (self.module, *_descendants(self.module)) for child in children(node)}
 
     @cached_property
     def newline(self) -> str:
-        return "\r\n" if "\r\n" in self.text else "\n"
+        """The line end that the file uses first; Python knows three."""
+        found = re.search(r"\r\n|\n|\r", self.text)
+        return found.group() if found is not None else "\n"
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -236,10 +239,29 @@ def _is_docstring(statement: Statement) -> bool:
     return isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
 
 
+def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The parts of a node that are code. LibCST's own way goes through blanks and comments too, and is slow."""
+    for name in _parts(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, cst.CSTNode):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from (each for each in value if isinstance(each, cst.CSTNode))
+
+
+@cache
+def _parts(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    layout = ("lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "leading_lines", "lines_after_decorators")
+    names = [field.name for field in fields(kind) if not field.name.startswith("whitespace")]
+    return tuple(name for name in names if name not in (*layout, "comma", "semicolon", "header", "footer", "indent"))
+
+
 def _descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    for child in node.children:
-        yield child
-        yield from _descendants(child)
+    todo = list(children(node))[::-1]
+    while todo:
+        each = todo.pop()
+        yield each
+        todo.extend(list(children(each))[::-1])
 
 
 descendants = _descendants

@@ -9,6 +9,8 @@ from afterward.repair.passes import own_nodes
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
+_NAMED = (cst.Name, cst.Attribute, cst.Subscript)
+
 
 def candidates(job: Job) -> Candidates:
     place = job.at(job.remedy.site or job.found.freed)
@@ -72,7 +74,7 @@ def _optimizers(source: Source, sweeping: Statement) -> list[str]:
     for statement in _around(source, sweeping):
         for node in own_nodes(statement):
             if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "step":
-                found.append(source.code(node.func.value))
+                found += [source.code(node.func.value)] if isinstance(node.func.value, _NAMED) else []
     zeroed = [
         source.code(node.func.value)
         for statement in _around(source, sweeping)
