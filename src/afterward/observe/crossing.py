@@ -51,7 +51,7 @@ class Trail:
         for target in self.targets(place):
             if target.is_plain:
                 self.plain.setdefault((place.call, target.text), []).append(place)
-            if not target.is_plain or self._grows(place) or target.text in self._shared(place):
+            if not target.is_plain or self.grows(place) or target.text in self._shared(place):
                 self.kept.setdefault(stem(target.text), []).append(place)
 
     def _shared(self, place: Place) -> set[str]:
@@ -66,7 +66,8 @@ class Trail:
                 return self._shared_names[outer]
         return set()
 
-    def _grows(self, place: Place) -> bool:
+    def grows(self, place: Place) -> bool:
+        """Does the statement put something into a container, as `log.append(x)` does?"""
         return isinstance(self.sources.statement(place.number), ast.Expr)
 
     def targets(self, place: Place) -> list[Name]:
@@ -133,6 +134,8 @@ def names_crossing(
     search = _Search(trail, node, output, step_began)
     for place in reversed(consumer.chain()):
         search.read_by(place)
+    for place in trail.returns(consumer):  # what a helper gives out within the very statement
+        search.read_by(place)
     search.run()
     return search.sure + search.likely or _memoised(trail, node, consumer, output)
 
@@ -174,6 +177,8 @@ class _Search:
         if depth is not None:
             target = _target(self.trail, giver, reading.name, self.node, self.output)
             if target is not None:
+                if reading.name.kind == "item" and self.trail.grows(giver):
+                    target = reading.name  # it was put into a container: the item that is read says more
                 self.sure.append(_value(self.trail, reading, target, self.node, self.output, depth))
         elif self.step_began is not None and self.born < giver.moment < self.step_began:
             if self._comes_from_making(giver):

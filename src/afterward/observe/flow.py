@@ -41,6 +41,14 @@ def read_site(sources: Sources, consumer: Where | None, held: str) -> Value | No
     return None
 
 
+def as_read(held: str, read: str) -> str:
+    """The program's own words for an item of a list: `past[-1]` or `past[step]` for what lies at `past[3]` now."""
+    owner, _, index = held.removesuffix("]").rpartition("[")
+    own, _, wanted = read.removesuffix("]").rpartition("[")
+    literal = wanted.isdigit() or wanted[:1] in ("'", '"')
+    return read if index.isdigit() and owner and owner == own and wanted and not literal else held
+
+
 def receiver(sources: Sources, where: Where) -> str:
     """What a pass was called on, as the program writes it: `loss` in `loss.backward()`."""
     level = where.levels[-1]

@@ -341,7 +341,7 @@ class Autopsy:
                 if entry.node.where is not None:
                     assigned = flow.assigned_level(self.sources, entry.node.where, {one.name, stem(one.name)})
                 yield Value(
-                    one.name,
+                    flow.as_read(one.name, reading.name) if reading is not None else one.name,
                     one.kind,
                     entry.node.id,
                     entry.output,

@@ -25,6 +25,8 @@ class Name:
 
     @property
     def kind(self) -> str:
+        if isinstance(self.node, ast.Call):  # `getattr(owner, "name")`, or an item by a method
+            return "attribute" if isinstance(self.node.func, ast.Name) else "item"
         return {ast.Name: "local", ast.Attribute: "attribute"}.get(type(self.node), "item")
 
 
@@ -163,6 +165,10 @@ def _grown(call: ast.Call) -> list[Name]:
     function = call.func
     if isinstance(function, ast.Attribute) and function.attr in growing and call.args:
         return list(_flat(function.value))
+    if isinstance(function, ast.Name) and function.id == "setattr" and len(call.args) == 3:
+        owner, name = call.args[:2]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            return [Name(f"{ast.unparse(owner)}.{name.value}", ast.Attribute(owner, name.value, ast.Store()))]
     return []
 
 
@@ -181,12 +187,35 @@ def reads(statement: ast.stmt) -> list[Name]:
     names: list[Name] = []
     for part in head(statement):
         for node in ast.walk(part):
-            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Call):
+                names += _by_call(node)
+            elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
                 loaded = isinstance(node.ctx, ast.Load)
                 augmented = isinstance(statement, ast.AugAssign) and node is statement.target
                 if loaded or augmented:
                     names.append(Name(ast.unparse(node), node))
-    return names
+    owners = {name.text.rpartition("[")[0] for name in names}
+    return sorted(names, key=lambda name: name.text in owners)  # `past` after `past[-1]`, also where it is grown
+
+
+_ITEM_METHODS = {"get", "pop", "setdefault"}
+_END_METHODS = {"pop": -1, "popleft": 0}
+
+
+def _by_call(call: ast.Call) -> list[Name]:
+    """`cache.get("past")` reads `cache["past"]`, `queue.popleft()` reads `queue[0]`, `getattr(m, "h")` reads `m.h`."""
+    function = call.func
+    first, second = (*call.args, None, None)[:2]
+    if isinstance(function, ast.Name) and first is not None:
+        if function.id == "getattr" and isinstance(second, ast.Constant) and isinstance(second.value, str):
+            return [Name(f"{ast.unparse(first)}.{second.value}", call)]
+    elif isinstance(function, ast.Attribute) and isinstance(function.value, (ast.Name, ast.Attribute, ast.Subscript)):
+        owner = ast.unparse(function.value)
+        if first is not None and function.attr in _ITEM_METHODS:
+            return [Name(f"{owner}[{ast.unparse(first)}]", call)]
+        if first is None and function.attr in _END_METHODS:
+            return [Name(f"{owner}[{_END_METHODS[function.attr]}]", call)]
+    return []
 
 
 def stem(text: str) -> str:

@@ -82,6 +82,9 @@ def _fails_next(case: Case) -> str | None:
     now = say.reused_site(case).step
     if spoilt is not None and now is not None:
         name, changed = spoilt[0], f"{say.step_words(spoilt[1], late)} changes it in place"
+        if case.cause is Cause.HISTORY_CACHED:  # whether the next step reads what this one keeps is not known
+            later = "would run in this step, and fail once a later one reads what this one keeps"
+            return f"{later}: it saves {name}, and {changed}"
         return f"would fail in step {now + 1}: this step saves {name}, and {changed}"
     return None
 
@@ -100,7 +103,7 @@ def _spoilt(case: Case, numbers: list[int], steps: tuple[Step, ...]) -> tuple[st
 def _carried_on(case: Case) -> frozenset[int]:
     """The nodes of this step that the next one would walk: those behind the state as this step has renewed it."""
     where = case.reuse.entry.node.where
-    if case.cause is not Cause.STATE_CARRIED_OVER or where is None:
+    if case.cause not in (Cause.STATE_CARRIED_OVER, Cause.HISTORY_CACHED) or where is None:
         return frozenset()
     fresh = case.reuse.fresh
     renewed = [n for n in fresh if (w := case.history.node(n).where) is not None and w.site.same_lines(where.site)]

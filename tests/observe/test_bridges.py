@@ -1,0 +1,62 @@
+"""The bridge goes by the name that the program uses, also where a call reads the value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.watching import watch_source
+
+LOOP = """
+from collections import deque
+cell = torch.nn.GRUCell(4, 8)
+opt = torch.optim.SGD(cell.parameters(), 0.1)
+{before}
+for t, x in enumerate(torch.randn(4, 1, 4)):
+    {turn}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+START = "torch.zeros(1, 8)"
+WAYS = {  # how the state is kept and read: (before the loop, in it, the name of the bridge)
+    "get": ("cache = {}", f"h = cell(x, cache.get('past', {START})); cache['past'] = h", "cache['past']"),
+    "pop": (f"cache = {{'past': {START}}}", "h = cell(x, cache.pop('past')); cache['past'] = h", "cache['past']"),
+    "popleft": (f"queue = deque([{START}])", "h = cell(x, queue.popleft()); queue.append(h)", "queue[0]"),
+    "from the end": (f"past = deque([{START}], maxlen=5)", "past.append(cell(x, past[-1])); h = past[-1]", "past[-1]"),
+    "by a variable": (f"past = [{START}]", "h = cell(x, past[t]); past.append(h)", "past[t]"),
+    "getattr": (
+        f"class Memory: h = {START}\nmemory = Memory()",
+        "h = cell(x, getattr(memory, 'h')); setattr(memory, 'h', h)",
+        "memory.h",
+    ),
+    "a helper's return": (
+        f"store = {{}}\ndef state_of(user):\n    return store.setdefault(user, {START})",
+        "h = cell(x, state_of('a')); store.update({'a': h})",
+        "store[user]",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_call_reads_has_a_name(tmp_path: Path, way: str) -> None:
+    before, turn, name = WAYS[way]
+    turn = "\n    ".join([*turn.split("; "), "loss = h.sum()"])
+    (found,) = watch_source(LOOP.format(before=before, turn=turn), tmp_path).findings
+    assert found.bridge is not None
+    assert found.bridge.name == name
+    assert f"`{name}`" in found.why
+
+
+def test_what_retaining_a_kept_state_leads_to_is_said(tmp_path: Path) -> None:
+    before, turn, _ = WAYS["from the end"]
+    turn = "\n    ".join([*turn.split("; "), "loss = h.sum()"])
+    source = LOOP.format(before=before, turn=turn)
+    (found,) = watch_source(source, tmp_path).findings
+    assert "fail once a later one reads what this one keeps: it saves `cell.weight_hh`" in found.notes[-1]
+    # So it is: the step runs, and the next one fails.
+    retained = source.replace("backward()", "backward(retain_graph=True)")
+    (again,) = watch_source(retained, tmp_path, "retained.py").findings
+    assert again.code == "AFT201"
+    assert again.reused is not None
+    assert again.reused.step == 3
