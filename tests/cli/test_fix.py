@@ -200,3 +200,65 @@ def test_an_interrupt_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert errors.splitlines()[-1] == "afterward: stopped; nothing was written"
     assert program.read_text() == before
     assert mark.read_text() == "x", "what the trial had written is taken back"
+
+
+def test_a_read_only_folder_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tempfile
+
+    from afterward.tasks import files
+
+    def refuse(*, prefix: str, dir: str) -> tuple[int, str]:
+        raise PermissionError(13, "Permission denied", os.path.join(dir, prefix))
+
+    file = tmp_path / "train.py"
+    file.write_text("x = 1\n")
+    original = {str(file): files.read(str(file))}
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    with pytest.raises(files.FileNotWritten, match="Permission denied; nothing was written"):
+        files.write(original, {str(file): "x = 2\n"})
+    assert file.read_text() == "x = 1\n"
+
+
+def test_a_terminal_is_asked_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(BUGGY)
+    shown, status = on_terminal(tmp_path, b"y\n", "train.py")
+    assert status == 0, shown
+    assert "write this change to train.py? [y/N]" in shown
+    assert "hidden.detach()" in (tmp_path / "train.py").read_text()
+
+
+def test_a_program_that_reads_from_the_terminal_is_not_tried_further(tmp_path: Path) -> None:
+    asking = BUGGY.replace("torch.randn(4, 1, 3)", "torch.randn(int(input('steps? ')), 1, 3)")
+    (tmp_path / "train.py").write_text(asking)
+    shown, status = on_terminal(tmp_path, b"4\n", "train.py")
+    assert status == 1, shown
+    assert "reads from the terminal, which a trial does not have: pipe its input in" in " ".join(shown.split())
+    assert (tmp_path / "train.py").read_text() == asking
+
+
+def on_terminal(folder: Path, typed: bytes, *words: str) -> tuple[str, int]:
+    """`fix` with a terminal for its input and its errors: what is shown there, and the exit status."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "afterward", "fix", *words],
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "NO_COLOR": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "200"},
+    )
+    os.close(theirs)
+    os.write(ours, typed)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(ours)
+    return shown.decode(errors="replace"), process.wait(60)

@@ -62,7 +62,8 @@ def perform(options: argparse.Namespace) -> int:
         print("afterward: nothing to fix", file=sys.stderr)
         return 0
     if not fixed.proven:
-        print("afterward: no change that was tried could be proven", file=sys.stderr)
+        reason = f": {fixed.hindered}" if fixed.hindered else ""
+        print(f"afterward: no change that was tried could be proven{reason}", file=sys.stderr)
         return 1
     if not 1 <= options.pick <= len(fixed.options):
         raise AfterwardError(f"--pick {options.pick}: {len(fixed.options)} of the changes are proven")

@@ -58,6 +58,7 @@ class Fixed:
     originals: dict[str, Original] = field(default_factory=dict)
     options: list[dict[str, str]] = field(default_factory=list)  # the proven patches, best first
     first: Trial | None = None  # the run of the program as it is
+    hindered: str = ""  # why no more was tried
 
     @property
     def proven(self) -> bool:
@@ -96,6 +97,7 @@ class Fixer:
     _books: dict[str, str] = field(default_factory=dict)  # a notebook's program, as it is
     _trials: int = 0
     _until: float = math.inf
+    _hindered: str = ""
 
     def fix(self) -> Fixed:
         self._open_book()
@@ -148,7 +150,7 @@ class Fixer:
             texts, before = {**texts, **best.texts}, best.trial
             options = [best.texts] if options else [cure.texts for cure in cures]
         findings = tuple(replace(f, remedies=told.get(id(f), f.remedies)) for f in first.report.findings)
-        return Fixed(replace(first.report, findings=findings), self.originals, options, first)
+        return Fixed(replace(first.report, findings=findings), self.originals, options, first, self._hindered)
 
     # The search
 
@@ -211,7 +213,7 @@ class Fixer:
                 patch = writing.send(answer) if answer is not None else next(writing)
             except StopIteration:
                 break
-            if self._trials >= TRIALS or time.monotonic() > self._until:
+            if self._trials >= TRIALS or time.monotonic() > self._until or self._hindered:
                 break
             cure = self._try(first, before, found, remedy, patch, texts, curing | {found.code})
             if cure is None:
@@ -255,6 +257,7 @@ class Fixer:
         trial = self.nursery.run(request, limit=self.limit + 15, tick=self._tick(patch.summary))
         if trial.unrestored:
             raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
+        self._hindered = self._hindered or judging.obstacle(trial) or ""
         verdict = judging.judge(first, before, found, trial, curing)
         return _Cure(remedy, new, patch.summary, verdict, trial, curing)
 

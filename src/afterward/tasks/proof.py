@@ -35,6 +35,15 @@ def loud(trial: Trial) -> list[Diagnosis]:
     return sorted(found, key=lambda f: f.severity is not Severity.ERROR)
 
 
+def obstacle(trial: Trial) -> str | None:
+    """What kept a trial from being one, whatever the patch: more trials would meet it too."""
+    if trial.ending == "raised" and trial.error.startswith("WriteRefused: "):
+        return trial.error.removeprefix("WriteRefused: ")
+    if trial.ending == "raised" and trial.error.startswith("EOFError"):
+        return "the program reads from the terminal, which a trial does not have: pipe its input in"
+    return None
+
+
 def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: frozenset[str]) -> Verdict:
     """Has the patch cured this fault? `before` is the run that shows it, `first` the program as it was.
 
@@ -43,6 +52,9 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
     found = loud(trial)
     errors = [f for f in found if f.severity is Severity.ERROR]
     old = fault(cured, before)
+    hindered = obstacle(trial)
+    if hindered is not None:
+        return Verdict("not_proven", Proof("not_proven", hindered, trial.passes, _peak(trial)))
     if trial.ending in ("raised", "died"):
         proof = Proof("failed", _failure(trial, errors), trial.passes, _peak(trial))
         moved = errors[0] if errors and fault(errors[0], trial) != old else None
@@ -50,7 +62,7 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
     if any(fault(f, trial) == old for f in found):
         return Verdict("failed", Proof("failed", f"{cured.message}, still", trial.passes, _peak(trial)))
     if not trial.passes or (trial.ending == "time" and trial.passes <= (first.broken_at or 0)):
-        text = f"stopped after {trial.passes} passes, before the point of failure"
+        text = f"stopped after {_passes(trial)}, before the point of failure"
         return Verdict("not_proven", Proof("not_proven", text, trial.passes, _peak(trial)))
     known = {f.code for f in (*first.report.findings, *before.report.findings)} - curing
     new = [f for f in found if f.code not in known]
@@ -105,8 +117,12 @@ def _peak(trial: Trial) -> int:
     return max(trial.sizes, default=0)
 
 
+def _passes(trial: Trial) -> str:
+    return f"{trial.passes} pass{'es' if trial.passes != 1 else ''}"
+
+
 def _success(trial: Trial) -> str:
-    count = f"{trial.passes} pass{'es' if trial.passes != 1 else ''}, no error"
+    count = f"{_passes(trial)}, no error"
     end = {"finished": "to the end", "time": "stopped at the time limit"}.get(trial.ending, "")
     return ", ".join(part for part in (count, end) if part) + _memory(trial)
 

@@ -52,7 +52,7 @@ class Recorder:
             self._note({"path": name, "folder": True})
         elif stat.S_ISREG(state.st_mode):
             if state.st_size > LARGEST:
-                raise WriteRefused(f"{name} is too large to be put back after a trial")
+                raise WriteRefused(f"the program writes to {name}, which is too large to be put back after a trial")
             copy = f"{os.getpid()}-{len(self._seen)}"
             shutil.copy2(name, self.folder / copy)
             self._note({"path": name, "copy": copy})

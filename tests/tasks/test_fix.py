@@ -1,0 +1,97 @@
+"""`fix` in bad circumstances: programs that train for hours, fork, or write what can not be put back."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from afterward.tasks.fix import Fixed, Fixer
+from afterward.tasks.nursery import Nursery
+from afterward.tasks.trial import Request
+
+CARRIED = """import torch, os, time
+
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+hidden = torch.zeros(1, 1)
+for x in {data}:
+    hidden = torch.tanh(net(x) + hidden)
+    opt.zero_grad()
+    hidden.sum().backward()
+    opt.step()
+    {more}
+"""
+ENDLESS = "iter(lambda: torch.randn(1, 3), None)"
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as each:
+        yield each
+
+
+def fixed(nursery: Nursery, folder: Path, program: str, limit: float = 60.0) -> Fixed:
+    """What comes of it. The file is as it was, whatever happened."""
+    (folder / "train.py").write_text(program)
+    result = Fixer(nursery, Request("train.py", folder=str(folder)), limit).fix()
+    assert (folder / "train.py").read_text() == program
+    return result
+
+
+def test_a_file_too_large_to_copy_stops_the_trials(nursery: Nursery, tmp_path: Path) -> None:
+    large = tmp_path / "memory.bin"
+    with large.open("wb") as file:
+        file.truncate((1 << 30) + 4096)  # a hole: it takes no room
+    result = fixed(nursery, tmp_path, CARRIED.format(data="torch.randn(4, 1, 3)", more='open("memory.bin", "r+b")'))
+    assert not result.proven
+    assert result.hindered == f"the program writes to {large}, which is too large to be put back after a trial"
+    proof = result.report.findings[0].remedies[0].proof
+    assert proof is not None
+    assert (proof.status, proof.text) == ("not_proven", result.hindered)
+    assert large.stat().st_size == (1 << 30) + 4096
+
+
+def test_a_program_that_trains_for_hours_is_stopped(nursery: Nursery, tmp_path: Path) -> None:
+    result = fixed(nursery, tmp_path, CARRIED.format(data=ENDLESS, more="time.sleep(0.5)"), limit=2)
+    proof = result.report.findings[0].remedies[0].proof
+    assert result.proven
+    assert proof is not None
+    assert "no error, stopped at the time limit" in proof.text
+
+
+def test_a_limit_before_the_point_of_failure_proves_nothing(nursery: Nursery, tmp_path: Path) -> None:
+    result = fixed(nursery, tmp_path, CARRIED.format(data=ENDLESS, more="time.sleep(0.5)"), limit=0.1)
+    proof = result.report.findings[0].remedies[0].proof
+    assert not result.proven
+    assert proof is not None
+    assert proof.status == "not_proven"
+    assert re.fullmatch(r"stopped after (0 passes|1 pass), before the point of failure", proof.text)
+
+
+def test_workers_are_gone_when_the_trials_are(nursery: Nursery, tmp_path: Path) -> None:
+    child = "os.fork() or (open('child.txt', 'a').write('x'), time.sleep(1000))"
+    data = "torch.utils.data.DataLoader(torch.randn(60, 3), batch_size=1, num_workers=1)"
+    result = fixed(nursery, tmp_path, CARRIED.format(data=data, more=child))
+    assert result.proven
+    assert (tmp_path / "child.txt").read_text() == "x", "what a child of a trial wrote is taken back"
+    deadline = time.monotonic() + 20
+    while _left_in(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)  # a process that was killed needs a moment to go
+    assert not _left_in(tmp_path)
+
+
+def _left_in(folder: Path) -> list[str]:
+    names = os.listdir("/proc") if os.path.isdir("/proc") else []
+    return [name for name in names if name.isdigit() and _folder(name) == str(folder)]
+
+
+def _folder(pid: str) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
