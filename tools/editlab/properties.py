@@ -171,7 +171,7 @@ class _Moved:
                 return False
             if not old and second.text.strip() != first.text.strip():
                 return False
-            if not first.text and not second.text:  # what is taken out next is another thing
+            if first.text in old and second.text in then:  # what is taken out next is another thing
                 return False
         return True
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+
 import libcst as cst
 
 from afterward.repair.edits import Edit
@@ -14,7 +16,7 @@ from afterward.repair.workshop import Candidates, Job
 def candidates(job: Job) -> Candidates:
     for site in dict.fromkeys((job.found.written, job.remedy.site, *reversed(job.found.ways.written))):
         place = job.at(site)
-        if place is None:
+        if place is None or not place[0].alone(place[1]):
             continue
         source, statement = place
         line = source.range(statement).start.line
@@ -43,10 +45,11 @@ def _rewritten(source: Source, statement: Statement) -> str | None:
         if (
             method.endswith("_")
             and not method.endswith("__")
+            and not keyword.iskeyword(method[:-1])
             and isinstance(call.func.value, (cst.Name, cst.Attribute))
         ):
             name = source.code(call.func.value)
-            rest = source.text[source.span(call.func)[1] : source.span(call)[1]]
+            rest = source.text[source.span(call.func)[1] : source.bare_span(call)[1]]
             return f"{name} = {name}.{method[:-1]}{rest}"
     return None
 

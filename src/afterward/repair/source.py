@@ -65,20 +65,21 @@ class Source:
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """The characters of a node, the parentheses around it included."""
-        place = self.range(node)
-        start = self.offset(place.start.line, place.start.column)
-        end = self.offset(place.end.line, place.end.column)
+        start, end = self.bare_span(node)
         for _ in getattr(node, "lpar", ()):
             start = self.text.rindex("(", 0, start)
             end = self.text.index(")", end) + 1
         return start, end
 
+    def bare_span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The characters of a node without its own outer parentheses."""
+        place = self.range(node)
+        return self.offset(place.start.line, place.start.column), self.offset(place.end.line, place.end.column)
+
     def code(self, node: cst.CSTNode) -> str:
         """The text of a node as it stands in the file, without its own outer parentheses."""
-        place = self.range(node)
-        return self.text[
-            self.offset(place.start.line, place.start.column) : self.offset(place.end.line, place.end.column)
-        ]
+        start, end = self.bare_span(node)
+        return self.text[start:end]
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         return self._parents.get(node)
