@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 from tests.interpret.checking import check_source
 
 from afterward.interpret import Outcome, Sources, interpret_file, parse
+from afterward.interpret.graph import Tensor
 
 
 def interpret(source: str, folder: Path, sources: Sources | None = None, name: str = "program.py") -> Outcome:
@@ -136,3 +138,21 @@ def test_a_loop_over_indices_runs_to_its_end(tmp_path: Path) -> None:
 def test_what_something_unknown_is_given_may_have_changed(tmp_path: Path) -> None:
     assert check_source(UNKNOWN_RESET, tmp_path) == []
     assert check_source(UNKNOWN_RESET.replace("    reset(net)\n", ""), tmp_path) != []
+
+
+def test_what_a_run_made_is_gone_with_it(tmp_path: Path) -> None:
+    """Without the help of the garbage collector, which would have to look at all of it."""
+    model = (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.layer = torch.nn.Linear(2, 2)\n    def forward(self, x):\n        return self.layer(x)\n"
+        "net = Net()\n"
+    )
+    loop = "for x in torch.randn(9, 2):\n    loss = net(x).sum()\n    loss.backward()\n"
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(isinstance(one, Tensor) for one in gc.get_objects())
+        interpret(HEAD + model + loop, tmp_path)
+        assert sum(isinstance(one, Tensor) for one in gc.get_objects()) == before
+    finally:
+        gc.enable()

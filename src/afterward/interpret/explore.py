@@ -81,6 +81,7 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
             for one in machine.broken if not doubtful else ():
                 broken.setdefault(_key(one.history), (one, first))
             outcome.modules = tuple(sorted({*outcome.modules, *machine.modules}))
+            machine.dismantle()
             first = False
         for one, always in _alone(file, tree, sources, executed, deadline, outcome, gaps):
             broken.setdefault(_key(one.history), (one, always))
@@ -206,7 +207,10 @@ def _alone(
         for one in machine.broken[before:]:
             yield one, False
         if machine.passes:  # what one function has swept must not be held against the next
+            machine.dismantle()
             machine = None
+    if machine is not None:
+        machine.dismantle()
 
 
 def _with_pass(tree: ast.Module) -> list[ast.AST]:

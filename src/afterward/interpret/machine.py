@@ -75,6 +75,21 @@ class Machine(Imports, Statements):
             if self.frames:
                 self.frames.pop()
 
+    def dismantle(self) -> None:
+        """The run is over. Most of what it made refers to itself in a circle: cut here, it goes at once, where the
+        garbage collector would have to look at all of it."""
+        shared = {id(module) for group in self.groups for module in group.modules.values()}
+        for module in self.modules.values():
+            if id(module) not in shared:
+                for value in module.scope.names.values():
+                    if isinstance(value, Class):
+                        value.order.clear()
+                        value.attributes.clear()
+                module.scope.names.clear()
+        for leaf in self.graph.leaves:
+            leaf.accumulator = leaf.version.leaf = None
+        self.__dict__.clear()
+
     def enter_function(self, module: Module, function: Value, args: list[Value]) -> None:
         """Interpret one function of a module on its own, its arguments unknown."""
         self.frames.append(Frame(0, "", module.file, module.scope))

@@ -13,6 +13,7 @@ Progress = Callable[[int, int], None]
 
 _MANY = 12  # files, from which on processes pay
 _CHUNK = 16
+_YOUNG = 50_000  # objects made and not yet gone, from which on it pays to look for garbage
 
 
 def check_files(files: list[str], seconds: float, jobs: int, progress: Progress | None) -> Iterator[Checked]:
@@ -27,14 +28,15 @@ def check_files(files: list[str], seconds: float, jobs: int, progress: Progress 
 
 
 def _one_by_one(files: list[str], seconds: float) -> Iterator[Checked]:
-    shared = Shared()
-    before = gc.get_threshold()
-    gc.set_threshold(*_RARELY)
+    worker = _Worker()
+    was_on = gc.isenabled()
+    gc.disable()
     try:
         for file in files:
-            yield check_file(file, shared, seconds)
+            yield worker.check(file, seconds)
     finally:
-        gc.set_threshold(*before)
+        if was_on:
+            gc.enable()
 
 
 def _on_cores(files: list[str], seconds: float, jobs: int) -> Iterator[Checked]:
@@ -73,17 +75,31 @@ def _warm_up() -> None:
 
 # In a worker
 
-_RARELY = (100_000, 20, 50)  # syntax trees are many objects and no garbage
-_shared: Shared | None = None
+
+class _Worker:
+    """Checks one file after the other, and sees to garbage in between: while a file is checked, much lives and there is
+    little to collect. Only what is new is looked at; what is left of that is shared by files, and stays."""
+
+    def __init__(self) -> None:
+        self.shared = Shared()
+
+    def check(self, file: str, seconds: float) -> Checked:
+        if self.shared.is_large:
+            self.shared = Shared()
+            gc.collect()
+        done = check_file(file, self.shared, seconds)
+        if gc.get_count()[0] > _YOUNG:
+            gc.collect(1)
+        return done
+
+
+_worker = _Worker()
 
 
 def _begin() -> None:
     gc.freeze()
-    gc.set_threshold(*_RARELY)
+    gc.disable()
 
 
 def _check_some(files: Iterable[str], seconds: float) -> list[Checked]:
-    global _shared
-    if _shared is None or _shared.is_large:
-        _shared = Shared()
-    return [check_file(file, _shared, seconds) for file in files]
+    return [_worker.check(file, seconds) for file in files]
