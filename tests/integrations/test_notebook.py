@@ -5,6 +5,7 @@ Most tests run cells in a shell of this process; the last ones start a real kern
 
 from __future__ import annotations
 
+import base64
 import gc
 import os
 import re
@@ -217,6 +218,21 @@ def test_the_report_of_one_cell(book: Notebook) -> None:
     assert book.run("%%afterward\n1 + 1").result.result == 2
 
 
+def test_the_full_report_has_the_picture(book: Notebook) -> None:
+    source = 'z = model(x).sum()  # <b>&"\nz.backward()\nz.backward()'
+    (plain,), (full,) = book.run(source).pages, book.run("%%afterward\n" + source).pages
+    assert "<img" not in plain, "under a traceback, words are enough"
+    (alt, data), *more = re.findall(r'<img alt="([^"]*)" style="[^"]*" src="data:image/svg\+xml;base64,([^"]*)">', full)
+    assert not more
+    assert alt == "this backward walks a graph that the backward on line 3 has freed"
+    drawn = base64.b64decode(data).decode()
+    assert "z.backward()" in drawn
+    assert "<script" not in drawn
+    quiet = "%%afterward\nfor _ in range(12):\n    model(x).mean().backward(retain_graph=True)\n    opt.zero_grad()"
+    assert "data:image/svg+xml" in book.run(quiet).pages[0], "what raised nothing is drawn too"
+    assert book.run("%afterward report").pages[0].count("<img") >= 3
+
+
 def test_an_error_that_a_cell_catches_is_in_its_report_only(book: Notebook) -> None:
     source = "z = model(x).sum()\nz.backward()\ntry:\n    z.backward()\nexcept RuntimeError:\n    pass"
     assert book.run(source).texts == []
@@ -407,6 +423,10 @@ def test_a_real_kernel(tmp_path: Path) -> None:
     assert "--> In[5]:1:1" in shown.data["text/plain"]
     assert "::: In[3]:1" in shown.data["text/plain"]
     assert "needs values that In[4]&#x27;s backward freed" in shown.data["text/html"]
+    # A front end needs nothing but these two: no widget, no script, no style sheet, nothing to fetch.
+    assert set(shown.data) == {"text/plain", "text/html"}
+    assert not re.search(r"<(script|style|link|iframe)|class=|https?:|url\(", shown.data["text/html"])
+    assert "widgets" not in notebook.metadata
     assert outputs[5][0].data["text/plain"] == "afterward: nothing wrong in this cell; 3 backward passes watched"
     assert outputs[7][0].output_type == "error"
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.integrations.notebook_view import Shown, Told
+from afterward.model.diagnosis import Report
+from afterward.model.saved import Chapter, SavedRun
+from afterward.render.lifeline import picture
 from afterward.render.terminal import wants_colour
 from afterward.render.text import forget_sources
 from afterward.tasks.notebook import CellReport, Notebook
@@ -50,6 +53,8 @@ class _Running:
     offset: int | None = 0  # lines into the outermost cell; None where its text does not come from there
     in_full: bool = False
     seen: bool = field(default=False)  # its own syntax tree has come by: another one is a magic's
+    # Which exception was shown last when it began: by its identity, for it must not live longer than without us.
+    shown: int = field(default_factory=lambda: id(getattr(sys, "last_value", None)))
 
 
 class Extension:
@@ -169,7 +174,7 @@ class Extension:
         if error is None:
             shown = getattr(sys, "last_value", None)
             told = getattr(shown, "_afterward_findings", None)
-            if told and min(told) >= cell.start.findings:
+            if told and id(shown) != cell.shown and min(told) >= cell.start.findings:
                 error = shown
         return error
 
@@ -177,7 +182,8 @@ class Extension:
 
     def _tell_cell(self, cell: _Running, report: CellReport, *, ended_well: bool) -> None:
         if cell.in_full and (report.findings or ended_well):
-            self._show(Shown(report.findings, _closing(report), report.gaps), report.findings)
+            pictures = self._pictures(report.findings, report.chapters)
+            self._show(Shown(report.findings, _closing(report), report.gaps, pictures), report.findings)
         elif report.raised:
             self._show(Shown(report.raised), report.raised)
 
@@ -207,9 +213,19 @@ class Extension:
             from IPython.core.error import UsageError
 
             raise UsageError(_USAGE)
-        report = self.notebook.report()
+        report, chapters = self.notebook.report()
         closing = "" if report.findings else f"afterward: nothing wrong so far; {report.summary}"
-        self._show(Shown(report.findings, closing, report.gaps), report.findings)
+        pictures = self._pictures(report.findings, chapters)
+        self._show(Shown(report.findings, closing, report.gaps, pictures), report.findings)
+
+    def _pictures(self, findings: Told, chapters: tuple[Chapter, ...]) -> tuple[str, ...]:
+        """The life line of each finding, where its history is kept. A drawing that fails costs no report."""
+        run = SavedRun(Report(("notebook",), findings), chapters, self.notebook.sources)
+        try:
+            return tuple(picture(run, number) or "" for number in range(len(findings)))
+        except Exception as error:
+            self.notebook.gap(f"no picture could be drawn: {type(error).__name__}: {error}")
+            return ()
 
     def _failed(self, what: str, error: Exception) -> None:
         self.notebook.gap(f"{what}: {type(error).__name__}: {error}")

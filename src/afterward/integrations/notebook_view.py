@@ -7,6 +7,9 @@ style sheets.
 
 from __future__ import annotations
 
+import base64
+import itertools
+import re
 from dataclasses import replace
 from html import escape
 from typing import IO, Any
@@ -47,18 +50,23 @@ _CODE = f"font-family:{_MONO};font-size:12.5px;background:rgba(127,127,127,.15);
 _SENTENCE = "margin-top:.5em;max-width:52em;line-height:1.45;font-size:13.5px;font-family:inherit;white-space:normal;"
 _WORD = "display:inline-block;width:3.2em;margin-left:-3.2em"
 _HANGING = "padding-left:3.2em;"
+_PICTURE = "display:block;max-width:100%;height:auto;margin-top:.8em;border-radius:8px"
 
 
 class Shown:
     """What is displayed under a cell: findings, or one line that says there are none, and what was not seen."""
 
-    def __init__(self, findings: Told, closing: str = "", gaps: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, findings: Told, closing: str = "", gaps: tuple[str, ...] = (), pictures: tuple[str, ...] = ()
+    ) -> None:
         self.findings = findings
         self.closing = closing
         self.gaps = gaps
+        self.pictures = pictures  # of the findings, one after the other, as SVG; may be empty
 
     def _repr_html_(self) -> str:
-        boxes = [_finding_html(found) for found in self.findings]
+        drawn = itertools.chain(self.pictures, itertools.repeat(""))
+        boxes = [_finding_html(found, svg) for found, svg in zip(self.findings, drawn, strict=False)]
         if self._last_words():
             boxes.append(_box("currentColor", f'<div style="{_TEXT}">{escape(self._last_words())}</div>'))
         return "".join(boxes)
@@ -83,7 +91,7 @@ class Shown:
         return "\n".join([*([self.closing] if self.closing else []), *gaps])
 
 
-def _finding_html(found: Diagnosis) -> str:
+def _finding_html(found: Diagnosis, svg: str = "") -> str:
     """The source and its labels line by line; the sentences as text that fits itself to the front end's width."""
     edge = {"error": _RED, "warning": _AMBER}.get(found.severity.value, _BLUE)
     source = replace(found, why="", notes=(), remedies=())
@@ -95,7 +103,16 @@ def _finding_html(found: Diagnosis) -> str:
             sentences.append(f'<pre style="{_PRE};margin:.3em 0 .3em 3.6em">{escape(remedy.patch)}</pre>')
     headline, *excerpt = [_line_html(line) for line in lines_of(source, WIDTH)]
     shown = "\n".join(excerpt).rstrip("\n")
-    return _box(edge, f'<div style="{_TEXT}">{headline}</div><pre style="{_PRE}">{shown}</pre>{"".join(sentences)}')
+    words = f'<div style="{_TEXT}">{headline}</div><pre style="{_PRE}">{shown}</pre>{"".join(sentences)}'
+    return _box(edge, words + (_picture_html(svg) if svg else ""))
+
+
+def _picture_html(svg: str) -> str:
+    """A picture of its own: its style reaches nothing else, and a front end that strips styles keeps it."""
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    title = re.search(r"<title>([^<]*)</title>", svg)
+    alt = title[1].replace('"', "&quot;") if title else ""
+    return f'<img alt="{alt}" style="{_PICTURE}" src="data:image/svg+xml;base64,{data}">'
 
 
 def _sentence(word: str, text: str) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import TYPE_CHECKING
 
 from afterward.model.diagnosis import Diagnosis, Report
+from afterward.model.history import History
+from afterward.model.saved import Chapter
 from afterward.tasks.run import Watched, joinable
-from afterward.tasks.since import Start, now, silent_since
+from afterward.tasks.since import Start, look_since, now
 
 if TYPE_CHECKING:
     from afterward.observe.statements import Statements
@@ -27,6 +30,7 @@ class CellReport:
     silent: tuple[Diagnosis, ...] = ()
     gaps: tuple[str, ...] = ()
     passes: int = 0
+    chapters: tuple[Chapter, ...] = ()  # by their place in `findings`
 
     @property
     def findings(self) -> tuple[Diagnosis, ...]:
@@ -117,31 +121,49 @@ class Notebook:
         ended = self.now()
         escaped = self._watched.escaped(error)
         self._ended |= escaped
-        new = list(enumerate(self._watched.findings))[since.findings :]
-        quiet = self._silent(since) if silent and error is None and not new else ()
+        new = range(since.findings, len(self._watched.findings))
+        raised, caught = [n for n in new if n in escaped], [n for n in new if n not in escaped]
+        history, quiet = self._silent(since) if silent and error is None and not new else (History(), ())
         if error is not None and ended.passes > since.passes:
             self._sound_since = ended
+        found = self._watched.findings
         return CellReport(
-            tuple(found for number, found in new if number in escaped),
-            tuple(replace(found, caught=True) for number, found in new if number not in escaped),
+            tuple(found[n] for n in raised),
+            tuple(replace(found[n], caught=True) for n in caught),
             quiet,
             tuple(gap.what for gap in self._session.gaps) if silent else (),
             ended.passes - since.passes,
+            (*self._chapters([*raised, *caught]), Chapter(history, tuple(range(len(quiet))))),
         )
+
+    def _chapters(self, numbers: list[int]) -> list[Chapter]:
+        """The histories that are kept of these findings, which are shown in this order."""
+        places = {number: place for place, number in enumerate(numbers)}
+        return [
+            Chapter(chapter.history, tuple(places[n] for n in chapter.findings if n in places))
+            for chapter in self._watched.chapters
+        ]
 
     def gap(self, what: str) -> None:
         self._session.gap(what)
 
     # Reports
 
-    def report(self) -> Report:
-        """Everything so far."""
+    def report(self) -> tuple[Report, tuple[Chapter, ...]]:
+        """Everything so far, with the histories that are kept."""
         report = self._watched.report(("notebook",), None, None)
         told = tuple(replace(f, caught=f.caught and n not in self._ended) for n, f in enumerate(report.findings))
-        return replace(report, findings=(*told, *self._silent(self._sound_since)))
+        history, quiet = self._silent(self._sound_since)
+        silent = Chapter(history, tuple(range(len(told), len(told) + len(quiet))))
+        return replace(report, findings=(*told, *quiet)), (*self._watched.chapters, silent)
 
-    def _silent(self, since: Start) -> tuple[Diagnosis, ...]:
-        return silent_since(self._watched, max(since, self._sound_since, key=lambda start: start.mark))
+    def _silent(self, since: Start) -> tuple[History, tuple[Diagnosis, ...]]:
+        return look_since(self._watched, max(since, self._sound_since, key=lambda start: start.mark))
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """All text that was marked, cells by their names."""
+        return self._statements.sources
 
     def texts(self, findings: tuple[Diagnosis, ...]) -> dict[str, str]:
         """The source of every cell that these findings show."""

@@ -38,13 +38,18 @@ def now(watched: Watched) -> Start:
 
 def silent_since(watched: Watched, since: Start) -> tuple[Diagnosis, ...]:
     """What raised nothing and is wrong all the same, in what ran since. The watch goes on and keeps none of it."""
+    return look_since(watched, since)[1]
+
+
+def look_since(watched: Watched, since: Start) -> tuple[History, tuple[Diagnosis, ...]]:
+    """The same, with the part of the history that it was read from."""
     from afterward.rules import diagnose
 
     history = watched.session.look_back()
     if history is None:
-        return ()
-    found = diagnose(_restricted(history, since, _executed(watched, since)))
-    return tuple(one for one in found if one.severity is not Severity.ERROR)
+        return History(), ()
+    part = _restricted(history, since, _executed(watched, since))
+    return part, tuple(one for one in diagnose(part) if one.severity is not Severity.ERROR)
 
 
 def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) -> History:
