@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 
 from afterward.model.site import Site
 from afterward.observe.crossing import Trail
 from afterward.observe.places import Places
-from afterward.observe.recorder import PassSeen, Recorder, StepSeen
-from afterward.observe.replay import Place
+from afterward.observe.recorder import OPENING, PassSeen, Recorder, StepSeen
+from afterward.observe.replay import Place, Replay
 from afterward.observe.sources import stem, targets
 from afterward.observe.statements import SHIFT
 from afterward.observe.updates import Updates
-
-MARKS = 200_000  # a longer record is not followed statement by statement
 
 
 @dataclass
@@ -58,24 +56,44 @@ class Aftermath:
 
     @cached_property
     def trail(self) -> list[Place]:
-        """Every statement that ran, in order; none where the record is too long or has lost its beginning."""
-        marks = self.recorder.marks[:]
+        """Every statement that ran, in order; of a long run, those at its beginning and at its end."""
+        recorder = self.recorder
+        marks = recorder.marks[:]
         trail: list[Place] = []
-        if marks and len(marks) <= MARKS and not self.recorder.base:
+        if marks:
             marks.append(marks[-1])
-            self.recorder.replay.copy().feed(marks, self.recorder.base, answers={}, trail=trail)
+            if recorder.base:
+                Replay(recorder.statements).feed(recorder.opening, 0, answers={}, trail=trail)
+            untold = range(max(self._unfollowed.start, recorder.base), self._unfollowed.stop)
+            recorder.replay.copy().feed(marks, recorder.base, answers={}, trail=trail, untold=untold)
         return trail
 
     @cached_property
+    def _unfollowed(self) -> range:
+        """The moments between the beginning and the end of a run that is too long to be followed as a whole."""
+        recorder = self.recorder
+        first = max(len(recorder.opening) - 1, 0) if recorder.base else OPENING
+        return range(first, max(recorder.moment - OPENING, recorder.base, first))
+
+    @cached_property
     def paths(self) -> Trail:
-        return Trail(self.places.sources, self.trail)
+        return Trail(self.places.sources, self.trail, self._unfollowed.start if self._unfollowed else None)
+
+    @property
+    def followed_nodes(self) -> int:
+        """How many nodes the statements of the trail have made."""
+        if not self.trail:
+            return 0
+        gap = bisect_left(self.trail, self._unfollowed.start, key=lambda place: place.moment)
+        parts = (self.trail[:gap], self.trail[gap:]) if self._unfollowed else (self.trail,)
+        return sum(part[-1].order_at - part[0].order_at for part in parts if part)
 
     @cached_property
     def executions(self) -> dict[int, list[tuple[Place, int]]]:
         """By statement: each time it ran, and the node counter when the call it belongs to went on."""
         found: dict[int, list[tuple[Place, int]]] = {}
         for places in self.paths.by_call.values():
-            for place, follower in pairwise(places):
+            for place, follower in self.paths.pairs(places):
                 found.setdefault(place.number, []).append((place, follower.order_at))
         return found
 

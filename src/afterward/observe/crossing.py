@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
@@ -31,8 +32,10 @@ class _Reading:
 class Trail:
     """The statements that ran, indexed by what they assigned."""
 
-    def __init__(self, sources: Sources, places: Sequence[Place]) -> None:
+    def __init__(self, sources: Sources, places: Sequence[Place], gap: int | None = None) -> None:
+        """`gap` is the moment from which on something is missing, if anything is."""
         self.sources = sources
+        self.gap = gap
         self.by_call: dict[int, list[Place]] = {}
         self.children: dict[tuple[int, int], list[int]] = {}
         self.plain: dict[tuple[int, str], list[Place]] = {}  # (call, name)
@@ -46,6 +49,12 @@ class Trail:
                 self.children.setdefault((place.caller.call, place.caller.moment), []).append(place.call)
             mine.append(place)
             self._index(place)
+
+    def pairs(self, places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+        """Each place of a call with the one that came next."""
+        for place, follower in pairwise(places):
+            if self.gap is None or not place.moment < self.gap <= follower.moment:
+                yield place, follower
 
     def _index(self, place: Place) -> None:
         for target in self.targets(place):

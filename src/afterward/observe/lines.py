@@ -202,7 +202,8 @@ class _Outline:
         while position >= 0:
             statement = self.by_line[position][1]
             if (statement.end_lineno or statement.lineno) >= line:
-                return statement
+                # A loop and its body on one line are one to whoever sees lines only.
+                return next((loop for loop in self.loops[statement] if loop.lineno == statement.lineno), statement)
             position -= 1
         return None
 

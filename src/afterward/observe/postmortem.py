@@ -17,7 +17,8 @@ from afterward.model.site import Where
 from afterward.observe import compat, flow
 from afterward.observe.clock import event_moment, node_moment
 from afterward.observe.crossing import Trail, names_crossing, place_of
-from afterward.observe.cuts import find_cut
+from afterward.observe.cuts import find_cuts
+from afterward.observe.lost_cuts import with_lost_cut
 from afterward.observe.naming import Names, living_optimizers, search
 from afterward.observe.places import Wording
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
@@ -115,8 +116,8 @@ class Autopsy:
         answers: dict[int, Place] = {}
         due = [event for event in recorder.settle() if event.place is None]
         machine = recorder.replay.copy()
-        start = recorder.base + len(marks) - TRAIL
-        machine.feed(marks, recorder.base, due=due, answers=answers, wanted=wanted, trail=self.trail, trail_from=start)
+        untold = range(recorder.base, recorder.base + max(len(marks) - TRAIL, 0))
+        machine.feed(marks, recorder.base, due=due, answers=answers, wanted=wanted, trail=self.trail, untold=untold)
         kept = recorder.replay.kept
         starts = [first for first, _, _ in kept]
         for order in wanted:
@@ -138,8 +139,7 @@ class Autopsy:
         kind = late.error
         first = History(nodes, passes, self._steps(), leaves=self._leaves(), gaps=gaps)
         if kind == "no_grad":
-            cut = find_cut(self.paths, late, self.trail, self.where)
-            return replace(first, cuts=(cut,) if cut is not None else ())
+            return replace(first, cuts=find_cuts(self.paths, late, self.trail, self.where))
         if kind == "inplace":
             writes = find_writes(self.paths, self._spoilt(nodes), self.trail, self.frames, self.names, self.where)
             first = replace(first, writes=writes)
@@ -147,7 +147,14 @@ class Autopsy:
         if reuse is None:
             return first
         links = self._links(first, reuse)
-        return replace(first, values=tuple(self._values(first, reuse)), links=links)
+        values = [self._with_lost_cut(value, reuse) for value in self._values(first, reuse)]
+        return replace(first, values=tuple(values), links=links)
+
+    def _with_lost_cut(self, value: Value, reuse: Reuse) -> Value:
+        made, late = reuse.entry.node.where, reuse.late.where
+        if made is None or late is None:
+            return value
+        return with_lost_cut(value, self.paths, self.trail, made.moment, late.moment)
 
     def _spoilt(self, nodes: tuple[Node, ...]) -> list[Spoilt]:
         """The saved tensors that were written over, with the node that had saved each."""

@@ -20,7 +20,8 @@ from afterward.observe.statements import SHIFT, Statements
 from afterward.observe.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP, Tape
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
-FIRST_EVENTS, LAST_EVENTS = 1024, 16384
+OPENING = 1 << 13  # marks kept for good from the beginning of a run
+FIRST_EVENTS, LAST_EVENTS = 512, 1024
 EVENT_LIMIT = FIRST_EVENTS + 2 * LAST_EVENTS
 LOOK_LIMIT = 1 << 21  # node numbers kept from looks at passes: 16 MiB
 
@@ -68,11 +69,13 @@ class Recorder:
     tape: Tape | None = None  # what it is written on first, in the thread that the program began in
     forgotten_passes: int = 0
     looked_nodes: int = 0
+    looked_passes: int = 0  # of those between the first events and the last
 
     def __post_init__(self) -> None:
         self.replay = Replay(self.statements)
         self._marks = array("Q")
         self._notes = array("Q")  # events not yet made into objects
+        self.opening = array("Q")  # the first marks, once they were folded
 
     @property
     def marks(self) -> array[int]:
@@ -119,11 +122,13 @@ class Recorder:
         return self.forgotten_passes + sum(isinstance(event, PassSeen) for event in self.settle())
 
     def forget_events(self) -> None:
-        """Keep the first and the last events of an endless run."""
-        if len(self.settle()) > EVENT_LIMIT:
-            gone = self.events[FIRST_EVENTS:-LAST_EVENTS]
-            self.forgotten_passes += sum(isinstance(event, PassSeen) for event in gone)
-            del self.events[FIRST_EVENTS:-LAST_EVENTS]
+        """Keep the first and the last events of an endless run, and the passes that were looked at."""
+        if len(self.settle()) > EVENT_LIMIT + self.looked_passes:
+            middle = self.events[FIRST_EVENTS:-LAST_EVENTS]
+            looked = [event for event in middle if isinstance(event, PassSeen) and event.swept is not None]
+            self.forgotten_passes += sum(isinstance(event, PassSeen) for event in middle) - len(looked)
+            self.events[FIRST_EVENTS:-LAST_EVENTS] = looked
+            self.looked_passes = len(looked)
 
     def keep_look(self, seen: PassSeen, swept: array[int], size: int) -> None:
         """Keep what a look at a pass has shown, and forget the oldest looks beyond the limit."""
@@ -144,6 +149,7 @@ class Recorder:
         self.forget_events()
         due = [event for event in self.settle() if event.place is None and event.moment <= self.base + half]
         self.replay.feed(older, self.base, due=due)
+        self.opening = self.opening or older[:OPENING]
         del marks[:half]
         self.base += half
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from afterward.observe.cycles import Cycles
 from afterward.observe.statements import (
     CELL,
     COUNTER,
@@ -22,6 +24,12 @@ from afterward.observe.statements import (
 )
 
 KEPT_PLACES = 1 << 16
+WORTH_SKIPPING = 4096  # marks: a shorter record is followed as it is
+TURNS = NEXT | HEAD
+
+
+def _counter(mark: int) -> int:
+    return mark & COUNTER
 
 
 @dataclass(slots=True, eq=False)
@@ -97,15 +105,15 @@ class Replay:
         *,
         due: Iterable[Any] = (),
         trail: list[Place] | None = None,
-        trail_from: int = 0,
+        untold: range = range(0),
         answers: dict[int, Place] | None = None,
         wanted: Iterable[int] = (),
     ) -> None:
         """Execute the marks. The last one only ends the interval of the one before it.
 
         `due` are events to be given their place; `wanted` are node orders to find the place of, in rising order,
-        into `answers`; without `answers`, one place per statement is kept for later. `trail` collects
-        every statement executed from the moment `trail_from` on.
+        into `answers`; without `answers`, one place per statement is kept for later. `trail` collects every statement
+        executed but at the moments that are `untold`. Turns of a loop that nobody asks about are skipped.
         """
         events = iter(sorted(due, key=lambda event: event.moment))
         event = next(events, None)
@@ -114,14 +122,18 @@ class Replay:
         seen: set[int] = set()
         keep = answers is None
         step = self._execute
-        count = len(marks)
-        for position in range(count - 1):
+        cycles = Cycles(marks) if len(marks) > WORTH_SKIPPING else None
+        skip_from = base if trail is None else untold.start
+        skip_to = base + len(marks) - 1 if trail is None else untold.stop
+        ask_at = (-1, 0)  # (an order that is wanted, the position of its mark)
+        position, count = 0, len(marks) - 1
+        while position < count:
             mark = marks[position]
             number = mark >> SHIFT
             moment = base + position
             first = mark & COUNTER
             call = step(number, moment, first)
-            if trail is not None and moment >= trail_from:
+            if trail is not None and moment not in untold:
                 trail.append(call.here())
             while event is not None and event.moment <= moment + 1:
                 event.place = call.here()
@@ -137,9 +149,38 @@ class Replay:
                         if order >= first:
                             answers[order] = call.here()  # type: ignore[index]
                         order = next(orders, None)
+            if cycles is not None and call.turns and self.table[number].flags & TURNS and skip_from <= moment < skip_to:
+                stop = min(skip_to - base, count)
+                if event is not None:
+                    stop = min(stop, event.moment - base - 1)
+                if order is not None:
+                    if ask_at[0] != order:
+                        ask_at = (order, bisect_right(marks, order, lo=position, key=_counter) - 1)
+                    stop = min(stop, ask_at[1])
+                position += self._skip(cycles, call, position, stop)
+                call.order_at = marks[position] & COUNTER
+            position += 1
         if keep and len(self.kept) > KEPT_PLACES:
             del self.kept[KEPT_PLACES // 4 : KEPT_PLACES // 2]
             self.forgotten = True
+
+    def _skip(self, cycles: Cycles, call: _Call, position: int, stop: int) -> int:
+        """Turns that are like the last one change nothing but counts: pass over those before `stop`, if any."""
+        state = (call.serial, len(self.stack), *((loop, entry) for loop, entry, _ in call.turns))
+        turn = cycles.last_turn(position, state, self.serial)
+        most = (stop - 1 - position) // turn.length if turn is not None else 0
+        if turn is None or most < 1:
+            return 0
+        times = cycles.repeats(position, turn, most)
+        # A generator that goes on between two turns takes more along than its count of turns.
+        if not times or any(self.table[n].flags & (SUSPEND | RESUME | CELL) for n in cycles.numbers(position, turn)):
+            return 0
+        call.turns[-1][2] += times
+        call.moment += times * turn.length
+        call.place = None
+        self.serial += times * turn.calls
+        cycles.turn_ended(position + times * turn.length, state, self.serial)
+        return times * turn.length
 
     def _execute(self, number: int, moment: int, order: int) -> _Call:
         statement = self.table[number]

@@ -243,6 +243,7 @@ class Session:
         """What the whole run has shown, or so far; None where no pass was seen."""
         if compat.torch_module() is None or not self.recorders.main.settle():
             return None
+        self.recorders.main.forget_events()
         try:
             return self.surveyor.history(self.gaps, final=final)
         except Exception as error:

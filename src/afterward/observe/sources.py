@@ -131,6 +131,7 @@ def head(statement: ast.stmt) -> list[ast.AST]:
     return [statement]
 
 
+@lru_cache(maxsize=8192)
 def targets(statement: ast.stmt) -> list[Name]:
     """What a statement assigns to, left to right: names, attributes, items."""
     found: list[ast.expr] = []
@@ -182,6 +183,7 @@ def _flat(target: ast.expr) -> Iterator[Name]:
         yield Name(ast.unparse(target), target)
 
 
+@lru_cache(maxsize=8192)
 def reads(statement: ast.stmt) -> list[Name]:
     """What a statement reads, in source order: the longest chains first (`self.cell.h` before `self.cell`)."""
     names: list[Name] = []

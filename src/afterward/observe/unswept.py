@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from afterward.model.history import Unswept
 from afterward.observe.aftermath import Aftermath
+from afterward.observe.crossing import Trail
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
@@ -17,12 +18,12 @@ from afterward.observe.sources import reads, targets
 
 def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
-    trail = after.paths.by_call
+    trail = after.paths
     passes = [event for event in after.passes if event.call == "backward"]
     swept = [event.swept for event in passes if event.swept is not None]
     found: dict[tuple[int, int], list[Unswept]] = {}
-    for earlier, event in pairwise(passes) if trail else ():
-        if event.swept is None or event.place is None or earlier.swept is None:
+    for earlier, event in pairwise(passes) if trail.by_call else ():
+        if event.swept is None or event.place is None or earlier.swept is None or earlier.window != event.window:
             continue  # something between the two was not looked at
         for number, unswept in _dropped(after.places, trail, earlier, event, swept):
             found.setdefault((event.site, number), []).append(unswept)
@@ -30,15 +31,17 @@ def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
 
 
 def _dropped(
-    places: Places, trail: dict[int, list[Place]], earlier: PassSeen, event: PassSeen, swept: list[array[int]]
+    places: Places, trail: Trail, earlier: PassSeen, event: PassSeen, swept: list[array[int]]
 ) -> Iterator[tuple[int, Unswept]]:
     assert event.place is not None
     assert event.swept is not None
     called = places.sources.statement(event.place.number)
     wanted = {name.text for name in reads(called)} if called is not None else set()
     runs: dict[int, list[tuple[Place, int]]] = {}
-    for place, after in pairwise(trail.get(event.place.call, [])):
-        if earlier.moment <= place.moment < event.place.moment and after.order_at > place.order_at:
+    mine = trail.by_call.get(event.place.call, [])
+    begin, end = (bisect_left(mine, at, key=lambda place: place.moment) for at in (earlier.moment, event.place.moment))
+    for place, after in trail.pairs(mine[begin : end + 1]):
+        if after.order_at > place.order_at:
             runs.setdefault(place.number, []).append((place, after.order_at))
     for number, executions in runs.items():
         statement = places.sources.statement(number)

@@ -9,7 +9,6 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from afterward.model.history import LeftOut, Wasted
@@ -18,7 +17,6 @@ from afterward.observe.aftermath import Aftermath
 from afterward.observe.naming import Held, Names
 from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
-from afterward.observe.statements import COUNTER
 from afterward.observe.walk import LOOK_NODES, saved_bytes, walk
 
 _CUTS = ("detach", "item", "tolist", "numpy", "argmax")
@@ -113,7 +111,7 @@ def _built_by(after: Aftermath, order: int) -> Place | None:
     """The innermost statement whose execution, calls included, made a node."""
     best: Place | None = None
     for places in after.paths.by_call.values():
-        for place, follower in pairwise(places):
+        for place, follower in after.paths.pairs(places):
             if place.order_at <= order < follower.order_at and (best is None or place.order_at >= best.order_at):
                 best = place
     return best
@@ -136,10 +134,9 @@ class _Execution:
 
 def find_wasted(after: Aftermath, told: set[tuple[str, int]]) -> Iterator[Wasted]:
     """Statements that build nodes each time they run, of which no pass has swept any; the largest of each function."""
-    marks = after.recorder.marks
     if not after.trail or not after.looked:
         return
-    recorded = (marks[-1] & COUNTER) - (marks[0] & COUNTER)
+    recorded = after.followed_nodes
     swept = _all_swept(after)
     best: dict[int, Wasted] = {}
     for number in {place.number for place in after.trail}:

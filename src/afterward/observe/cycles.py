@@ -1,0 +1,64 @@
+"""Finds where a record repeats itself, turn after turn of a loop, so that nobody has to follow every turn."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from afterward.observe.statements import COUNTER, SHIFT
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a loop that may be repeated: how many marks it has, and how many calls were made in it."""
+
+    length: int
+    calls: int
+
+
+class Cycles:
+    """Sees the turns of loops end, and says how many turns like the last one follow.
+
+    Two turns are alike when they run the same statements, and the same of these build nodes.
+    """
+
+    def __init__(self, marks: array[int]) -> None:
+        counters = [mark & COUNTER for mark in marks]
+        builds = map(int.__lt__, counters, counters[1:])
+        self._codes = array("Q", [(mark >> SHIFT) << 1 | made for mark, made in zip(marks, builds, strict=False)])
+        self._ends: dict[Hashable, tuple[int, int]] = {}
+
+    def last_turn(self, position: int, state: Hashable, serial: int) -> Turn | None:
+        """The turn that ends at a mark, unless it is the first; `state` names the loop and all that holds it."""
+        before = self._ends.get(state)
+        self.turn_ended(position, state, serial)
+        return None if before is None else Turn(position - before[0], serial - before[1])
+
+    def turn_ended(self, position: int, state: Hashable, serial: int) -> None:
+        """Where the last turn ended that was followed or passed over."""
+        self._ends[state] = (position, serial)
+
+    def numbers(self, position: int, turn: Turn) -> set[int]:
+        """The statements that ran in a turn."""
+        return {code >> 1 for code in self._codes[position + 1 - turn.length : position + 1]}
+
+    def repeats(self, position: int, turn: Turn, most: int) -> int:
+        """How often, up to so many times, the turn that ends at a mark is there again right after it."""
+        codes, start, length = self._codes, position + 1, turn.length
+        most = min(most, (len(codes) - start) // length)
+
+        def alike(turns: int) -> bool:
+            here = codes[start : start + turns * length]
+            return turns <= most and codes[start - length : start + (turns - 1) * length] == here
+
+        if most < 1 or not alike(1):
+            return 0
+        low = 1
+        while alike(2 * low):
+            low *= 2
+        high = 2 * low
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if alike(middle) else (low, middle)
+        return low
