@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 TORCH := torch==2.13.0
+# All cores, a file of tests to each: tests of a file share what is slow to make. One thread each, or they fight.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 N ?= 100000
 SEED ?= 0
 CASES ?= ../shared/cases
@@ -43,13 +45,13 @@ test: $(READY) browser  ## what CI runs: lint, types and the fast tests
 	$(BIN)/ruff format --check src tests tools examples
 	$(BIN)/ruff check src tests tools examples
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(PYTEST)
 
 check: $(READY)  ## format, lint, check types, test
 	$(BIN)/ruff format src tests tools examples
 	$(BIN)/ruff check --fix src tests tools examples
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(PYTEST)
 
 bless: $(READY)  ## rewrite the golden files; read that diff as code
 	$(BIN)/pytest tests/render --bless

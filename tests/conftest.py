@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+import signal
+
 import pytest
+from hypothesis import settings
+
+settings.register_profile("the same every time", derandomize=True)
+settings.load_profile("the same every time")
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported so far is not looked through again: a watch that ends asks for all living optimizers."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_configure() -> None:
+    """A run in the background of a shell ignores interrupts, and so would the programs that tests interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

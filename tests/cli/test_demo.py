@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import warm
 
 from afterward.errors import ExampleNotRunnable
 from afterward.gallery import NAMES
@@ -14,8 +14,7 @@ from afterward.tasks import demo
 
 
 def _demo(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "afterward", "demo", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    return warm.afterward("demo", *words, cwd=cwd)
 
 
 def test_it_lists_the_examples(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import warm
 
 from afterward.gallery import examples
 
@@ -12,8 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_in_the_readme_is_real() -> None:
-    command = [sys.executable, "-m", "afterward", "run", "examples/carried_state.py"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = warm.afterward("run", "examples/carried_state.py", cwd=ROOT)
     printed = done.stderr[done.stderr.index("error[AFT103]") :].rstrip()
     shown = (ROOT / "README.md").read_text()
     block = shown[shown.index("    error[AFT103]") : shown.index("\nYour program is left alone")]

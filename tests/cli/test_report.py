@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests import warm
 
 SAVED = Path(__file__).parents[1] / "render" / "golden" / "carried.history.json"
 
@@ -21,8 +22,7 @@ loss.backward()
 
 
 def _afterward(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "afterward", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    return warm.afterward(*words, cwd=cwd)
 
 
 def test_a_run_leaves_a_page_and_a_history_that_makes_the_same_page(tmp_path: Path) -> None:

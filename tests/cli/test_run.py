@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests import warm
 
 BROKEN = """\
 import sys
@@ -25,13 +26,17 @@ loss.backward()
 
 
 def _afterward(*words: str, cwd: Path, **options) -> subprocess.CompletedProcess[str]:
+    return warm.afterward(*words, cwd=cwd, **options)
+
+
+def _from_the_start(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "afterward", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
 
 
 def test_a_broken_pass_is_explained_after_the_traceback(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(BROKEN)
-    done = _afterward("run", "train.py", "--epochs", "3", "-v", cwd=tmp_path)
+    done = _from_the_start("run", "train.py", "--epochs", "3", "-v", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == "arguments ['--epochs', '3', '-v']\n"
     traceback, report = done.stderr.split("\nerror[AFT101]", 1)
@@ -84,7 +89,7 @@ def test_the_program_s_own_way_of_ending(source: str, status: int, stderr: str, 
 
 def test_a_syntax_error_is_python_s_own(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("x = (\n")
-    done = _afterward("run", "program.py", cwd=tmp_path)
+    done = _from_the_start("run", "program.py", cwd=tmp_path)
     plain = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == plain.returncode == 1
     assert done.stderr.splitlines()[-1] == plain.stderr.splitlines()[-1]
@@ -141,7 +146,7 @@ if __name__ == "__main__":
             print(method, [p.x for p in pool.map(double, [Point(1), Point(2)])])
 """
     (tmp_path / "program.py").write_text(source)
-    done = _afterward("run", "program.py", cwd=tmp_path)
+    done = _from_the_start("run", "program.py", cwd=tmp_path)
     assert done.stdout == "fork [2, 4]\nspawn [2, 4]\n", done.stderr
 
 
@@ -197,9 +202,9 @@ print(loss.item())
 
 def test_the_memory_account(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(RETAINS)
-    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    plain = warm.python("train.py", cwd=tmp_path)
     done = _afterward("run", "--memory", "train.py", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    assert (done.returncode, done.stdout) == (0, plain.stdout.decode())
     account = done.stderr[done.stderr.index("memory: ") :]
     assert "memory: 3.9 KB of saved values at the peak" in account
     assert "3.9 KB  100 %  train.py:4  result = weight.exp()" in account

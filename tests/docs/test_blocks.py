@@ -14,12 +14,11 @@ import contextlib
 import io
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests import warm
 
 from afterward.cli import command_line
 from afterward.gallery import examples
@@ -86,9 +85,7 @@ def _calls(code: str) -> list[tuple[str, str]]:
 def _call(command: str, folder: Path) -> str:
     name, *words = shlex.split(command, comments=True)
     assert name == "afterward", f"only our own commands are called: {command}"
-    done = subprocess.run(
-        [sys.executable, "-m", "afterward", *words], cwd=folder, capture_output=True, text=True, timeout=120
-    )
+    done = warm.afterward(*words, cwd=folder)
     return done.stdout + done.stderr
 
 

@@ -5,20 +5,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests import warm
 
 PROGRAMS = Path(__file__).parent / "programs"
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
-def _run(*command: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+def _from_the_start(*command: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1")
     return subprocess.run([sys.executable, *command], cwd=cwd, env=environment, capture_output=True, timeout=120)
 
 
-@pytest.mark.parametrize("name", ["gan", "meta", "fails", "catches"])
-def test_the_same_bits_text_and_status(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [("gan", _from_the_start), ("meta", warm.python), ("fails", warm.python), ("catches", warm.python)],
+    ids=["gan", "meta", "fails", "catches"],
+)
+def test_the_same_bits_text_and_status(name: str, run: Run, tmp_path: Path) -> None:
     # `tell_numbers` makes the program print its parameters at its end, bit for bit.
     program = tmp_path / f"{name}.py"
     tail = "\nimport tell_numbers  # noqa\n"
@@ -26,8 +33,8 @@ def test_the_same_bits_text_and_status(name: str, tmp_path: Path) -> None:
     # The import stands first so that it also counts when the program fails.
     program.write_text(source.split('"""\n', 1)[0] + '"""\n' + tail + source.split('"""\n', 1)[1])
     (tmp_path / "tell_numbers.py").write_text((PROGRAMS / "tell_numbers.py").read_text())
-    plain = _run(program.name, cwd=tmp_path)
-    watched = _run("-m", "afterward", "run", program.name, cwd=tmp_path)
+    plain = run(program.name, cwd=tmp_path)
+    watched = run("-m", "afterward", "run", program.name, cwd=tmp_path)
     assert plain.stdout, plain.stderr.decode()
     assert watched.stdout == plain.stdout
     assert watched.returncode == plain.returncode
@@ -36,13 +43,13 @@ def test_the_same_bits_text_and_status(name: str, tmp_path: Path) -> None:
 
 
 def test_a_clean_program_prints_nothing_of_ours(tmp_path: Path) -> None:
-    done = _run("-m", "afterward", "run", str(PROGRAMS / "gan.py"), cwd=tmp_path)
+    done = warm.python("-m", "afterward", "run", str(PROGRAMS / "gan.py"), cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr == b""
 
 
 def test_a_caught_error_gets_one_line(tmp_path: Path) -> None:
-    done = _run("-m", "afterward", "run", str(PROGRAMS / "catches.py"), cwd=tmp_path)
+    done = warm.python("-m", "afterward", "run", str(PROGRAMS / "catches.py"), cwd=tmp_path)
     assert done.returncode == 7
     lines = done.stderr.decode().splitlines()
     assert len(lines) == 1
