@@ -157,6 +157,8 @@ class Value:
     read_at: int | None = None  # the moment of that reading
     is_target: bool = False  # read as what a loss is to meet, not as what is trained
     renewed: bool = False  # the statement that made it has run again in the present step
+    lost_cut: Site | None = None  # a statement that detaches a copy of it which nobody keeps
+    lost_how: str = ""  # the call in that statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from afterward.model.history import Cut, Pass
@@ -25,8 +26,8 @@ _MODES = {"no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode(
 _NUMBERS = {"float", "int", "bool"}
 
 
-def find_cut(paths: Trail, late: Pass, trail: Sequence[Place], where: WhereOf) -> Cut | None:
-    """The cut on the way to the value that a pass was asked to start from; None where none can be shown."""
+def find_cuts(paths: Trail, late: Pass, trail: Sequence[Place], where: WhereOf) -> tuple[Cut, ...]:
+    """The cut on the way to the value that a pass was asked to start from, and those that lie behind it."""
     return _Search(paths, trail, where).from_pass(late)
 
 
@@ -34,7 +35,15 @@ def cuts_of_history(paths: Trail, late: Pass, trail: Sequence[Place], where: Whe
     """Every cut, on the way to the value that a pass starts from, of something that had a history; nearest first."""
     search = _Search(paths, trail, where)
     search.begin(late)
-    return [cut for had_history, cut in search.found if had_history]
+    return [found.cut for found in search.found if found.had_history]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    had_history: bool  # did it cut something that had one?
+    cut: Cut
+    node: ast.expr | None = None
+    nearer: tuple[Cut, ...] = ()  # cuts between it and the loss, with nothing built in between
 
 
 class _Search:
@@ -45,21 +54,26 @@ class _Search:
         self.where = where
         self.seen: set[tuple[int, str]] = set()
         self.budget = 2000
-        self.found: list[tuple[bool, Cut]] = []  # (did it cut something that had a history?, cut)
+        self.found: list[_Found] = []
+        self.nearer: tuple[Cut, ...] = ()  # of the cuts passed on the way here, those since which nothing was built
         # How many nodes each execution of a statement has built, calls included.
         self.built: dict[tuple[int, int], int] = {}
         for call, places in paths.by_call.items():
             for place, after in pairwise(places):
                 self.built[call, place.moment] = after.order_at - place.order_at
 
-    def from_pass(self, late: Pass) -> Cut | None:
+    def from_pass(self, late: Pass) -> tuple[Cut, ...]:
         """Follow what the pass was called on; prefer a cut of something that had a history, the nearest first."""
         if not self.begin(late):
-            return None
-        if not any(had_history for had_history, _ in self.found):
+            return ()
+        if not any(found.had_history for found in self.found):
             self._note_switches()
-        certain = [cut for had_history, cut in self.found if had_history]
-        return next(iter(certain or [cut for _, cut in self.found]), None)
+        certain = [found for found in self.found if found.had_history]
+        if not certain:
+            return tuple(found.cut for found in self.found[:1])
+        first = certain[0].cut
+        others = [*certain[0].nearer, *(found.cut for found in certain[1:] if first in found.nearer)]
+        return (first, *{cut.site: cut for cut in others if cut.site != first.site}.values())
 
     def begin(self, late: Pass) -> bool:
         """Follow what a pass was called on, where the statement that called it is on record."""
@@ -77,14 +91,22 @@ class _Search:
         statement = self.sources.statement(place.number)
         if statement is None or self.budget < 0:
             return
+        before, known = self.nearer, len(self.found)
         self._note_own_cuts(place, statement)
+        own = self.found[known:]
+        building = self.built.get((place.call, place.moment), 0) > 0
         for call in reversed(self.paths.children.get((place.call, place.moment), [])):  # the last call gave the value
+            passed = tuple(found.cut for found in own if _has_call(found.node))
+            self.nearer = (*before, *passed) if passed or not building else ()
             self._follow_call(call)
         names = reads(statement)
         if only:
             names = [name for name in names if name.text in only] or names
         for name in names:
+            passed = tuple(found.cut for found in own if _holds(found.node, name.node))
+            self.nearer = (*before, *passed) if passed or not building else ()
             self._follow_name(name, place)
+        self.nearer = before
 
     def _follow_call(self, call: int) -> None:
         """A called function gives back what its last statement returned."""
@@ -121,10 +143,11 @@ class _Search:
                     cut = Cut(
                         spot, how, name or self._cut_name(place, node), self.sources.site_of(spot.site.file, node)
                     )
-                    self.found.append((self._had_history(place, node), cut))
+                    self.found.append(_Found(self._had_history(place, node), cut, node, self.nearer))
         mode = self._grad_mode(place, statement, spot, name)
         if mode is not None:
-            self.found.append((self.built.get((place.call, place.moment), 0) == 0 and _calls(statement), mode))
+            cuts = self.built.get((place.call, place.moment), 0) == 0 and _calls(statement)
+            self.found.append(_Found(cuts, mode, nearer=self.nearer))
 
     def _cut_name(self, place: Place, node: ast.expr) -> str:
         """What was cut: the first name in it that was computed with history, else as it is written."""
@@ -152,20 +175,31 @@ class _Search:
                         name = (
                             _inner_name(node) if isinstance(node, ast.Call) and how == ".requires_grad_(False)" else ""
                         )
-                        self.found.insert(0, (True, Cut(spot, how, name, self.sources.site_of(spot.site.file, node))))
+                        cut = Cut(spot, how, name, self.sources.site_of(spot.site.file, node))
+                        self.found.insert(0, _Found(True, cut))
                         return
 
     def _had_history(self, place: Place, cut: ast.expr) -> bool:
         """Was there a history to cut? Only if a statement that the cut value came from has built nodes."""
-        calls = any(isinstance(node, ast.Call) and node is not cut for node in ast.walk(cut))
-        if calls and self.built.get((place.call, place.moment), 0) > 0:
+        if _has_call(cut) and self.built.get((place.call, place.moment), 0) > 0:
             return True
         for node in ast.walk(cut):
+            if isinstance(node, ast.Name) and self._computed_here(place, node.id):
+                return True
             if isinstance(node, (ast.Name, ast.Attribute)):
                 made = self._assigned(Name(ast.unparse(node), node), place)
                 if made is not None and self.built.get((made.call, made.moment), 0) > 0:
                     return True
         return False
+
+    def _computed_here(self, place: Place, name: str) -> bool:
+        """Does a comprehension in the statement itself go over what it computes: `[v.item() for v in net(x)]`?"""
+        statement = self.sources.statement(place.number)
+        if statement is None or self.built.get((place.call, place.moment), 0) <= 0:
+            return False
+        loops = [node for part in head(statement) for node in ast.walk(part) if isinstance(node, ast.comprehension)]
+        mine = [one for one in loops if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(one.target))]
+        return any(isinstance(node, (ast.Call, ast.BinOp)) for one in mine for node in ast.walk(one.iter))
 
     def _grad_mode(self, place: Place, statement: ast.stmt, spot: Where, name: str) -> Cut | None:
         """Is the statement inside `with torch.no_grad()` or a function decorated with it?"""
@@ -181,6 +215,15 @@ class _Search:
                 if how is not None:
                     return Cut(spot, how, name, self.sources.site_of(spot.site.file, mark))
         return None
+
+
+def _holds(outer: ast.expr | None, inner: ast.expr) -> bool:
+    return outer is not None and any(node is inner for node in ast.walk(outer))
+
+
+def _has_call(cut: ast.expr | None) -> bool:
+    """Does the expression that is cut call something?"""
+    return cut is not None and any(isinstance(node, ast.Call) and node is not cut for node in ast.walk(cut))
 
 
 def _switch(node: ast.AST) -> str | None:

@@ -32,6 +32,9 @@ def diagnosis(
     reading = found.site if found is not None else None
     if reading is not None and not (built is not None and reading.same_lines(built)) and not reading.same_lines(reused):
         labels.append(Label(reading, "comes in again here"))
+    if case.bridge is not None and case.bridge.lost_cut is not None:
+        what = f"`{case.bridge.lost_how}` on line {case.bridge.lost_cut.line}"
+        notes = (*notes, f"{what} gives out a detached copy that nobody keeps: {say.name_of(case)} stays as it was")
     if not case.reuse.certain:
         notes = (*notes, "which pass freed it was worked out from the order of the passes, not seen")
     return Diagnosis(

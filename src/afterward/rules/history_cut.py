@@ -14,15 +14,15 @@ def history_cut(history: History) -> Iterator[Diagnosis]:
     """A pass is called on a value that has no graph: its history was cut on the way."""
     for late in history.broken_passes():
         if late.error == "no_grad" and late.where is not None:
-            yield _diagnose(late, history.cuts[0] if history.cuts else None)
+            yield _diagnose(late, history.cuts)
 
 
-def _diagnose(late: Pass, cut: Cut | None) -> Diagnosis:
+def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
     assert late.where is not None
     loop = late.where.innermost_turn
     reused = late.where.site_at(loop)
     name = f"`{late.receiver}`" if late.receiver else "this value"
-    if cut is None:
+    if not cuts:
         return Diagnosis(
             message="backward on a value that has no graph",
             primary=Label(reused, f"{name} has no history"),
@@ -32,11 +32,21 @@ def _diagnose(late: Pass, cut: Cut | None) -> Diagnosis:
             bridge=Bridge(late.receiver, "expression") if late.receiver else None,
             caught=late.caught,
         )
+    cut, *others = cuts
     what = f"`{cut.name}`" if cut.name else name
+    notes = (
+        (f"it is cut on line {_lines(others)} too: all these cuts have to go, or there is still nothing to walk",)
+        if others
+        else ()
+    )
     return Diagnosis(
         message="backward on a value whose history was cut",
         primary=Label(reused, f"{name} has no history"),
-        secondary=(Label(cut.site, f"`{cut.how}` cuts the history here"),),
+        secondary=(
+            Label(cut.site, f"`{cut.how}` cuts the history here"),
+            *(Label(other.site, f"`{other.how}` cuts it here too") for other in others),
+        ),
+        notes=notes,
         why=f"`{cut.how}` keeps the numbers and drops the graph. "
         f"So {what} leads back to no parameter, and there is nothing to walk.",
         remedies=(Remedy("remove_detach", Effect.CHANGES_GRADIENTS, _cure(cut), cut.site, cut.name),),
@@ -45,6 +55,10 @@ def _diagnose(late: Pass, cut: Cut | None) -> Diagnosis:
         bridge=Bridge(cut.name or late.receiver, "local"),
         caught=late.caught,
     )
+
+
+def _lines(cuts: list[Cut]) -> str:
+    return " and ".join(dict.fromkeys(str(cut.site.line) for cut in cuts))
 
 
 def _cure(cut: Cut) -> str:

@@ -1,0 +1,78 @@
+"""Cuts: all those that lie one behind the other are named, and so is a cut that did nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.watching import watch_source
+
+IN_A_ROW = {  # source, and the lines of the cuts: the first one is where the history was lost
+    "data, then item": (
+        "net = torch.nn.Linear(4, 1)\nz = net(torch.ones(2, 4))\na = z.data.sum()\n"
+        "loss = (a.item() - torch.zeros(1)).square()\nloss.backward()",
+        [3, 4],
+    ),
+    "no_grad, then detach": (
+        "net = torch.nn.Linear(4, 1)\ndef predict(x):\n    with torch.no_grad():\n        return net(x)\n"
+        "p = predict(torch.ones(2, 4)).detach()\nloss = (p - 1).pow(2).mean()\nloss.backward()",
+        [3, 5],
+    ),
+    "a comprehension of numbers, then tensor": (
+        "net = torch.nn.Linear(4, 1)\nlosses = [v.item() for v in net(torch.ones(2, 4))]\n"
+        "loss = torch.tensor(losses).mean()\nloss.backward()",
+        [3, 2],
+    ),
+    "a cut before something that is trained": (
+        "net, head = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)\nz = net(torch.ones(2, 4)).detach()\n"
+        "y = head(z)\nloss = y.data.mean()\nloss.backward()",
+        [4],
+    ),
+    "a target that is rightly detached": (
+        "net = torch.nn.Linear(4, 1)\ntarget = net(torch.ones(2, 4)).detach()\np = net(torch.ones(2, 4)).detach()\n"
+        "loss = (p - target).square().mean()\nloss.backward()",
+        [3],
+    ),
+}
+
+
+@pytest.mark.parametrize("how", IN_A_ROW)
+def test_cuts_that_lie_in_a_row_are_all_named(tmp_path: Path, how: str) -> None:
+    source, lines = IN_A_ROW[how]
+    (found,) = watch_source(source, tmp_path).findings
+    assert found.code == "AFT401"
+    assert [label.site.line for label in found.secondary] == lines
+    assert len(found.notes) == (len(lines) > 1)
+
+
+CARRIED = """
+rnn = torch.nn.LSTM(4, 8)
+{before}
+hidden = (torch.zeros(1, 1, 8), torch.zeros(1, 1, 8))
+for x in torch.randn(3, 5, 1, 4):
+    {turn}
+    out, hidden = rnn(x, hidden)
+    out.sum().backward()
+"""
+FOR_NOBODY = {
+    "a function's result": (
+        "def repackage(h):\n    return h.detach() if torch.is_tensor(h) else tuple(map(repackage, h))",
+        "repackage(hidden)",
+        "`repackage(hidden)` on line 7",
+    ),
+    "each part": ("", "for h in hidden: h.detach()", "`h.detach()` on line 6"),
+    "a loop's own name": ("", "for h in hidden: h = h.detach()", "`h.detach()` on line 6"),
+    "something else": ("", "print(x.detach().sum(), hidden[0].detach().norm())", None),
+    "nothing": ("", "pass", None),
+}
+
+
+@pytest.mark.parametrize("how", FOR_NOBODY)
+def test_a_cut_that_nobody_keeps_is_mentioned(tmp_path: Path, how: str) -> None:
+    before, turn, expected = FOR_NOBODY[how]
+    (found,) = watch_source(CARRIED.format(before=before, turn=turn), tmp_path).findings
+    assert found.code == "AFT103"
+    mentioned = [note for note in found.notes if "nobody keeps" in note]
+    assert len(mentioned) == (expected is not None)
+    if expected is not None:
+        assert mentioned[0].startswith(expected)
