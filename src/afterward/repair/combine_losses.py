@@ -6,14 +6,16 @@ import libcst as cst
 
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
-from afterward.repair.names import assigned_names, fresh, normal, reads, wrapped
+from afterward.repair.names import assigned_names, fresh, normal, reads, root, wrapped
 from afterward.repair.passes import keyword, only_call, pass_calls, swept
+from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
     if job.found.name == "forward-never-swept":
+        yield from _added_to_the_loss(job)
         yield from _sweep_each_turn(job)
         return
     yield from _two_statements(job)
@@ -200,6 +202,26 @@ def _rest_of(source: Source, statement: Statement, loss: cst.BaseExpression, tot
     assert call is not None
     begin, finish = source.span(call)
     return source.text[begin:first] + total + source.text[last:finish]
+
+
+# A part of a loss that no pass sweeps
+
+
+def _added_to_the_loss(job: Job) -> Candidates:
+    """`total.backward()` becomes `(total + parts["smooth"]).backward()`: the part that was left out counts too."""
+    place = job.at(job.found.freed)
+    if place is None or job.found.bridge is None or job.found.bridge.kind != "item":
+        return
+    source, sweeping = place
+    if root(job.name) not in known_at(source, sweeping):
+        return
+    for call in pass_calls(sweeping):
+        loss = swept(call)
+        if loss is not None:
+            whole = f"{wrapped_term(source, loss)} + {job.name}"
+            text = f"({whole})" if isinstance(source.parent(loss), cst.Attribute) else whole
+            line = source.range(sweeping).start.line
+            yield job.patch(f"add `{job.name}` to the loss of line {line}", source, source.replace(loss, text))
 
 
 # A loss that is overwritten before anyone sweeps it

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.repair.detaching import Shapes
-from afterward.repair.names import assignment, named, stem, targets, wrapped
+from afterward.repair.names import assigned_names, assignment, named, reads, stem, targets, wrapped
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -25,10 +25,15 @@ def _where_it_is_read(job: Job) -> Candidates:
         name = source.code(node)
         shapes = Shapes(job.shop)
         while shapes and not shapes.guard:
-            nodes = list(named(source, statement, name)) or [node]
+            nodes = [node] if _is_element(source, node) else list(named(source, statement, name)) or [node]
             text = shapes.detached(name)
             edits = [source.replace(each, text) for each in nodes]
             shapes.learn((yield job.patch(f"detach `{name}` on line {line}", source, *edits)))
+
+
+def _is_element(source: Source, node: cst.CSTNode) -> bool:
+    parent = source.parent(node)
+    return isinstance(parent, (cst.ListComp, cst.GeneratorExp, cst.SetComp)) and parent.elt is node
 
 
 def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
@@ -42,7 +47,7 @@ def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]
         if node is not None and statement is not None:
             seen.add(id(statement))
             yield source, statement, node
-    for other in _other_readings(job):
+    for other in (*_others_of_the_loop(job), *_other_readings(job)):
         if id(other[1]) not in seen:
             seen.add(id(other[1]))
             yield other
@@ -69,6 +74,28 @@ def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpre
         node = next(iter(named(source, statement, name)), None)
         if node is not None and not isinstance(source.parent(node), cst.Attribute):
             yield source, statement, node
+
+
+def _others_of_the_loop(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
+    """The value is one of several that a loop goes over: where a turn reads the others of them."""
+    source = job.shop.source(job.found.ways.loop)
+    loop = source.loop_at(job.found.ways.loop) if source is not None else None
+    if source is None or not isinstance(loop, cst.For) or job.name not in assigned_names(source, loop):
+        return
+    for several in sorted(reads(source, loop.iter)):
+        for statement in _lines_of(source, list(loop.body.body)):
+            for node in named(source, statement, several):
+                yield source, statement, _each_of(source, node) or node
+
+
+def _each_of(source: Source, node: cst.CSTNode) -> cst.BaseExpression | None:
+    """`o` of `[o for o in outputs]`, where that is what each one is taken as."""
+    for holder in source.ancestors(node):
+        if isinstance(holder, (cst.ListComp, cst.GeneratorExp, cst.SetComp)):
+            return holder.elt if isinstance(holder.elt, cst.Name) else None
+        if not isinstance(holder, (cst.BaseExpression, cst.Arg, cst.CompFor)):
+            return None
+    return None
 
 
 def _lines_of(source: Source, block: list[cst.CSTNode]) -> Iterator[cst.SimpleStatementLine]:

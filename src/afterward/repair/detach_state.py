@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.site import Site
+from afterward.repair import idle_cuts
 from afterward.repair.detaching import Shapes, detached, likely_shape
 from afterward.repair.names import assignable, assignment, named, normal, root, stem, targets, wrapped
-from afterward.repair.passes import only_call, own_nodes
+from afterward.repair.passes import own_nodes
 from afterward.repair.scopes import known_at, names_at_loop
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -17,35 +18,13 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job) -> Candidates:
     """A cut without effect; where the step reads it; where the step begins; before it is read; where it is stored."""
-    yield from _made_to_count(job)
+    yield from idle_cuts.candidates(job)
     yield from _where_it_is_read(job)
     for source, statement, name in _places(job):
         yield from _shapes(job, source, statement, name)
     yield from _where_it_is_stored(job)
     if job.found.bridge is None:
         yield from _made_from_itself(job)
-
-
-def _made_to_count(job: Job) -> Candidates:
-    """`h.detach()` as a statement drops its result; `h.detach_()` cuts `h` itself."""
-    for file in job.shop.texts:
-        if ".detach()" not in job.shop.texts[file]:
-            continue
-        source = job.shop.source(Site(file, 1, 1))
-        for statement, call in _dropped(source) if source is not None else ():
-            assert source is not None
-            line = source.range(statement).start.line
-            edit = source.replace(call.func, f"{source.code(call.func)}_")
-            yield job.patch(f"`detach_()` on line {line}, where `detach()` dropped its result", source, edit)
-
-
-def _dropped(source: Source) -> Iterator[tuple[Statement, cst.Call]]:
-    for statement in source.statements:
-        call = only_call(statement)
-        if call is None or call.args or not isinstance(call.func, cst.Attribute):
-            continue
-        if call.func.attr.value == "detach":
-            yield statement, call
 
 
 def _made_from_itself(job: Job) -> Candidates:

@@ -14,6 +14,7 @@ from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
 _METHODS = ("detach", "item", "detach_")
+_CASTS = ("float", "double", "half", "long", "int", "to", "type", "type_as")
 _MODES = ("no_grad", "inference_mode")
 
 
@@ -68,16 +69,17 @@ def _one_by_one(job: Job, source: Source, statement: Statement) -> Candidates:
 
 def _all_of_the_function(job: Job, source: Source, statement: Statement) -> Candidates:
     """A value may be cut twice on its way: `.tolist()`, then `torch.tensor(...)`."""
-    edits: list[Edit] = []
-    for each in source.statements:
-        if source.function_of(each) is source.function_of(statement):
-            for node in own_nodes(each):
-                found = next((edit for _, edit in _calls(source, node)), None) if isinstance(node, cst.Call) else None
-                if found is not None and all(found.end <= e.start or found.start >= e.end for e in edits):
-                    edits.append(found)
-    if len(edits) > 1:
-        line = source.range(statement).start.line
-        yield job.patch(f"take out every cut of the function around line {line}", source, *edits)
+    for which in (0, -1):  # a call may be taken out in two ways: the tensor itself, or `torch.stack`
+        edits: list[Edit] = []
+        for each in source.statements:
+            if source.function_of(each) is source.function_of(statement):
+                for node in own_nodes(each):
+                    ways = [edit for _, edit in _calls(source, node)] if isinstance(node, cst.Call) else []
+                    if ways and all(ways[which].end <= e.start or ways[which].start >= e.end for e in edits):
+                        edits.append(ways[which])
+        if len(edits) > 1:
+            line = source.range(statement).start.line
+            yield job.patch(f"take out every cut of the function around line {line}", source, *edits)
 
 
 def _switched_off(job: Job, source: Source, statement: Statement) -> Candidates:
@@ -130,6 +132,8 @@ def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
     method = function.attr.value
     if method in _METHODS and not call.args:
         yield f".{method}()", source.replace(call, in_place_of(source, call, function.value))
+    elif method in _CASTS and isinstance(function.value, cst.Comparison):
+        yield "a comparison", source.replace(call, in_place_of(source, call, function.value.left))
     elif method == "tolist" and not call.args:
         yield ".tolist()", source.replace(call, in_place_of(source, call, function.value))
     elif method in ("tensor", "as_tensor", "Tensor", "FloatTensor") and call.args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from afterward.errors import SourceUnreadable
@@ -49,6 +49,10 @@ class Job:
 
     def patch(self, summary: str, source: Source, *edits: Edit) -> Patch:
         return Patch(self.remedy.kind, summary, {source.file: tuple(edits)})
+
+    def patches(self, summary: str, edits: Mapping[str, Iterable[Edit]]) -> Patch:
+        """One change to several files."""
+        return Patch(self.remedy.kind, summary, {file: tuple(each) for file, each in edits.items()})
 
     def at(self, site: Site | None) -> tuple[Source, Statement] | None:
         """The file and the statement of a site."""

@@ -1,0 +1,211 @@
+"""Ways to have a value computed each time it is wanted: a property, a closure, a block that each turn enters anew."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from afterward.repair.edits import Edit
+from afterward.repair.names import assignment, breaks_off, fresh, named, normal, reads, targets, wrapped
+from afterward.repair.passes import own_nodes
+from afterward.repair.scopes import imported, module_names
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+Maker = tuple[Source, Statement]
+
+
+def candidates(job: Job, makers: list[Maker]) -> Candidates:
+    """`makers` are the statements that may have made the value."""
+    yield from _in_its_own_turn(job, makers)
+    yield from _block_of_each_turn(job)
+    yield from _bound_late(job, makers)
+    yield from _handed_over_as_closure(job)
+    yield from _as_property(job, makers)
+
+
+# A loop over values that were all made before its first turn
+
+
+def _in_its_own_turn(job: Job, makers: list[Maker]) -> Candidates:
+    """`for key, loss in losses.items():` gets `loss = make_losses()[key]`: each is made in its own turn."""
+    loop_source = job.shop.source(job.found.ways.loop)
+    loop = loop_source.loop_at(job.found.ways.loop) if loop_source is not None else None
+    if loop_source is None or not isinstance(loop, cst.For):
+        return
+    for source, maker in makers:
+        made = assignment(maker)
+        if source is not loop_source or not isinstance(made, cst.Assign) or len(targets(maker)) != 1:
+            continue
+        name = source.code(targets(maker)[0])
+        found = _turns_over(source, loop, name)
+        body = source.body(loop)
+        if found is None or not body:
+            continue
+        key, value, edits = found
+        edits.append(source.insert_before(body[0], f"{value} = {wrapped(source, made.value)}[{key}]"))
+        line = source.range(loop).start.line
+        yield job.patch(f"make `{value}` anew in each turn of line {line}", source, *edits)
+
+
+def _turns_over(source: Source, loop: cst.For, name: str) -> tuple[str, str, list[Edit]] | None:
+    """(the key of a turn, its value, what has to be changed at the head) of a loop over the values of a name."""
+    over, target = normal(source.code(loop.iter)), loop.target
+    parts = [source.code(e.value) for e in target.elements] if isinstance(target, cst.Tuple) else []
+    if over in (f"{normal(name)}.items()", f"enumerate({normal(name)})") and len(parts) == 2:
+        return parts[0], parts[1], []
+    if over == normal(name) and isinstance(target, cst.Name):
+        number = fresh(source, "turn")
+        head = [source.replace(target, f"{number}, {target.value}"), source.replace(loop.iter, f"enumerate({name})")]
+        return number, target.value, head
+    return None
+
+
+# A block that caches, around the loop
+
+
+def _block_of_each_turn(job: Job) -> Candidates:
+    """`with cached(): for x in data:` becomes `for x in data: with cached():`; each turn makes what it caches."""
+    source = job.shop.source(job.found.ways.loop)
+    loop = source.loop_at(job.found.ways.loop) if source is not None else None
+    if source is None or loop is None:
+        return
+    holder = source.parent(source.parent(loop) or loop)
+    if not isinstance(holder, cst.With) or source.body(holder) != [loop]:
+        return
+    if not any("cache" in source.code(item) for item in holder.items):
+        return
+    heads = [_head(source, each) for each in (holder, loop)]
+    if None in heads:
+        return
+    (a, b), (c, d) = (each for each in heads if each is not None)
+    edits = (Edit(a, b, source.text[c:d]), Edit(c, d, source.text[a:b]))
+    line = source.range(holder).start.line
+    yield job.patch(f"enter the block of line {line} in each turn", source, *edits)
+
+
+def _head(source: Source, statement: Statement) -> tuple[int, int] | None:
+    """The characters of a head that fits on one line."""
+    first, last = source.head_lines(statement)
+    start, _ = source.bare_span(statement)
+    end = source.offset(last + 1, 0)
+    text = source.text[start:end].rstrip("\r\n")
+    return (start, start + len(text)) if first == last else None
+
+
+# A value that was bound when a function was made
+
+
+def _bound_late(job: Job, makers: list[Maker]) -> Candidates:
+    """`partial(f, g(w))` becomes `lambda: f(g(w))`, which calls `g` each time."""
+    for source, maker in makers:
+        for call in own_nodes(maker):
+            if not isinstance(call, cst.Call) or not source.code(call.func).endswith("partial") or len(call.args) < 2:
+                continue
+            function = source.code(call.args[0].value)
+            start = source.bare_span(call.args[1])[0]
+            given = source.text[start : source.bare_span(call)[1] - 1].strip().removesuffix(",")
+            line = source.range(call).start.line
+            for head, more in (("lambda", ""), ("lambda *args", ", *args")):
+                text = f"{head}: {function}({given}{more})"
+                if not isinstance(source.parent(call), (cst.Assign, cst.Arg)):
+                    text = f"({text})"
+                yield job.patch(f"bind by a `lambda` on line {line}", source, source.replace(call, text))
+
+
+# A value that is handed to a function which sweeps it again and again
+
+
+def _handed_over_as_closure(job: Job) -> Candidates:
+    """`update(net(x))` becomes `update(lambda: net(x))`, and `update` calls what it got for each pass."""
+    place = job.at(job.found.reused)
+    if place is None or "." in job.name:
+        return
+    source, sweeping = place
+    function = source.function_of(sweeping)
+    if not isinstance(function, cst.FunctionDef) or job.name not in _parameters(function):
+        return
+    for site in reversed(job.found.ways.reused[:-1]):
+        caller = job.at(site)
+        argument = _argument_for(*caller, function, job.name) if caller is not None else None
+        if caller is None or argument is None or isinstance(argument, (cst.Name, cst.Attribute, cst.Lambda)):
+            continue
+        called = _called_within(job, source, function)
+        if not called:
+            return
+        text = caller[0].code(argument)
+        edits: dict[str, list[Edit]] = {source.file: called}
+        edits.setdefault(caller[0].file, []).append(caller[0].replace(argument, f"lambda: {text}"))
+        lines = caller[0].range(argument).start.line, source.range(function).start.line
+        summary = f"hand it over as a function on line {lines[0]}, and call it in the function of line {lines[1]}"
+        yield job.patches(summary, edits)
+        return
+
+
+def _parameters(function: cst.FunctionDef) -> list[str]:
+    every = (*function.params.posonly_params, *function.params.params)
+    return [parameter.name.value for parameter in every]
+
+
+def _argument_for(
+    source: Source, statement: Statement, function: cst.FunctionDef, name: str
+) -> cst.BaseExpression | None:
+    """What a statement hands to a function for one of its parameters."""
+    for call in own_nodes(statement):
+        if not isinstance(call, cst.Call) or source.code(call.func).rsplit(".", 1)[-1] != function.name.value:
+            continue
+        labelled = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == name]
+        if labelled:
+            return labelled[0]
+        names = _parameters(function)
+        if names[:1] in (["self"], ["cls"]) and isinstance(call.func, cst.Attribute):
+            names = names[1:]
+        plain = [arg for arg in call.args if arg.keyword is None]
+        if name in names and names.index(name) < len(plain) and not any(arg.star for arg in plain):
+            return plain[names.index(name)].value
+    return None
+
+
+def _called_within(job: Job, source: Source, function: cst.FunctionDef) -> list[Edit]:
+    """Call the parameter where each pass begins: in the loop of the function, else at its start."""
+    name = job.name
+    loop = source.loop_at(job.found.ways.loop)
+    if loop is not None and source.function_of(loop) is function:
+        body = source.body(loop)
+        if not body:
+            return []
+        new = fresh(source, f"new_{name}")
+        first = source.range(body[0]).start.line
+        after = [node for node in named(source, function.body, name) if source.range(node).start.line >= first]
+        edits = [source.replace(node, new) for node in after]
+        return [source.insert_before(body[0], f"{new} = {name}()"), *edits]
+    body = source.body(function)
+    return [source.insert_before(body[0], f"{name} = {name}()")] if body else []
+
+
+# A value that a constructor computes once
+
+
+def _as_property(job: Job, makers: list[Maker]) -> Candidates:
+    """`self.prior = Normal(self.mean, self.log.exp())` in `__init__` becomes a property."""
+    for source, maker in makers:
+        made, function = assignment(maker), source.function_of(maker)
+        if not isinstance(made, cst.Assign) or not isinstance(function, cst.FunctionDef):
+            continue
+        name = source.code(targets(maker)[0]) if len(targets(maker)) == 1 else ""
+        if function.name.value != "__init__" or not name.startswith("self.") or not name[5:].isidentifier():
+            continue
+        known = {"self"} | module_names(source) | imported(source)
+        if not reads(source, made.value) <= known or _set_elsewhere(source, maker, name):
+            continue
+        unit = source.indent(maker)[len(source.indent(function)) :]
+        text = source.code(made.value)
+        text = f"({text})" if breaks_off(text) else text
+        lines = ("", "@property", f"def {name[5:]}(self):", f"{unit}return {text}")
+        edits = (source.delete(maker), source.insert_after(function, *lines))
+        line = source.range(maker).start.line
+        yield job.patch(f"make `{name[5:]}` of line {line} a property: computed each time", source, *edits)
+
+
+def _set_elsewhere(source: Source, maker: Statement, name: str) -> bool:
+    others = (s for s in source.statements if s is not maker)
+    return any(normal(source.code(target)) == normal(name) for s in others for target in targets(s))

@@ -1,0 +1,102 @@
+"""Cuts that are written and do nothing: a result that nobody keeps, a method that is named and not called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from afterward.model.site import Site
+from afterward.repair.edits import Edit
+from afterward.repair.names import assignable
+from afterward.repair.passes import only_call
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    """Make what is there count, wherever it stands in the program."""
+    for file in job.shop.texts:
+        source = job.shop.source(Site(file, 1, 1))
+        if source is None:
+            continue
+        for statement in source.statements:
+            yield from _in_place(job, source, statement)
+            yield from _kept(job, source, statement)
+            yield from _called(job, source, statement)
+
+
+def _in_place(job: Job, source: Source, statement: Statement) -> Candidates:
+    """`h.detach()` as a statement drops its result; `h.detach_()` cuts `h` itself."""
+    call = only_call(statement)
+    if call is None or call.args or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "detach":
+        return
+    line = source.range(statement).start.line
+    edit = source.replace(call.func, f"{source.code(call.func)}_")
+    yield job.patch(f"`detach_()` on line {line}, where `detach()` dropped its result", source, edit)
+
+
+def _kept(job: Job, source: Source, statement: Statement) -> Candidates:
+    """`carry.map(torch.Tensor.detach)`, `repackage(h)`: the detached copy is given the name of what it copies."""
+    call = only_call(statement)
+    if call is None or not source.alone(statement) or not _gives_a_cut_copy(job, source, call):
+        return
+    line = source.range(statement).start.line
+    for name in dict.fromkeys(_copied(source, call)):
+        if assignable(name):
+            start, _ = source.span(call)
+            yield job.patch(f"keep the detached copy on line {line}", source, _before(start, f"{name} = "))
+
+
+def _gives_a_cut_copy(job: Job, source: Source, call: cst.Call) -> bool:
+    """Is a function told to detach, or is it one of the program's own that returns something detached?"""
+    last = source.code(call.func).rsplit(".", 1)[-1]
+    if last in ("detach", "detach_", "append", "extend", "backward", "print"):
+        return False
+    if any(_tells_to_cut(source, argument.value) for argument in call.args):
+        return True
+    return any(_returns_a_cut(other, function) for other, function in _functions(job, last))
+
+
+def _tells_to_cut(source: Source, value: cst.BaseExpression) -> bool:
+    """`torch.Tensor.detach`, `lambda t: t.detach()`"""
+    text = source.code(value)
+    return text.endswith("detach") if not isinstance(value, cst.Lambda) else "detach()" in text
+
+
+def _functions(job: Job, name: str) -> Iterator[tuple[Source, cst.FunctionDef]]:
+    for file, text in job.shop.texts.items():
+        source = job.shop.source(Site(file, 1, 1)) if f"def {name}" in text else None
+        for each in source.statements if source is not None else ():
+            if source is not None and isinstance(each, cst.FunctionDef) and each.name.value == name:
+                yield source, each
+
+
+def _returns_a_cut(source: Source, function: cst.FunctionDef) -> bool:
+    code = source.code(function)
+    return "detach()" in code and "return" in code
+
+
+def _copied(source: Source, call: cst.Call) -> Iterator[str]:
+    """What a call makes a copy of: the object that it is called on, or its first argument."""
+    names = (cst.Name, cst.Attribute, cst.Subscript)
+    given = [arg.value for arg in call.args if arg.keyword is None and not arg.star]
+    if given and isinstance(given[0], names) and "detach" not in source.code(given[0]):
+        yield source.code(given[0])
+    if isinstance(call.func, cst.Attribute) and isinstance(call.func.value, names):
+        yield source.code(call.func.value)
+
+
+def _before(place: int, text: str) -> Edit:
+    return Edit(place, place, text)
+
+
+def _called(job: Job, source: Source, statement: Statement) -> Candidates:
+    """`states.clear` as a statement names the method; `states.clear()` calls it."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return
+    only = statement.body[0]
+    if isinstance(only, cst.Expr) and isinstance(only.value, cst.Attribute):
+        text = source.code(only.value)
+        line = source.range(statement).start.line
+        yield job.patch(f"call `{text}()` on line {line}", source, source.replace(only.value, f"{text}()"))
