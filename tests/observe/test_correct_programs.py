@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from afterward.observe import aftermath, recorder, replay, session, tape
 from tests.observe.correct_programs import PROGRAMS
 from tests.watching import watch_source
+
+from afterward.observe import aftermath, recorder, replay, session, tape
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

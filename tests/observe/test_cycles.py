@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from tests.watching import watch_source
+
 from afterward.observe import replay
 from afterward.observe.cycles import Cycles, Turn
 from afterward.observe.replay import Place, Replay
 from afterward.observe.statements import COUNTER, SHIFT, Statements
-from tests.watching import watch_source
 
 PROGRAM = """
 import itertools

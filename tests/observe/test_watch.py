@@ -104,3 +104,15 @@ def test_a_watch_keeps_nothing_of_the_error_alive(torch_as_it_was: None) -> None
     gc.collect()
     assert held[0]() is None
     assert [finding.code for finding in run.report().findings] == ["AFT101"]
+
+
+def _on_one_line() -> None:
+    value = torch.ones(2, requires_grad=True).exp()
+    for _ in range(3): value.sum().backward()  # noqa: E701 # fmt: skip
+
+
+def test_a_loop_and_its_body_on_one_line(torch_as_it_was: None) -> None:
+    with pytest.raises(RuntimeError, match="second time"), afterward.watch() as run:
+        _on_one_line()
+    (finding,) = run.report().findings
+    assert (finding.reused.line, finding.reused.step) == (_on_one_line.__code__.co_firstlineno + 2, 2)

@@ -21,7 +21,7 @@ from afterward.observe.cells import name_of_cell
 from afterward.observe.recorder import Recorders
 from afterward.observe.rewrite import head_end
 from afterward.observe.sources import Sources
-from afterward.observe.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, Statement
+from afterward.observe.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, WHOLE, Statement
 from afterward.observe.userfiles import is_user_file
 
 _TOOL = 4  # sys.monitoring has six places for tools; this one is reserved for nobody
@@ -143,7 +143,9 @@ class LineMarker:
             return known
         loops = tuple(self._loop(code, loop) for loop in outline.loops_around(statement))
         end_line, end_column = head_end(statement)
-        flags = HEAD if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)) else 0
+        flags = 0
+        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+            flags = HEAD | WHOLE if statement.body[0].lineno == statement.lineno else HEAD
         entry = Statement(
             file,
             statement.lineno,

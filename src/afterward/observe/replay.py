@@ -20,6 +20,7 @@ from afterward.observe.statements import (
     RESUME,
     SHIFT,
     SUSPEND,
+    WHOLE,
     Statements,
 )
 
@@ -211,7 +212,7 @@ class Replay:
             if turns and turns[-1][2] == 0:
                 turns[-1][2] = 1  # the body begins: until here the loop's head was being evaluated
             if flags & (LOOP | HEAD):
-                turns.append([number, moment, 0])
+                turns.append([number, moment, 1 if flags & WHOLE else 0])
         call.moment = moment
         call.order_at = order
         call.place = None
