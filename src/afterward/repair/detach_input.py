@@ -26,8 +26,8 @@ def _where_it_is_read(job: Job) -> Candidates:
         shapes = Shapes(job.shop)
         while shapes and not shapes.guard:
             nodes = [node] if _is_element(source, node) else list(named(source, statement, name)) or [node]
-            text = shapes.detached(name)
-            edits = [source.replace(each, text) for each in nodes]
+            # Each as it is written there: within an f-string, quotes of the other kind would end it.
+            edits = [source.replace(each, shapes.detached(source.code(each))) for each in nodes]
             shapes.learn((yield job.patch(f"detach `{name}` on line {line}", source, *edits)))
 
 

@@ -20,14 +20,60 @@ def candidates(job: Job) -> Candidates:
             continue
         source, statement = place
         line = source.range(statement).start.line
+        name = _written_name(source, statement)
+        if name is not None and _names_a_turn(source, statement, name):
+            yield from _several(job, source, statement, name)
+            continue  # a new value for the loop's own name would be lost with the turn
         text = _rewritten(source, statement)
         if text is not None:
             start, end = source.span(statement)
             yield job.patch(f"make a new tensor on line {line}", source, Edit(start, end, text))
-        name = _written_name(source, statement)
         if name is not None:
             edit = source.insert_before(statement, f"{name} = {name}.clone()")
             yield job.patch(f"clone `{name}` before line {line}", source, edit)
+
+
+# Several tensors, written one after the other
+
+
+def _names_a_turn(source: Source, statement: Statement, name: str) -> bool:
+    """Is it the name that a loop gives to what it goes over?"""
+    loops = [loop for loop in source.loops_around(statement) if isinstance(loop, cst.For)]
+    return any(name in _target_names(source, loop) for loop in loops)
+
+
+def _target_names(source: Source, loop: cst.For) -> list[str]:
+    target = loop.target
+    return [source.code(e.value) for e in target.elements] if isinstance(target, cst.Tuple) else [source.code(target)]
+
+
+def _several(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
+    """`for w, g in zip(fast, grads): w.sub_(g)` becomes `fast = [w.sub(g) for w, g in zip(fast, grads)]`."""
+    text = _rewritten(source, statement)
+    loop = source.loops_around(statement)[0]
+    if text is None or not isinstance(loop, cst.For) or source.body(loop) != [statement] or loop.orelse is not None:
+        return
+    several = _gone_over(source, loop, name)
+    if several is None or not source.alone(loop):
+        return
+    value = text.removeprefix(f"{name} = ")
+    head = f"for {source.code(loop.target)} in {source.code(loop.iter)}"
+    start, end = source.bare_span(loop)
+    line = source.range(loop).start.line
+    edit = Edit(start, len(source.text[:end].rstrip("\r\n")), f"{several} = [{value} {head}]")
+    yield job.patch(f"make new tensors on line {line}", source, edit)
+
+
+def _gone_over(source: Source, loop: cst.For, name: str) -> str | None:
+    """The list that a loop's name stands for one of: `fast` of `for w, g in zip(fast, grads)`."""
+    over = loop.iter
+    if isinstance(over, cst.Call) and source.code(over.func) == "zip" and not any(a.star for a in over.args):
+        place = _target_names(source, loop).index(name)
+        over = over.args[place].value if place < len(over.args) else over
+    return source.code(over) if isinstance(over, (cst.Name, cst.Attribute, cst.Subscript)) else None
+
+
+# One tensor
 
 
 def _rewritten(source: Source, statement: Statement) -> str | None:

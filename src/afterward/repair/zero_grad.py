@@ -96,7 +96,7 @@ def _by_hand(job: Job, source: Source, sweeping: Statement) -> Candidates:
         grads = [
             source.code(node)
             for node in own_nodes(statement)
-            if isinstance(node, cst.Attribute) and node.attr.value == "grad"
+            if isinstance(node, cst.Attribute) and node.attr.value == "grad" and isinstance(node.value, _NAMED)
         ]
         if (
             grads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
 from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
@@ -29,12 +29,14 @@ def _diagnose(case: Case) -> Diagnosis:
         why=f"{name} adds up losses with their history. "
         f"It still holds a loss that {say.freed_by(case)} has already swept and freed.",
         built_text="an earlier loss, still in the sum",
-        remedies=(
-            remedy.remove_duplicate(
-                case,
-                "call backward on the new loss alone, and add its `.item()` to the running sum; "
-                "each loss then counts once",
-            ),
-            remedy.combine_losses(case),
-        ),
+        remedies=_remedies(case),
     )
+
+
+def _remedies(case: Case) -> tuple[Remedy, ...]:
+    """A sum can be swept once at the end, unless an update came between: that one is gone from the sum."""
+    alone = remedy.remove_duplicate(
+        case,
+        "call backward on the new loss alone, and add its `.item()` to the running sum; each loss then counts once",
+    )
+    return (alone,) if case.stepped_between else (alone, remedy.combine_losses(case))

@@ -48,7 +48,8 @@ def _diagnose(case: Case) -> Diagnosis:
         written,
         write.target if isinstance(write, Write) else "",
     )
-    general = diagnosis(case, why="", built_text="", remedies=(fresh, remedy.reorder_step(case, "the write")))
+    remedies = (fresh,) if of_an_inner_loop(case) else (fresh, remedy.reorder_step(case, "the write"))
+    general = diagnosis(case, why="", built_text="", remedies=remedies)
     return replace(
         general,
         message="backward needs a value that was overwritten in place",
@@ -61,6 +62,13 @@ def _diagnose(case: Case) -> Diagnosis:
         written=written,
         bridge=Bridge(write.target, "local") if isinstance(write, Write) else general.bridge,
     )
+
+
+def of_an_inner_loop(case: Case) -> bool:
+    """Was it written in the turns of a loop that is over by now? What those turns computed with can not be put off."""
+    write, late = case.reuse.write, case.reuse.late.where
+    turn = write.where.innermost_turn if write is not None and write.where is not None else None
+    return turn is not None and late is not None and late.turn_of(turn) is None
 
 
 def _unknown(late: Pass) -> Diagnosis:

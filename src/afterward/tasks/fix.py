@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 MARGIN = 40  # passes beyond the one that failed
 DEPTH = 4  # patches that build on each other: the second state of a tuple, a flag that became needless
-TRIALS = 30  # in all
+TRIALS = 40  # in all
 PER_REMEDY = 8
+SHARE = 12  # trials of one remedy and what it brings to light: the next one is to have its chance
 PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
 
 _OTHERS = {  # what else may cure an error, in the order in which a maintainer would try it
@@ -41,6 +42,8 @@ _OTHERS = {  # what else may cure an error, in the order in which a maintainer w
         "out_of_place",
     ),
 }
+_RATHER_ANEW = ("swept-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
+
 _FOLLOW_UPS = ("remove_retain", "detach_state", "detach_input", "recompute_forward", "remove_duplicate", "zero_grad")
 
 Progress = Callable[[str, float], None]
@@ -96,6 +99,7 @@ class Fixer:
     originals: dict[str, Original] = field(default_factory=dict)
     _books: dict[str, str] = field(default_factory=dict)  # a notebook's program, as it is
     _trials: int = 0
+    _allowed: int = TRIALS
     _until: float = math.inf
     _hindered: str = ""
 
@@ -164,7 +168,8 @@ class Fixer:
             if not advice and (proven is not None or (starved is not None and remedy.kind not in listed)):
                 continue
             # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
-            depth = 0 if advice and remedy.kind not in listed else DEPTH
+            depth = (0 if remedy.kind not in listed else 1) if advice else DEPTH
+            self._allowed = min(TRIALS, self._trials + SHARE)
             best = self._best(first, before, found, remedy, texts, depth)
             if best is None:
                 continue
@@ -213,7 +218,7 @@ class Fixer:
                 patch = writing.send(answer) if answer is not None else next(writing)
             except StopIteration:
                 break
-            if self._trials >= TRIALS or time.monotonic() > self._until or self._hindered:
+            if self._trials >= self._allowed or time.monotonic() > self._until or self._hindered:
                 break
             cure = self._try(first, before, found, remedy, patch, texts, curing | {found.code})
             if cure is None:
@@ -299,10 +304,12 @@ class Fixer:
 
         changed = sorted(cure.texts.items())
         patch = "".join(unified(os.path.relpath(file), texts[file], text) for file, text in changed)
-        effect = cure.remedy.effect
-        if effect is Effect.SAME_GRADIENTS and cure.verdict.proof.same_gradients is False:
+        effect, proof = cure.remedy.effect, cure.verdict.proof
+        if effect is Effect.SAME_GRADIENTS and proof.same_gradients is False:
             effect = Effect.CHANGES_GRADIENTS
-        return replace(cure.remedy, patch=patch, proof=cure.verdict.proof, effect=effect)
+        elif effect is Effect.SAME_GRADIENTS and proof.same_gradients is None and proof.status == "proven":
+            proof = replace(proof, text=f"{proof.text}; gradients not compared")
+        return replace(cure.remedy, patch=patch, proof=proof, effect=effect)
 
     def _tick(self, what: str) -> Callable[[float], None] | None:
         progress = self.progress
@@ -323,7 +330,10 @@ def _remedies_for(found: Diagnosis) -> list[Remedy]:
         if found.code.startswith("AFT1") or family == "inplace":
             name = found.bridge.name if found.bridge is not None else ""
             site = found.bridge.site if found.bridge is not None else None
-            remedies += [Remedy(kind, *_OTHER_WORDS[kind], site, name) for kind in _OTHERS[family] if kind not in kinds]
+            others = list(_OTHERS[family])
+            if found.name in _RATHER_ANEW:
+                others.sort(key=lambda kind: kind != "recompute_forward")
+            remedies += [Remedy(kind, *_OTHER_WORDS[kind], site, name) for kind in others if kind not in kinds]
     return remedies
 
 
@@ -331,7 +341,7 @@ _OTHER_WORDS: dict[str, tuple[Effect, str]] = {
     "detach_state": (Effect.CUTS_GRADIENTS, "detach what is carried over; gradients then stop there"),
     "detach_input": (Effect.CUTS_GRADIENTS, "detach the value where this pass reads it; it is data there"),
     "recompute_forward": (Effect.CHANGES_GRADIENTS, "compute the value anew for each pass; costs a forward each time"),
-    "combine_losses": (Effect.SAME_GRADIENTS, "add the losses and call backward once on the sum"),
+    "combine_losses": (Effect.CHANGES_GRADIENTS, "add the losses and call backward once on the sum"),
     "retain_graph": (Effect.CHANGES_GRADIENTS, "pass `retain_graph=True` to the first pass; keeps its graph in memory"),
     "reorder_step": (Effect.CHANGES_GRADIENTS, "move the step behind the last pass that needs the old parameters"),
     "out_of_place": (Effect.SAME_GRADIENTS, "make a new tensor instead of writing into this one; costs one copy"),

@@ -1,0 +1,65 @@
+"""Which changes a report proposes, where the obvious one would be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.watching import watch_source
+
+RUNNING_SUM = """
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+total = 0
+for x in torch.randn(3, 4, 2):
+    total = total + net(x).exp().mean()
+    total.backward()
+    {step}
+"""
+INNER_LOOP = """
+from torch.nn.functional import linear
+params = [torch.randn(4, 3, requires_grad=True), torch.randn(1, 4, requires_grad=True)]
+fast = [p.clone() for p in params]
+for _ in range(2):
+    loss = linear(torch.tanh(linear(torch.randn(5, 3), fast[0])), fast[1]).pow(2).mean()
+    for w, g in zip(fast, torch.autograd.grad(loss, fast, create_graph=True)):
+        w.sub_(0.1 * g)
+linear(torch.tanh(linear(torch.randn(5, 3), fast[0])), fast[1]).pow(2).mean().backward()
+"""
+ROLLOUT = """
+pi = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+opt = torch.optim.SGD(pi.parameters(), lr=0.1)
+states = torch.randn(6, 3)
+old = pi(states)
+for _ in range(2):
+    opt.zero_grad()
+    (pi(states) - old).exp().mean().backward()
+    opt.step()
+"""
+PENALTY = """
+net = torch.nn.Linear(3, 3, bias=False)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+gram = net.weight @ net.weight.T
+for x in torch.randn(2, 4, 3):
+    opt.zero_grad()
+    (net(x).pow(2).mean() + gram.pow(2).sum()).backward()
+    opt.step()
+"""
+
+
+def _kinds(source: str, folder: Path) -> list[str]:
+    (found,) = watch_source(source, folder).findings
+    return [remedy.kind for remedy in found.remedies]
+
+
+def test_losses_are_not_added_up_across_an_update(tmp_path: Path, torch_as_it_was: None) -> None:
+    assert _kinds(RUNNING_SUM.format(step="opt.step()"), tmp_path) == ["remove_duplicate"]
+    assert _kinds(RUNNING_SUM.format(step="pass"), tmp_path) == ["remove_duplicate", "combine_losses"]
+
+
+def test_a_write_of_an_inner_loop_is_not_put_off(tmp_path: Path, torch_as_it_was: None) -> None:
+    assert _kinds(INNER_LOOP, tmp_path) == ["out_of_place"]
+
+
+def test_what_is_computed_anew_to_compare_with_is_data(tmp_path: Path, torch_as_it_was: None) -> None:
+    assert _kinds(ROLLOUT, tmp_path)[0] == "detach_input"
+    assert _kinds(PENALTY, tmp_path)[0] == "recompute_forward", "other operations on the same weights are no output"
