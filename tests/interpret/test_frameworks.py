@@ -352,3 +352,14 @@ for i in range(3):
 def test_a_script(source: str, tmp_path: Path) -> None:
     expected = [(number, mark[1]) for number, line in enumerate(source.splitlines(), 1) if (mark := _MARK.search(line))]
     assert [(f.primary.site.line, f.code) for f in check_source(source, tmp_path)] == expected
+
+
+def test_a_copy_of_a_modelled_library_is_not_interpreted(tmp_path: Path) -> None:
+    """In a checkout of the library itself its model counts; a module that only has its name is the program's own."""
+    source = SCRIPTS["Lightning: a state kept on the module"]
+    package = tmp_path / "lightning"
+    (package / "pytorch").mkdir(parents=True)
+    (package / "__init__.py").write_text("class LightningModule: pass\nclass Trainer: pass\n")
+    assert [found.code for found in check_source(source, tmp_path)] == ["AFT103"]
+    (package / "pytorch").rmdir()
+    assert check_source(source, tmp_path) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from afterward.interpret import library
@@ -245,41 +246,35 @@ class Calls(Effects):
 
     def lookup(self, owner: Value, name: str) -> Value:
         """An attribute, or MISSING."""
-        if isinstance(owner, Tensor):
-            return library.tensor_attribute(self, owner, name)
-        if isinstance(owner, Unknown):
-            if name.startswith("__") and name.endswith("__"):
-                return MISSING
-            known = self.unknown_attributes.get((id(owner), name), MISSING)
-            return known if known is not MISSING else self.unknown("attr", owner, name, cut=owner.cut)
-        if isinstance(owner, Instance):
-            return self._of_instance(owner, name)
-        if isinstance(owner, Lib):
-            return library.lib_attribute(self, owner, name)
-        if isinstance(owner, Module):
-            if name in owner.scope.names:
-                return owner.scope.names[name]
-            sub = self.submodule(owner, name)
-            return sub if sub is not None else MISSING
-        if isinstance(owner, Class):
-            return self._of_class(owner, name)
-        if isinstance(owner, Super):
-            return self._of_super(owner, name)
-        if isinstance(owner, Function):
-            if name in ("__name__", "__qualname__"):
-                return owner.name
-            if name == "setter" and owner.kind == "property":
-                return Native(lambda machine, args, kwargs: _with_setter(owner, args[0]), "setter")
-            return owner.attributes.get(name, MISSING)
-        if isinstance(owner, Native):
-            return owner.attributes.get(name, owner.name if name == "__name__" else MISSING)
-        if isinstance(owner, Bound):
-            if name == "__self__":
-                return owner.owner
-            return owner.function if name == "__func__" else self.lookup(owner.function, name)
-        if isinstance(owner, (Method, Stream)):
+        look = _LOOK_UP.get(type(owner))
+        return look(self, owner, name) if look is not None else library.plain_attribute(self, owner, name)
+
+    def _of_unknown(self, owner: Unknown, name: str) -> Value:
+        if name.startswith("__") and name.endswith("__"):
             return MISSING
-        return library.plain_attribute(self, owner, name)
+        known = self.unknown_attributes.get((id(owner), name), MISSING)
+        return known if known is not MISSING else self.attribute_of(owner, name, owner.cut)
+
+    def _of_module(self, owner: Module, name: str) -> Value:
+        if name in owner.scope.names:
+            return owner.scope.names[name]
+        sub = self.submodule(owner, name)
+        return sub if sub is not None else MISSING
+
+    def _of_function(self, owner: Function, name: str) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return owner.name
+        if name == "setter" and owner.kind == "property":
+            return Native(lambda machine, args, kwargs: _with_setter(owner, args[0]), "setter")
+        return owner.attributes.get(name, MISSING)
+
+    def _of_native(self, owner: Native, name: str) -> Value:
+        return owner.attributes.get(name, owner.name if name == "__name__" else MISSING)
+
+    def _of_bound(self, owner: Bound, name: str) -> Value:
+        if name == "__self__":
+            return owner.owner
+        return owner.function if name == "__func__" else self.lookup(owner.function, name)
 
     def _of_instance(self, owner: Instance, name: str) -> Value:
         if name in owner.attributes:
@@ -293,7 +288,7 @@ class Calls(Effects):
             if found is not MISSING:
                 return found
         if owner.opaque and not name.startswith("__"):
-            return self.unknown("attr", owner, name)
+            return self.attribute_of(owner, name)
         return MISSING
 
     def _from(self, base: Value, owner: Value, name: str) -> Value:
@@ -306,7 +301,7 @@ class Calls(Effects):
             return library.inherited(self, owner, base, name)
         if name.startswith("__"):
             return MISSING
-        return self.unknown("attr", owner, name)
+        return self.attribute_of(owner, name)
 
     def take_from_class(self, value: Value, owner: Value, cls: Class) -> Value:
         if isinstance(value, Function):
@@ -338,7 +333,7 @@ class Calls(Effects):
                 if found is not MISSING:
                     return found
             else:
-                return self.unknown("attr", owner, name)
+                return self.attribute_of(owner, name)
         return MISSING
 
     def _of_super(self, owner: Super, name: str) -> Value:
@@ -350,6 +345,22 @@ class Calls(Effects):
             if found is not MISSING:
                 return found
         return Native(lambda machine, args, kwargs: None, name) if name == "__init__" else MISSING
+
+
+_LOOK_UP: dict[type, Callable[[Any, Any, str], Value]] = {
+    Tensor: library.tensor_attribute,
+    Unknown: Calls._of_unknown,
+    Instance: Calls._of_instance,
+    Lib: library.lib_attribute,
+    Module: Calls._of_module,
+    Class: Calls._of_class,
+    Super: Calls._of_super,
+    Function: Calls._of_function,
+    Native: Calls._of_native,
+    Bound: Calls._of_bound,
+    Method: lambda machine, owner, name: MISSING,
+    Stream: lambda machine, owner, name: MISSING,
+}
 
 
 def _with_setter(owner: Function, setter: Value) -> Value:

@@ -161,12 +161,12 @@ class Core:
         """A statement begins."""
         frame = self.frames[-1]
         frame.statement = statement
-        self.graph.clock += 1
-        frame.moment = self.graph.clock
+        frame.moment = self.graph.clock = self.graph.clock + 1
         self.trail = hash((self.trail, id(statement)))
         key = (frame.file, statement.lineno, statement.col_offset)
+        if key not in self.ran:
+            self.statements[key] = statement
         self.ran[key] = frame.moment
-        self.statements[key] = statement
         self.spend()
 
     def spend(self) -> None:
@@ -203,6 +203,15 @@ class Core:
         found = self.unknowns.get(parts)
         if found is None:
             self.kept_alive.extend([part for part in key if type(part) not in _PLAIN])
+            found = self.unknowns[parts] = Unknown(parts, cut)
+        return found
+
+    def attribute_of(self, owner: Value, name: str, cut: Cutting | None = None) -> Unknown:
+        """`unknown("attr", owner, name)`, which is asked for most."""
+        parts = ("attr", ("#", id(owner)), name)
+        found = self.unknowns.get(parts)
+        if found is None:
+            self.kept_alive.append(owner)
             found = self.unknowns[parts] = Unknown(parts, cut)
         return found
 
@@ -314,6 +323,14 @@ _PLAIN = frozenset({type(None), str, int, float, bool, bytes})
 def site_of(file: str, node: ast.stmt | ast.expr) -> Site:
     """The span of a statement (of a compound one, its head) or expression. `ast` counts columns in bytes of
     UTF-8; they differ from code points only on lines with other than ASCII."""
+    known: Site | None = getattr(node, "_site", None)
+    if known is None or known.file != file:
+        known = _site_of(file, node)
+        node._site = known  # type: ignore[union-attr]
+    return known
+
+
+def _site_of(file: str, node: ast.stmt | ast.expr) -> Site:
     end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset
     body = getattr(node, "body", None)
     if isinstance(node, ast.stmt) and isinstance(body, list) and body:

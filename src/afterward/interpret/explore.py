@@ -21,6 +21,7 @@ _PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
 RUNS = 6
 ENOUGH = 2_500  # statements in all runs, after which no test is tried by itself any more
 _RECURSION = 12_000
+PROGRAM = ""  # among the modules; whoever imports its file gets a module of its own, as in Python
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ class Outcome:
     modules: tuple[str, ...] = ()  # files of the project that it read
 
 
-def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float = 1.0) -> Outcome:
-    """Interpret a file as a program, and then those of its functions that the program did not call."""
+def interpret_file(
+    file: str, tree: ast.Module, sources: Sources, seconds: float = 1.0, program: bool = True
+) -> Outcome:
+    """Interpret a file as a program, if there is one in it, and then those of its functions that it did not call."""
     deadline = sources.now() + seconds
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
@@ -67,7 +70,7 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
         modules: dict[str, Module] = {}
         ran_first: set[Key] = set()
         first = True
-        for choices in _schedule(deadline, outcome, sources):
+        for choices in _schedule(deadline, outcome, sources) if program else ():
             machine = _run(file, tree, sources, choices, deadline, outcome)
             executed |= machine.executed
             modules.update(machine.modules)
@@ -80,7 +83,7 @@ def interpret_file(file: str, tree: ast.Module, sources: Sources, seconds: float
             doubtful = not first and machine.broken and history_ends_in(modules.values(), ran_first, set(machine.ran))
             for one in machine.broken if not doubtful else ():
                 broken.setdefault(_key(one.history), (one, first))
-            outcome.modules = tuple(sorted({*outcome.modules, *machine.modules}))
+            outcome.modules = tuple(sorted({*outcome.modules, *(one.file for one in machine.modules.values())}))
             machine.dismantle()
             first = False
         for one, always in _alone(file, tree, sources, executed, deadline, outcome, gaps):
@@ -151,7 +154,7 @@ def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, deadli
     first = choices.default == "true" and not choices.flipped
     machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 4, left))
     module = Module("__main__", file, tree)
-    machine.modules[file] = module
+    machine.modules[PROGRAM] = module
     module.scope.names["__name__"] = "__main__"
     try:
         machine.run(module)
@@ -175,9 +178,7 @@ def _alone(
     gaps: dict[tuple[str, int], Gap],
 ) -> Iterator[tuple[Broken, bool]]:
     """Functions with a pass in them that no run has come to, each called once with unknown arguments."""
-    if not _PASS.search(sources.texts.get(file, b"")):
-        return
-    wanted = [node for node in _with_pass(tree) if id(node) not in executed]
+    wanted = [node for node in _with_pass(tree, sources.texts.get(file, b"")) if id(node) not in executed]
     machine: Machine | None = None
     for node in wanted[:30]:
         if sources.now() >= deadline:
@@ -187,7 +188,7 @@ def _alone(
             if machine is None:
                 machine = Machine(sources, Choices("true"), Budget(seconds=left))
                 module = Module("__library__", file, tree)
-                machine.modules[file] = module
+                machine.modules[PROGRAM] = module
                 module.scope.names["__name__"] = "__library__"
                 machine.run(module)
             function = _find(module, node)
@@ -213,22 +214,30 @@ def _alone(
         machine.dismantle()
 
 
-def _with_pass(tree: ast.Module) -> list[ast.AST]:
+def _with_pass(tree: ast.Module, text: bytes) -> list[ast.AST]:
     """The functions with a pass in them, in the order in which `ast.walk` comes to them."""
-    found: dict[int, ast.AST] = {}
-    todo: deque[tuple[ast.AST, tuple[ast.AST, ...]]] = deque([(tree, ())])
-    order: list[ast.AST] = []
+    lines = [text.count(b"\n", 0, match.start()) + 1 for match in _PASS.finditer(text)]
+    found: list[ast.AST] = []
+    todo: deque[ast.AST] = deque([tree])
     while todo:
-        node, around = todo.popleft()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            order.append(node)
-            around = (*around, node)
-            if node.name == "training_step":
-                found[id(node)] = node
-        elif isinstance(node, ast.Attribute) and node.attr in ("backward", "grad", "manual_backward"):
-            found.update((id(one), one) for one in around)
-        todo.extend((child, around) for child in ast.iter_child_nodes(node))
-    return [node for node in order if id(node) in found]
+        node = todo.popleft()
+        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", None) or len(text)
+        if not isinstance(node, ast.ExceptHandler) and not any(first <= line <= last for line in lines):
+            continue
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _sweeps(node):
+            found.append(node)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, block, None)
+            if isinstance(inner, list):
+                todo.extend(inner)
+    return found
+
+
+def _sweeps(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    passes = ("backward", "grad", "manual_backward")
+    return function.name == "training_step" or any(
+        isinstance(one, ast.Attribute) and one.attr in passes for one in ast.walk(function)
+    )
 
 
 def _find(module: Module, node: ast.AST) -> Value:

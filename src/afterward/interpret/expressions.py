@@ -33,11 +33,7 @@ class Expressions(Conditions):
     """The part of the machine that turns expressions into values."""
 
     def evaluate(self, node: ast.expr) -> Value:
-        try:
-            run = _EVALUATE[type(node)]
-        except KeyError:
-            raise Unsupported(f"{type(node).__name__} is not interpreted") from None
-        return run(self, node)
+        return _EVALUATE[type(node)](self, node)
 
     def _constant(self, node: ast.Constant) -> Value:
         return node.value
@@ -54,13 +50,15 @@ class Expressions(Conditions):
         return library.builtin(name, self)
 
     def _attribute(self, node: ast.Attribute) -> Value:
-        return self.attribute(self.evaluate(node.value), node.attr, node)
+        value = node.value
+        return self.attribute(_EVALUATE[type(value)](self, value), node.attr, node)
 
     def _call(self, node: ast.Call) -> Value:
-        function = self.evaluate(node.func)
+        called = node.func
+        function = _EVALUATE[type(called)](self, called)
         args: list[Value] = []
         for argument in node.args:
-            if isinstance(argument, ast.Starred):
+            if type(argument) is ast.Starred:
                 value = self.evaluate(argument.value)
                 spread = self._spread(value)
                 if spread is None:
@@ -68,7 +66,7 @@ class Expressions(Conditions):
                 else:
                     args.extend(spread)
             else:
-                args.append(self.evaluate(argument))
+                args.append(_EVALUATE[type(argument)](self, argument))
         kwargs: dict[str, Value] = {}
         for keyword in node.keywords:
             value = self.evaluate(keyword.value)
@@ -361,31 +359,40 @@ def _hashable(value: Value) -> bool:
     return True
 
 
-_EVALUATE: dict[type[ast.AST], Callable[[Any, Any], Value]] = {
-    ast.Constant: Expressions._constant,
-    ast.Name: Expressions._name,
-    ast.Attribute: Expressions._attribute,
-    ast.Call: Expressions._call,
-    ast.BinOp: Expressions._binop,
-    ast.UnaryOp: Expressions._unary,
-    ast.BoolOp: Expressions._boolop,
-    ast.Compare: Expressions._compare,
-    ast.Subscript: Expressions._subscript,
-    ast.Slice: Expressions._slice,
-    ast.Tuple: Expressions._tuple,
-    ast.List: Expressions._list,
-    ast.Set: Expressions._set,
-    ast.Dict: Expressions._dict,
-    ast.JoinedStr: Expressions._joined,
-    ast.IfExp: Expressions._ifexp,
-    ast.Lambda: Expressions._lambda,
-    ast.NamedExpr: Expressions._walrus,
-    ast.Starred: Expressions._starred,
-    ast.Await: Expressions._await,
-    ast.Yield: Expressions._yield,
-    ast.YieldFrom: Expressions._yield_from,
-    ast.ListComp: Expressions._comprehension,
-    ast.SetComp: Expressions._comprehension,
-    ast.DictComp: Expressions._comprehension,
-    ast.GeneratorExp: Expressions._generator,
-}
+class _Evaluate(dict[type[ast.AST], Callable[[Any, Any], Value]]):
+    """The method for each kind of expression. It is asked for directly where a call in between would be felt."""
+
+    def __missing__(self, kind: type[ast.AST]) -> Callable[[Any, Any], Value]:
+        raise Unsupported(f"{kind.__name__} is not interpreted")
+
+
+_EVALUATE = _Evaluate(
+    {
+        ast.Constant: Expressions._constant,
+        ast.Name: Expressions._name,
+        ast.Attribute: Expressions._attribute,
+        ast.Call: Expressions._call,
+        ast.BinOp: Expressions._binop,
+        ast.UnaryOp: Expressions._unary,
+        ast.BoolOp: Expressions._boolop,
+        ast.Compare: Expressions._compare,
+        ast.Subscript: Expressions._subscript,
+        ast.Slice: Expressions._slice,
+        ast.Tuple: Expressions._tuple,
+        ast.List: Expressions._list,
+        ast.Set: Expressions._set,
+        ast.Dict: Expressions._dict,
+        ast.JoinedStr: Expressions._joined,
+        ast.IfExp: Expressions._ifexp,
+        ast.Lambda: Expressions._lambda,
+        ast.NamedExpr: Expressions._walrus,
+        ast.Starred: Expressions._starred,
+        ast.Await: Expressions._await,
+        ast.Yield: Expressions._yield,
+        ast.YieldFrom: Expressions._yield_from,
+        ast.ListComp: Expressions._comprehension,
+        ast.SetComp: Expressions._comprehension,
+        ast.DictComp: Expressions._comprehension,
+        ast.GeneratorExp: Expressions._generator,
+    }
+)

@@ -81,11 +81,7 @@ class Machine(Imports, Statements):
         shared = {id(module) for group in self.groups for module in group.modules.values()}
         for module in self.modules.values():
             if id(module) not in shared:
-                for value in module.scope.names.values():
-                    if isinstance(value, Class):
-                        value.order.clear()
-                        value.attributes.clear()
-                module.scope.names.clear()
+                module.dismantle()
         for leaf in self.graph.leaves:
             leaf.accumulator = leaf.version.leaf = None
         self.__dict__.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import stat
@@ -16,7 +15,7 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^#\n]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule|\bcompute_loss\b|\btraining_step\b")
-
+_PARTS = (b"grad", b"backward", b"saved_tensors", b"LightningModule", b"compute_loss", b"training_step")
 
 LARGEST = 64_000_000  # bytes: a notebook holds pictures too
 _NEAR, _FAR = 60, 400  # files that are looked at for a pass, and for what an answer depends on
@@ -24,7 +23,12 @@ _NEAR, _FAR = 60, 400  # files that are looked at for a pass, and for what an an
 
 def speaks_of(data: bytes) -> tuple[bool, bool]:
     """(of torch or a library on top of it, of gradients)."""
-    return b"torch" in data or b"lightning" in data, bool(_PASS.search(data))
+    return b"torch" in data or b"lightning" in data, sweeps(data)
+
+
+def sweeps(data: bytes) -> bool:
+    """Is there a word for a pass? To look for plain parts of words first is many times as fast."""
+    return any(part in data for part in _PARTS) and _PASS.search(data) is not None
 
 
 def read(file: str) -> bytes:
@@ -60,6 +64,10 @@ class Relevance:
             known = self._speaks(one)
             torch, sweeps = torch or known[0], sweeps or known[1]
         return torch and sweeps
+
+    def of_project(self, file: str, module: str) -> bool:
+        """Is a module that a file imports, by its full name, one of the project's?"""
+        return self._resolve(os.path.dirname(file), module) is not None
 
     def near(self, file: str, data: bytes) -> list[str]:
         """The files that `relevant` has looked at."""
@@ -130,20 +138,3 @@ def _modules(source: bytes, names: bytes, plain: bytes) -> Iterator[str]:
         name = part.split(" as ")[0].strip()
         if name.isidentifier():
             yield f"{base}{name}" if base.endswith(".") else f"{base}.{name}"
-
-
-def has_program(tree: ast.Module, data: bytes) -> bool:
-    """Does a file do anything of its own? One that only imports and defines, with no pass in it, does not."""
-    return bool(_PASS.search(data)) or any(_acts(statement) for statement in tree.body)
-
-
-def _acts(statement: ast.stmt) -> bool:
-    if isinstance(statement, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return False
-    if isinstance(statement, ast.Expr):
-        return not isinstance(statement.value, ast.Constant)
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        return statement.value is not None and any(isinstance(one, ast.Call) for one in ast.walk(statement.value))
-    if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
-        return False
-    return not isinstance(statement, ast.Pass)

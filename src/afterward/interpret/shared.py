@@ -78,6 +78,14 @@ class Shelf:
         self.groups: dict[str, list[Group]] = {}
         self.held: set[int] = set()  # ids of all that is in the groups, which keep it alive
 
+    def dismantle(self) -> None:
+        """Nobody will take from it any more: cut the circles in it, so that it goes at once."""
+        for groups in self.groups.values():
+            for group in groups:
+                for module in group.modules.values():
+                    module.dismantle()
+        self.groups.clear()
+
     def take(self, machine: Machine, file: str) -> Module | None:
         """The module of a file as an earlier run had it, if this run would have come to the same."""
         for group in self.groups.get(file, ()):
@@ -216,7 +224,7 @@ def _contents(modules: dict[str, Module], held: set[int]) -> tuple[list[tuple[An
             continue
         seen.add(key)
         if isinstance(value, Module) or len(seen) > _MOST:
-            return None  # a module of no group: the program itself, that is imported by what it imports
+            return None  # a module of no group: one that is still being imported
         parts = _parts(value, found)
         if parts is None:
             return None

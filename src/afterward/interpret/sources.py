@@ -13,6 +13,16 @@ from afterward.errors import SourceUnreadable
 from afterward.interpret.shared import Shelf
 
 LARGEST = 4_000_000  # bytes
+# Libraries that are modelled, and a part by which a copy of one on disk is told from a module of the same name. A copy
+# is not interpreted: its model knows better, and a checkout of the library holds thousands of files that use it.
+_MODELLED = {
+    "accelerate": "accelerator.py",
+    "dgl": "heterograph.py",
+    "lightning": "pytorch",
+    "pytorch_lightning": "trainer",
+    "torch_geometric": "data",
+    "transformers": "modeling_utils.py",
+}
 
 
 def parse(data: bytes, file: str) -> ast.Module:
@@ -72,11 +82,14 @@ class Sources:
         return self.trees[file]
 
     def find(self, folder: str, dotted: str) -> str | None:
-        """The file of a module below a folder."""
+        """The file of a module below a folder; None where there is none, or it is a library's."""
         key = (folder, dotted)
         if key not in self.found:
-            base = os.path.join(folder, *dotted.split("."))
-            if os.path.isfile(base + ".py"):
+            top, *_ = parts = dotted.split(".")
+            base = os.path.join(folder, *parts)
+            if top in _MODELLED and os.path.exists(os.path.join(folder, top, _MODELLED[top])):
+                self.found[key] = None
+            elif os.path.isfile(base + ".py"):
                 self.found[key] = base + ".py"
             elif os.path.isfile(os.path.join(base, "__init__.py")):
                 self.found[key] = os.path.join(base, "__init__.py")

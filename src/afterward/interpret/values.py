@@ -87,6 +87,14 @@ class Module:
         self.scope = Scope(None, self)
         self.loading = True
 
+    def dismantle(self) -> None:
+        """Cut the circles from its names to functions and classes, and from these back to its names."""
+        for value in self.scope.names.values():
+            if isinstance(value, Class):
+                value.order.clear()
+                value.attributes.clear()
+        self.scope.names.clear()
+
     def __repr__(self) -> str:
         return f"<module {self.name}>"
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from afterward.errors import SourceUnreadable
 from afterward.interpret import Sources, interpret_file, parse
 from afterward.interpret.notebook import as_program
-from afterward.interpret.project import Relevance, has_program, read
+from afterward.interpret.programs import Reach, acts
+from afterward.interpret.project import Relevance, read, sweeps
 from afterward.model.diagnosis import Diagnosis, Label, Severity
 from afterward.model.site import Site
 from afterward.tasks.check_columns import in_code_points
@@ -62,14 +64,18 @@ def check_bytes(file: str, data: bytes, shared: Shared, seconds: float = SECONDS
         tree = parse(data, file)
     except SourceUnreadable as error:
         return unreadable(file, str(error))
-    if not alone and not (has_program(tree, data) and relevance.relevant(file, data)):
+    own = alone or sweeps(data)
+    does = own or acts(tree)
+    relevant = alone or (does and relevance.relevant(file, data))
+    program = alone or (relevant and Reach(tree, data, partial(relevance.of_project, file)).comes_to_a_pass())
+    if not program and not (own and relevant):
         # What it imports may come to have a pass some day: then this answer is out of date.
-        near = relevance.near(file, data) if has_program(tree, data) else []
+        near = relevance.near(file, data) if does else []
         return Checked(file, _unused(file, data, ()), read=tuple(near))
     reach = relevance.reach(file, data) if not alone else []
     sources.add(file, data, tree)
     try:
-        outcome = interpret_file(file, tree, sources, seconds)
+        outcome = interpret_file(file, tree, sources, seconds, program)
     except Exception as error:  # our own fault: one line, and the other files are still checked
         if os.environ.get("AFTERWARD_STRICT"):
             raise

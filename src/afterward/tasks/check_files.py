@@ -13,7 +13,7 @@ Progress = Callable[[int, int], None]
 
 _MANY = 12  # files, from which on processes pay
 _CHUNK = 16
-_YOUNG = 50_000  # objects made and not yet gone, from which on it pays to look for garbage
+_YOUNG = 200_000  # objects made and not yet gone, from which on it pays to look for garbage
 
 
 def check_files(files: list[str], seconds: float, jobs: int, progress: Progress | None) -> Iterator[Checked]:
@@ -85,8 +85,8 @@ class _Worker:
 
     def check(self, file: str, seconds: float) -> Checked:
         if self.shared.is_large:
+            self.shared.sources.shelf.dismantle()
             self.shared = Shared()
-            gc.collect()
         done = check_file(file, self.shared, seconds)
         if gc.get_count()[0] > _YOUNG:
             gc.collect(1)

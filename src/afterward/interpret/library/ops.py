@@ -68,7 +68,7 @@ def apply(machine: Machine, op: str, inputs: list[Value], extra: Iterable[Tensor
     arity = len(entry.shapes)
     inputs = inputs[:arity] + [0.0] * (arity - len(inputs))
     others = [tensor for tensor in extra if isinstance(tensor, Tensor)]
-    made = without_history(machine, [*inputs, *others])
+    made = without_history(machine, [*inputs, *others] if others else inputs)
     count = len(entry.outs)
     if made is not None:
         results = [made] + [_like(made) for _ in range(count - 1)]
@@ -117,22 +117,29 @@ def _like(made: Value) -> Value:
 
 def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
     """The result where nothing is recorded: data, or unknown where an input is. None: it is recorded."""
-    given = list(inputs)
-    tensors = [value for value in given if isinstance(value, Tensor)]
-    needing = [tensor for tensor in tensors if tensor.requires_grad]
-    if needing and machine.graph.records:
-        return None
-    if machine.graph.records and any(isinstance(value, Unknown) for value in given):
-        return machine.unknown()
+    needing: list[Tensor] = []
+    unknown = False
+    cut: Any = None
+    for value in inputs:
+        if isinstance(value, Tensor):
+            if value.needs or value.requires_grad:
+                needing.append(value)
+            if cut is None:
+                cut = value.cut or value.switched
+        elif isinstance(value, Unknown):
+            unknown = True
+    graph = machine.graph
+    if graph.records:
+        if needing:
+            return None
+        if unknown:
+            return machine.unknown()
     made = Tensor()
     if needing:
-        made.cut = machine.graph.off
+        made.cut = graph.off
         machine.account.cuts(made.cut, needing)
     else:
-        cuts = (tensor.cut or tensor.switched for tensor in tensors)
-        made.cut = next((cut for cut in cuts if cut is not None), None)
-        if made.cut is None and any(isinstance(value, Unknown) for value in given):
-            made.cut = machine.graph.off
+        made.cut = cut if cut is not None or not unknown else graph.off
     return made
 
 
