@@ -16,7 +16,7 @@ COMES_TO_A_PASS = {
     "at once": "loss.backward()\n",
     "through a function": SWEEP + "def main():\n    train(1)\nmain()\n",
     "through a class": "class Job:\n    def run(self):\n        x.backward()\nJob().run()\n",
-    "through the base of a class": "class A:\n    def run(self):\n        x.backward()\nclass B(A):\n    pass\nB().run()\n",
+    "through a base": "class A:\n    def run(self):\n        x.backward()\nclass B(A):\n    pass\nB().run()\n",
     "in a branch": SWEEP + "if __name__ == '__main__':\n    train(1)\n",
     "by a decorator": SWEEP + "@train\ndef f():\n    pass\n",
     "by a default": SWEEP + "def f(x=train(1)):\n    pass\n",
