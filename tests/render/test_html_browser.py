@@ -14,7 +14,7 @@ from tests.render.chromium import browser
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Report
 from afterward.model.history import Edge, History, Node, Pass, Saved
-from afterward.model.saved import Chapter, SavedRun, read_saved
+from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
 from afterward.model.site import Level, Site, Turn, Where
 from afterward.render.html import as_html
 
@@ -37,7 +37,7 @@ def opened(chromium: Any, tmp_path: Path) -> Iterator[Any]:
     def open_page(run: SavedRun, **options: Any) -> Any:
         file = tmp_path / "report.html"
         file.write_text(as_html(run), encoding="utf-8")
-        context = chromium.new_context(viewport={"width": 1200, "height": 900}, offline=True, **options)
+        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, "offline": True, **options})
         page = context.new_page()
         pages.append(context)
         page.on("console", lambda message: complaints.append(message.text))
@@ -146,6 +146,17 @@ def test_a_small_screen_does_not_scroll_sideways(opened: Any, carried: SavedRun)
             assert box["width"] >= 140
 
 
+def test_a_wide_picture_begins_where_it_went_wrong(opened: Any, carried: SavedRun) -> None:
+    long_name = "/".join(["a_folder_with_a_long_name"] * 12) + "/train.py"
+    text = as_saved(carried).replace("carried_state.py", long_name)
+    page = opened(read_saved(text), viewport={"width": 700, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    late, frame = page.locator("g.event.late .foot").bounding_box(), page.locator(".stage").bounding_box()
+    assert frame["x"] < late["x"] < frame["x"] + frame["width"]
+    name = page.locator(".labels .name").first.bounding_box()
+    assert frame["x"] < name["x"] + name["width"] < frame["x"] + frame["width"], "the lanes keep their names"
+
+
 def test_the_story_in_words_leads_to_the_picture(opened: Any, carried: SavedRun) -> None:
     page = opened(carried)
     assert page.inner_text(".moral").startswith("Step 2's backward reaches through hidden into a graph")
@@ -219,6 +230,8 @@ def test_a_graph_of_a_hundred_thousand_operations_is_folded(opened: Any) -> None
     assert 8 <= boxes.count() <= 120
     assert "100,000 operations" in page.inner_text(".graph-place h2")
     assert page.locator("g.block").count() <= 24
+    frame, bridge = page.locator("[data-canvas]").bounding_box(), page.locator(".edge.bridge").bounding_box()
+    assert frame["y"] < bridge["y"] < frame["y"] + frame["height"] - bridge["height"], "what leads back is in sight"
     boxes.first.click()
     assert "250 × Tanh" in boxes.first.text_content()
 

@@ -5,6 +5,7 @@ import { counted, html, human, pressed, svg, tipOn } from "./dom.js";
 const LETTER = 7.3, LINE = 17, PAD = 12;
 const OPERATIONS = 150; // drawn one by one inside a box
 const KINDS = 14;
+const READABLE = 0.72;
 
 export function startGraph(article, data) {
   const place = article.querySelector("[data-graph]");
@@ -31,6 +32,7 @@ export function startGraph(article, data) {
     draw();
   });
   draw();
+  showBridge(view, canvas);
   return { mark: (lines, step) => mark(view, canvas, lines, step) };
 }
 
@@ -108,6 +110,19 @@ function sized(view, canvas) {
   const picture = canvas.querySelector("svg");
   picture.setAttribute("width", Math.round(view.width * scale));
   picture.setAttribute("height", Math.round(view.height * scale));
+}
+
+/** A large graph begins where it matters: so large that it can be read, and with the bridge in sight. */
+function showBridge(view, canvas) {
+  if (view.fit < READABLE) {
+    view.zoom = READABLE;
+    sized(view, canvas);
+  }
+  const bridge = canvas.querySelector(".edge.bridge")?.getBoundingClientRect();
+  if (!bridge) return;
+  const frame = canvas.getBoundingClientRect();
+  canvas.scrollLeft += bridge.left + bridge.width / 2 - frame.left - frame.width / 2;
+  canvas.scrollTop += bridge.top + bridge.height / 2 - frame.top - frame.height / 2;
 }
 
 function edge(layout, from, to, count, bridge, boxes) {

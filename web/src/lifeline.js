@@ -2,6 +2,7 @@
 import { counted, html, pressed, svg, tipOn } from "./dom.js";
 
 const PACE = 550; // milliseconds a slot, when played
+const ROOMY = 640;
 
 export function startLifeLine(article, story, graph) {
   const picture = article.querySelector("svg.lifeline");
@@ -23,6 +24,7 @@ export function startLifeLine(article, story, graph) {
     number.addEventListener("pointerleave", () => part?.classList.remove("pointed"));
   }
   arrows(picture);
+  showEnd(picture);
   startTime(article, picture, story);
 }
 
@@ -69,6 +71,27 @@ function detail(about) {
     shown.push(html("table", { class: "lines" }, html("tbody", {}, ...rows)));
   }
   return shown;
+}
+
+/** A picture that is wider than its frame begins at its end, where it went wrong; the names of the lanes come along. */
+function showEnd(picture) {
+  const frame = picture.parentElement;
+  if (frame.scrollWidth <= frame.clientWidth) return;
+  frame.scrollLeft = frame.scrollWidth;
+  if (frame.clientWidth < ROOMY) return; // the names would hide too much
+  const width = Number(picture.dataset.labels);
+  const names = svg("g", { class: "labels", "aria-hidden": "true" });
+  names.append(svg("rect", { class: "shade", width, height: picture.viewBox.baseVal.height }));
+  for (const lane of picture.querySelectorAll("g.lane")) {
+    const copy = lane.cloneNode(true);
+    copy.querySelectorAll("path, title").forEach((part) => part.remove());
+    names.append(copy);
+  }
+  picture.append(names);
+  const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
+  const follow = () => names.setAttribute("transform", `translate(${frame.scrollLeft / scale} 0)`);
+  frame.addEventListener("scroll", follow);
+  follow();
 }
 
 /** Left and right go from part to part in the order of time. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from afterward.model.figures import human
 from afterward.model.memory import LineBytes, Memory, PassBytes
+from afterward.render.html_memory import place_html
 from afterward.render.html_source import text
 from afterward.render.json_report import relative
 from afterward.render.source import SourceTexts, counted, shortened
@@ -44,7 +45,7 @@ def _line(row: LineBytes, memory: Memory, sources: SourceTexts) -> str:
         f'<rect class="alive" width="{share:.1f}" height="12"/>'
         f'<rect class="freed" width="{anyway:.1f}" height="12"/></svg>'
     )
-    place = text(f"{relative(row.site.file)}:{row.site.line}")
+    place = place_html(row.site.file, row.site.line)
     return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{human(row.bytes)}</td><td>{bar}</td></tr>"
 
 
@@ -55,7 +56,7 @@ def _sum(words: str, size: int) -> str:
 def _passes(one: PassBytes) -> str:
     call = "autograd.grad" if one.call == "grad" else "backward"
     kept = f"{human(one.kept)} by {one.retaining:,} of them" if one.retaining else "nothing"
-    place = text(f"{relative(one.site.file)}:{one.site.line}")
+    place = place_html(one.site.file, one.site.line)
     return f"<tr><td>{place}</td><td>{one.passes:,} × {call}</td><td>{human(one.most)}</td><td>{kept}</td></tr>"
 
 

@@ -10,6 +10,7 @@ from afterward.model.reuse import find_reuse
 from afterward.render.html_source import text
 from afterward.render.json_report import relative
 from afterward.render.lifeline.timing import old_part
+from afterward.render.lifeline.ways import ending
 from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, shortened
 
@@ -85,6 +86,12 @@ def _tooth(run: Pass, x: float, room: float, peak: int, labels: int) -> str:
 # By line
 
 
+def place_html(file: str, line: int) -> str:
+    """A file by the end of its name, which tells more than its beginning."""
+    whole = relative(file)
+    return f'<span title="{text(whole)}">{text(ending(whole, 36))}:{line}</span>'
+
+
 @dataclass
 class _Line:
     alive: int = 0
@@ -122,7 +129,7 @@ def _row(key: tuple[str, int], line: _Line, most: int, sources: SourceTexts) -> 
         f'<rect class="freed" width="{freed:.1f}" height="12"/>'
         f'<rect class="alive" x="{freed:.1f}" width="{alive:.1f}" height="12"/></svg>'
     )
-    place = text(f"{relative(file)}:{number}")
+    place = place_html(file, number)
     return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{human(line.total)}</td><td>{bar}</td></tr>"
 
 

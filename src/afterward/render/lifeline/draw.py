@@ -36,7 +36,7 @@ class _Drawing(Ways):
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" viewBox="0 0 {size}"'
             f' role="group" aria-label={label} width="{self.width:.0f}" height="{self.height:.0f}"'
             f' data-ticks="{" ".join(f"{self.centre(slot):.0f}" for slot in range(story.slots))}"'
-            f' data-top="{self.title + 8}" data-floor="{self.floor + 4}">'
+            f' data-top="{self.title + 8}" data-floor="{self.floor + 4}" data-labels="{LABELS - 6}">'
         )
         parts = [head, f"<title>{plain_text(story.moral)}</title>"]
         if alone:
@@ -128,7 +128,7 @@ class _Drawing(Ways):
         lane = self.story.lanes[block.lane]
         words = "; ".join((f"{lane.name}{', ' + block.step if block.step else ''}", *block.facts))
         first = block.label or (counted(block.count, "op") if block.count else "")
-        second = plain_text(human(block.bytes)) if block.bytes else ""
+        second = plain_text(human(block.bytes)) if block.bytes and block.state != "spoilt" else ""  # there is no room
         if block.state in _FATES and block.count:
             second += f'<tspan class="fate">{" " if second else ""}{_FATES[block.state]}</tspan>'
         middle = (left + right) / 2
