@@ -15,7 +15,7 @@ import sysconfig
 import time
 from concurrent.futures import ProcessPoolExecutor
 
-from afterward.tasks.check_file import Shared, check_file
+from afterward.tasks import check_files
 
 LONGEST = 5.0  # seconds that one file may take, parsing included
 
@@ -30,13 +30,12 @@ def files_below(folder: str) -> list[str]:
 def survive(files: list[str]) -> list[tuple[str, float, str, int]]:
     """(file, seconds, what our code did wrong, findings) for each file; a file that can not be parsed is no failure."""
     os.environ["AFTERWARD_STRICT"] = "1"
-    shared = Shared()
     results = []
     for file in files:
         begin = time.process_time()  # other programs may be busy beside this one
         wrong, count = "", 0
         try:
-            count = len(check_file(file, shared, 0.5).findings)
+            count = len(check_files.WORKER.check(file, 0.5).findings)
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"
         results.append((file, time.process_time() - begin, wrong, count))
@@ -57,7 +56,7 @@ def main() -> int:
     chunks = [files[start : start + 32] for start in range(0, len(files), 32)]
     results: list[tuple[str, float, str, int]] = []
     late = False
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(initializer=check_files.begin) as pool:
         futures = [pool.submit(survive, chunk) for chunk in chunks]
         for future in futures:
             left = options.seconds - (time.perf_counter() - begin)

@@ -156,3 +156,18 @@ def test_what_a_run_made_is_gone_with_it(tmp_path: Path) -> None:
         assert sum(isinstance(one, Tensor) for one in gc.get_objects()) == before
     finally:
         gc.enable()
+
+
+def test_a_class_of_another_module_outlives_the_run(tmp_path: Path) -> None:
+    """Of a second run, which takes a test the other way, nothing is lost for being the second."""
+    (tmp_path / "cells.py").write_text(
+        "import torch\n\nclass Cell(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.weight = torch.nn.Parameter(torch.ones(2))\n        self.kept = None\n"
+        "    def forward(self, x):\n        if self.kept is not None and self.kept.size(0) >= x.size(0):\n"
+        "            return self.kept * x\n        self.kept = self.weight.exp()\n        return self.kept * x\n"
+    )
+    source = HEAD + "from cells import Cell\ncell = Cell()\nfor x in torch.randn(3, 2):\n    cell(x).sum().backward()\n"
+    sources = Sources()
+    for _ in range(2):
+        outcome = interpret(source, tmp_path, sources)
+        assert (len(outcome.findings), outcome.runs) == (1, 2)

@@ -59,6 +59,7 @@ def interpret_file(
     file: str, tree: ast.Module, sources: Sources, seconds: float = 1.0, program: bool = True
 ) -> Outcome:
     """Interpret a file as a program, if there is one in it, and then those of its functions that it did not call."""
+    sources.begin()
     deadline = sources.now() + seconds
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-IMPORT_SECONDS = 2.0  # for all imports of the project's modules in one run
+IMPORT_SECONDS = 0.6  # for all imports of the project's modules in one run
 _FOR_TYPES = "typing.TYPE_CHECKING"  # false in every program that runs
 _LIBRARIES = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 
@@ -120,9 +120,7 @@ class Imports(_Base):
         took = time.process_time() - begin
         self.import_seconds += took
         if self.sources.shelf.keep(self, before):  # type: ignore[arg-type]
-            # What all files of a project share is not charged to the one that came first.
-            self.sources.shared_seconds += took
-            until += took
+            until += self.sources.not_charged(took)
         budget.until = until
         return made
 

@@ -81,7 +81,7 @@ class Machine(Imports, Statements):
         shared = {id(module) for group in self.groups for module in group.modules.values()}
         for module in self.modules.values():
             if id(module) not in shared:
-                module.dismantle()
+                module.dismantle(self.sources.shelf.held)
         for leaf in self.graph.leaves:
             leaf.accumulator = leaf.version.leaf = None
         self.__dict__.clear()

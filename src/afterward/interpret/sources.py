@@ -13,6 +13,7 @@ from afterward.errors import SourceUnreadable
 from afterward.interpret.shared import Shelf
 
 LARGEST = 4_000_000  # bytes
+FREE = 0.4  # seconds of imports that are not charged to a file
 # Libraries that are modelled, and a part by which a copy of one on disk is told from a module of the same name. A copy
 # is not interpreted: its model knows better, and a checkout of the library holds thousands of files that use it.
 _MODELLED = {
@@ -56,6 +57,19 @@ class Sources:
         self.found: dict[tuple[str, str], str | None] = {}
         self.shelf = Shelf()
         self.shared_seconds = 0.0  # what went into modules that all files of a project use
+        self.free = FREE
+
+    def begin(self) -> None:
+        """Another file is checked."""
+        self.free = FREE
+
+    def not_charged(self, seconds: float) -> float:
+        """What all files of a project share is not charged to the one that came first, up to a limit: no file may take
+        long, however large the library is that it imports."""
+        free = min(seconds, self.free)
+        self.free -= free
+        self.shared_seconds += free
+        return free
 
     def now(self) -> float:
         """The time that counts against a file: of this process, so that a busy machine changes no answer."""

@@ -8,7 +8,7 @@ know; nothing that hangs on one is ever reported.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -87,10 +87,11 @@ class Module:
         self.scope = Scope(None, self)
         self.loading = True
 
-    def dismantle(self) -> None:
-        """Cut the circles from its names to functions and classes, and from these back to its names."""
+    def dismantle(self, shared: Container[int] = ()) -> None:
+        """Cut the circles from its names to functions and classes, and from these back to its names; but for classes
+        that are shared, by their ids."""
         for value in self.scope.names.values():
-            if isinstance(value, Class):
+            if isinstance(value, Class) and id(value) not in shared:
                 value.order.clear()
                 value.attributes.clear()
         self.scope.names.clear()

@@ -28,7 +28,7 @@ def check_files(files: list[str], seconds: float, jobs: int, progress: Progress 
 
 
 def _one_by_one(files: list[str], seconds: float) -> Iterator[Checked]:
-    worker = _Worker()
+    worker = Worker()
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -48,7 +48,7 @@ def _on_cores(files: list[str], seconds: float, jobs: int) -> Iterator[Checked]:
     size = max(1, min(_CHUNK, len(files) // (4 * jobs)))
     chunks = [files[start : start + size] for start in range(0, len(files), size)]
     while chunks:
-        with ProcessPoolExecutor(min(jobs, len(chunks)), initializer=_begin) as pool:
+        with ProcessPoolExecutor(min(jobs, len(chunks)), initializer=begin) as pool:
             futures = [pool.submit(_check_some, chunk, seconds) for chunk in chunks]
             finished = 0
             try:
@@ -76,7 +76,7 @@ def _warm_up() -> None:
 # In a worker
 
 
-class _Worker:
+class Worker:
     """Checks one file after the other, and sees to garbage in between: while a file is checked, much lives and there is
     little to collect. Only what is new is looked at; what is left of that is shared by files, and stays."""
 
@@ -93,13 +93,14 @@ class _Worker:
         return done
 
 
-_worker = _Worker()
+WORKER = Worker()
 
 
-def _begin() -> None:
+def begin() -> None:
+    """A process begins its work."""
     gc.freeze()
     gc.disable()
 
 
 def _check_some(files: Iterable[str], seconds: float) -> list[Checked]:
-    return [_worker.check(file, seconds) for file in files]
+    return [WORKER.check(file, seconds) for file in files]
