@@ -165,12 +165,18 @@ def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) ->
 
 def living_optimizers(names: Names) -> dict[int, tuple[str, Any]]:
     """Every living optimizer; those that no name was found for go by their class."""
-    torch = compat.torch_module()
+    kinds = set(_kinds_of(compat.torch_module().optim.Optimizer))
     found = dict(names.optimizers)
-    for thing in gc.get_objects():
-        if issubclass(type(thing), torch.optim.Optimizer) and id(thing) not in found:
-            found[id(thing)] = (type(thing).__name__, thing)
+    for thing in [thing for thing in gc.get_objects() if type(thing) in kinds]:
+        found.setdefault(id(thing), (type(thing).__name__, thing))
     return found
+
+
+def _kinds_of(kind: type) -> Iterator[type]:
+    """A class and all that inherit from it. To look a class up is quicker than to ask each thing what it inherits."""
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _kinds_of(one)
 
 
 def storage_pointer(tensor: Any) -> int | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from array import array
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from afterward.model.history import Gap, History
@@ -37,6 +38,18 @@ OnBroken = Callable[[BaseException, History], None]
 
 def _no_counter() -> int:
     return 0
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """To look back makes many small objects; each time Python looked for garbage it would walk all of torch."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Session:
@@ -223,16 +236,17 @@ class Session:
         self._last_error = id(error)
         try:
             inputs = (args[3] if len(args) > 3 else ()) or ()
-            history = examine(
-                self.recorders,
-                error,
-                kind,
-                outputs,
-                inputs,
-                frame=sys._getframe(1),
-                is_user=is_user_file,
-                gaps=self.gaps,
-            )
+            with collector_paused():
+                history = examine(
+                    self.recorders,
+                    error,
+                    kind,
+                    outputs,
+                    inputs,
+                    frame=sys._getframe(1),
+                    is_user=is_user_file,
+                    gaps=self.gaps,
+                )
             self.histories.append(history)
             if self.on_broken is not None:
                 self.on_broken(error, history)
@@ -245,7 +259,8 @@ class Session:
             return None
         self.recorders.main.forget_events()
         try:
-            return self.surveyor.history(self.gaps, final=final)
+            with collector_paused():
+                return self.surveyor.history(self.gaps, final=final)
         except Exception as error:
             self.failed_open("the run could not be looked back on", error)
             return None
