@@ -101,8 +101,20 @@ def test_the_keyboard_is_enough(opened: Any, carried: SavedRun) -> None:
     assert page.locator("g.op").count() == 96
     page.keyboard.press("Space")
     assert page.locator("g.op").count() == 0
-    for part in page.locator("[tabindex='0'][role='button']").all():
+    for part in page.locator("[tabindex][role='button']").all():
         assert part.get_attribute("aria-label")
+
+
+def test_what_the_pointer_shows_the_keyboard_shows(opened: Any, carried: SavedRun) -> None:
+    page = opened(carried)
+    page.locator("[data-theme-button]").focus()
+    page.keyboard.press("Tab")  # to the first part of the picture, in time
+    assert page.evaluate("document.activeElement.dataset.block") == "0"
+    assert "96 operations" in page.inner_text(".hint")
+    page.locator(".as-table summary").focus()
+    page.keyboard.press("Enter")
+    cells = page.locator(".as-table tbody td").all_inner_texts()
+    assert cells == ["step 1", "line 30", "22.3 KB", "freed it", "step 2", "line 30", "22.3 KB", "failed"]
 
 
 def test_time_can_be_turned_back(opened: Any, carried: SavedRun) -> None:

@@ -94,15 +94,24 @@ function showEnd(picture) {
   follow();
 }
 
-/** Left and right go from part to part in the order of time. */
+/** Left and right go from part to part in the order of time; the Tab key comes to the picture, and leaves it, once. */
 function arrows(picture) {
   const parts = [...picture.querySelectorAll("g[tabindex]")].sort((a, b) => a.dataset.slot - b.dataset.slot);
+  const reached = (part) => parts.forEach((each) => each.setAttribute("tabindex", each === part ? 0 : -1));
+  reached(parts[0]);
+  // Not on the picture itself: browsers let the Tab key stop at SVG elements that listen for the focus.
+  picture.parentElement.addEventListener("focusin", (event) => {
+    const part = event.target.closest("g[tabindex]");
+    if (part) reached(part);
+  });
   picture.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const at = parts.indexOf(event.target.closest("g[tabindex]"));
     if (!step || at < 0) return;
     event.preventDefault();
-    parts[Math.max(0, Math.min(parts.length - 1, at + step))].focus();
+    const next = parts[Math.max(0, Math.min(parts.length - 1, at + step))];
+    next.focus();
+    next.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
 }
 

@@ -190,7 +190,8 @@ def _picture(story: Story, number: int) -> str:
         f'<section class="life" aria-label="Life line"><h2 class="moral">{prose(_sentence(story.moral))}</h2>'
         f'<figure class="stage">{drawn}</figure>'
         '<div class="time" data-time hidden><button type="button">Play</button>'
-        '<input type="range" min="0" value="0" step="1" aria-label="Time"><output></output></div>'
+        '<input type="range" min="0" value="0" step="1" aria-label="Time"><output></output>'
+        '<small class="asks">Keys: Tab to the picture, ← → through time, Enter for the lines</small></div>'
         '<div class="detail" data-detail hidden aria-live="polite"></div>'
         f'<ol class="beats">{beats}</ol><p class="keys">{keys}</p></section>'
     )

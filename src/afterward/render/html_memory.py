@@ -54,8 +54,27 @@ def over_time(history: History) -> str:
     return (
         f'<figure class="chart"><figcaption>Saved values over time. {words}<small>{count}.</small></figcaption>'
         f'<svg class="memory-time" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="Saved values as each pass began, at most {human(peak)}">{scale}{teeth}</svg></figure>'
+        f'aria-label="Saved values as each pass began, at most {human(peak)}">{scale}{teeth}</svg>'
+        f"{_as_table(shown)}</figure>"
     )
+
+
+def _as_table(shown: list[Pass]) -> str:
+    """The same for those who can not point at a tooth."""
+    rows = "".join(f"<tr><td>{'</td><td>'.join(text(fact) for fact in _facts(run))}</td></tr>" for run in shown)
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("step", "line", "saved values", "what the pass did"))
+    return (
+        '<details class="as-table"><summary>The same as a table</summary><table class="by-line"><thead>'
+        f"<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></details>"
+    )
+
+
+def _facts(run: Pass) -> tuple[str, str, str, str]:
+    """The step and the line of a pass, what it found, and what became of that."""
+    turn = run.where.innermost_turn if run.where is not None else None
+    did = "failed" if run.error is not None else "kept it" if run.retains_graph else "freed it"
+    line = f"line {run.where.site.line}" if run.where is not None else ""
+    return (f"step {turn.number}" if turn is not None else "", line, human(run.bytes), did)
 
 
 def _y(size: float, peak: int) -> float:
@@ -65,13 +84,8 @@ def _y(size: float, peak: int) -> float:
 def _tooth(run: Pass, x: float, room: float, peak: int, labels: int) -> str:
     top, end = _y(run.bytes, peak), x + room * 0.86
     kind = "late" if run.error is not None else "kept" if run.retains_graph else "freed"
-    words = [f"{human(run.bytes)} of saved values"]
-    turn = run.where.innermost_turn if run.where is not None else None
-    step = f"step {turn.number}" if turn is not None else ""
-    if run.where is not None:
-        words.append(f"backward on line {run.where.site.line}{', ' + step if step else ''}")
-    words.append("kept afterwards" if run.retains_graph else "freed by this pass")
-    line = f"line {run.where.site.line}" if run.where is not None else ""
+    step, line, size, did = _facts(run)
+    words = [*(part for part in (step, line) if part), f"{size} of saved values", f"the pass {did}"]
     label = "".join(
         f'<text x="{end:.1f}" y="{FLOOR + 18 + 13 * row}">{part}</text>'
         for row, part in enumerate([part for part in (step, line) if part][:labels])
