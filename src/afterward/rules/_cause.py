@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from afterward.model.history import History, Pass, Value
+from afterward.model.history import History, Node, Pass, Value
 from afterward.model.reuse import Reuse, bridge_of, find_reuse, other_outputs
 from afterward.model.site import Turn
 
@@ -198,6 +198,11 @@ def _summed_in(history: History, reuse: Reuse) -> bool:
         if number in wanted:
             return True
         node = history.node(number)
-        if node.op.startswith(_ADDING) or (node.op.startswith(_SCALING) and len(node.inputs) == 1):
+        if adds_up(node):
             current.extend(edge.node for edge in node.inputs)
     return False
+
+
+def adds_up(node: Node) -> bool:
+    """Is it an addition or a scaling: does each of its inputs enter the result as a summand?"""
+    return node.op.startswith(_ADDING) or (node.op.startswith(_SCALING) and len(node.inputs) == 1)

@@ -10,6 +10,7 @@ from afterward.model.history import History
 from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
+from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
 
@@ -52,7 +53,7 @@ def is_target(case: Case) -> bool:
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
-    if case.foreign or is_target(case):
+    if case.foreign or is_target(case) or computed_anew(case):
         return _detach(case), remedy.recompute_forward(case)
     if case.stepped_between and old_output(case):
         return remedy.detach_input(case), remedy.recompute_forward(case)
@@ -69,11 +70,12 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
 
 
 def _dropped_between(case: Case) -> bool:
-    """Were gradients of the earlier pass zeroed before any step? To that pass, what they train is data."""
+    """Were some gradients of the earlier pass kept, and others zeroed before any step? To it, those were data."""
     early, late = case.reuse.early, case.reuse.late
     if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
         return False
-    return bool((early.reached & late.reached) - late.filled)
+    shared = early.reached & late.reached
+    return bool(shared - late.filled) and bool(shared & late.filled)
 
 
 def old_output(case: Case) -> bool:
@@ -97,8 +99,11 @@ def _uses(case: Case, nodes: frozenset[int]) -> set[tuple[str, int]]:
 def _detach(case: Case) -> Remedy:
     """The value is data for some of the losses that it enters: for those that its own optimizer does not step."""
     detach, owner = remedy.detach_input(case), say.optimizers_under_old_part(case)
+    name = say.name_of(case)
+    if not case.foreign and not is_target(case):
+        title = f"detach {name}: this pass runs what it was computed from anew and trains that; the old value is data"
+        return replace(detach, title=title)
     if not case.foreign or not owner:
         return detach
-    name = say.name_of(case)
     title = f"detach {name} where it enters a loss that is not meant to train what {owner} steps: it is data there"
     return replace(detach, title=title)

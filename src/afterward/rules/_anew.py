@@ -1,0 +1,72 @@
+"""Asks of a used-up value whether the pass computes the same anew: the old one is then data, such as a rollout's
+log-probabilities, and what it was computed from is trained without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from afterward.model.history import History, Node
+from afterward.rules._cause import Case, adds_up
+
+_AFFINE = ("Addmm", "Mm", "Mv", "Addmv", "Bmm", "Baddbmm", "Convolution", "Linear", "MkldnnRnn", "Add")
+_VIEWS = ("TBackward", "Transpose", "Expand", "View", "Unsqueeze", "Squeeze", "Permute")
+
+
+def computed_anew(case: Case) -> bool:
+    """Does this pass run everything under the old value anew, and does the loss that it enters train something more?
+
+    A penalty over the same parameters is no second run: it uses them in another way.
+    """
+    history, reuse = case.history, case.reuse
+    old = _uses(history, reuse.stale)
+    new = _uses(history, reuse.fresh)
+    if len(old) < 2 or not all(new.get(leaf, set()) & ways for leaf, ways in old.items()):
+        return False
+    term = _term_with(history, case)
+    return term is not None and bool(_uses(history, term))
+
+
+def _term_with(history: History, case: Case) -> frozenset[int] | None:
+    """The new nodes of that summand of the loss which the old value enters; None where it is a summand itself."""
+    fresh, entries = frozenset(case.reuse.fresh), {entry.node.id for entry in case.reuse.entries}
+    current, seen = [edge.node for edge in case.reuse.late.roots], set[int]()
+    while current:
+        number = current.pop()
+        if number in seen or not history.knows(number) or number in entries:
+            continue
+        seen.add(number)
+        node = history.node(number)
+        if adds_up(node):
+            current.extend(edge.node for edge in node.inputs)
+            continue
+        term = history.reached([number], within=fresh)
+        if any(edge.node in entries for one in term if one in fresh for edge in history.node(one).inputs):
+            return term & fresh
+    return None
+
+
+def _uses(history: History, nodes: Iterable[int]) -> dict[int, set[str]]:
+    """How these nodes use each leaf that they read themselves, through views of it."""
+    found: dict[int, set[str]] = {}
+    for number in nodes:
+        node = history.node(number)
+        if node.op.startswith(_VIEWS):
+            continue
+        for edge in node.inputs:
+            leaf = _leaf_behind(history, edge.node)
+            if leaf is not None:
+                found.setdefault(leaf, set()).add("affine" if node.op.startswith(_AFFINE) else node.op)
+    return found
+
+
+def _leaf_behind(history: History, number: int) -> int | None:
+    for _ in range(4):
+        if not history.knows(number):
+            return None
+        node: Node = history.node(number)
+        if node.leaf is not None:
+            return node.leaf
+        if not node.op.startswith(_VIEWS) or not node.inputs:
+            return None
+        number = node.inputs[0].node
+    return None

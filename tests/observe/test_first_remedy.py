@@ -1,0 +1,75 @@
+"""Which remedy comes first for a value that was computed once: it is data where the pass computes the same anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.watching import watch_source
+
+PROGRAMS = {
+    "a rollout's log-probabilities": (
+        """
+policy = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+opt = torch.optim.SGD(policy.parameters(), 0.1)
+states, actions = torch.randn(6, 4), torch.randint(2, (6, 1))
+old = policy(states).log_softmax(-1).gather(1, actions)
+for epoch in range(3):
+    new = policy(states).log_softmax(-1).gather(1, actions)
+    loss = -((new - old).exp() * torch.randn(6, 1)).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        ["detach_input", "recompute_forward"],
+    ),
+    "an advantage by values that are trained elsewhere in the loss": (
+        """
+actor, critic = torch.nn.Linear(4, 2), torch.nn.Linear(4, 1)
+opt = torch.optim.SGD([*actor.parameters(), *critic.parameters()], 0.1)
+states, returns = torch.randn(6, 4), torch.randn(6, 1)
+advantage = returns - critic(states)
+for epoch in range(3):
+    loss = -(actor(states).log_softmax(-1) * advantage).mean() + (critic(states) - returns).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        ["detach_input", "recompute_forward"],
+    ),
+    "features, with a penalty on all parameters": (
+        """
+body, head = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh()), torch.nn.Linear(8, 1)
+parameters = [*body.parameters(), *head.parameters()]
+opt = torch.optim.SGD(parameters, 0.1)
+features = body(torch.randn(6, 4))
+for epoch in range(3):
+    loss = head(features).square().mean() + sum(p.pow(2).sum() for p in parameters)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        ["recompute_forward", "detach_input"],
+    ),
+    "a penalty computed once": (
+        """
+net = torch.nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+penalty = net.weight.pow(2).sum() + net.bias.pow(2).sum()
+for epoch in range(3):
+    loss = net(torch.randn(6, 4)).square().mean() + 0.1 * penalty
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        ["recompute_forward", "detach_input"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_data_is_detached_and_what_is_trained_is_computed_anew(tmp_path: Path, what: str) -> None:
+    source, kinds = PROGRAMS[what]
+    (found,) = watch_source(source, tmp_path).findings
+    assert found.code == "AFT104"
+    assert [remedy.kind for remedy in found.remedies] == kinds
