@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from afterward.model.site import Site
+from afterward.repair.each_time import argument_for
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, fresh, normal, reads, root, wrapped
 from afterward.repair.passes import keyword, only_call, pass_calls, swept
@@ -40,8 +41,22 @@ def _two_statements(job: Job) -> Candidates:
     for rest in dict.fromkeys((tuple(until_step), ())):  # further losses of the same forward, up to the step
         members = [*block[block.index(first) : block.index(second) + 1], *rest]
         calls = [s for s in members if _same_call(source, s, second)]
-        if len(calls) >= 2:
+        first_loss = _loss_call(source, first)
+        swept_there = pass_calls(first) or (first_loss and _is_swept_there(job, source, first, first_loss[0]))
+        if len(calls) >= 2 and swept_there:
             yield _summed(job, source, calls, members)
+
+
+def _is_swept_there(job: Job, source: Source, statement: Statement, loss: cst.BaseExpression) -> bool:
+    """Does the function that is called here sweep the very thing that it is handed?"""
+    place = job.at(job.found.freed)
+    if place is None:
+        return False
+    function = place[0].function_of(place[1])
+    roots = [name for call in pass_calls(place[1]) if (end := swept(call)) is not None for name in reads(place[0], end)]
+    if not isinstance(function, cst.FunctionDef):
+        return False
+    return any(argument_for(source, statement, function, name) is loss for name in roots)
 
 
 def _is_step(statement: Statement) -> bool:
@@ -142,6 +157,8 @@ def _one_statement_in_a_loop(job: Job) -> Candidates:
         source, statement, loop = place
         found = _loss_call(source, statement)
         if found is None or not source.alone(statement) or not source.alone(loop):
+            continue
+        if not pass_calls(statement) and not _is_swept_there(job, source, statement, found[0]):
             continue
         moved = _updates(source, loop)
         if moved is None or (any(moved) and not job.found.code.startswith("AFT2")):

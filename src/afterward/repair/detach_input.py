@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.repair.detaching import Shapes
-from afterward.repair.names import assigned_names, assignment, named, reads, stem, targets, wrapped
+from afterward.repair.names import assignment, named, plain_names, reads, stem, targets, wrapped
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -80,7 +80,7 @@ def _others_of_the_loop(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseE
     """The value is one of several that a loop goes over: where a turn reads the others of them."""
     source = job.shop.source(job.found.ways.loop)
     loop = source.loop_at(job.found.ways.loop) if source is not None else None
-    if source is None or not isinstance(loop, cst.For) or job.name not in assigned_names(source, loop):
+    if source is None or not isinstance(loop, cst.For) or job.name not in plain_names(loop.target):
         return
     for several in sorted(reads(source, loop.iter)):
         for statement in _lines_of(source, list(loop.body.body)):

@@ -89,6 +89,7 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
     if source is not None and loop is not None and body and whole:
         for name in dict.fromkeys(names_at_loop(job, source, loop, whole)):
             yield source, body[0], name
+    yield from _where_the_sweeper_begins(job, whole)
     place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
     if place is not None:
         name = _read_as(job, place[0]) or whole
@@ -96,6 +97,20 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
             for inner in source_loops(*place)[:1]:
                 yield place[0], inner[0], name
             yield *place, name
+
+
+def _where_the_sweeper_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
+    """The function that sweeps computes its loss by a call that renews the state: the cut goes before that call."""
+    place = job.at(job.found.reused)
+    if place is None or not whole:
+        return
+    source, sweeping = place
+    function = source.function_of(sweeping)
+    for site in job.found.ways.built[:-1]:
+        calling = job.at(site)
+        if calling is not None and calling[0] is source and source.function_of(calling[1]) is function:
+            for name in dict.fromkeys(names_at_loop(job, source, calling[1], whole)):
+                yield source, calling[1], name
 
 
 def source_loops(source: Source, statement: Statement) -> list[list[Statement]]:

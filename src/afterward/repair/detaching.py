@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
@@ -11,20 +11,34 @@ from afterward.model.site import Site
 from afterward.repair.names import stem
 from afterward.repair.workshop import Workshop
 
+_EACH = ("t", "u", "s", "r")  # names for what a container holds, from the outside in
 
-def detached(name: str, shape: str = "tensor", fields: Sequence[str] = ()) -> str:
-    """An expression for the value of a name, cut from its history. A shape of our own is a record by its class."""
+
+def detached(
+    name: str, shapes: Sequence[str] = (), fields: Mapping[str, Mapping[str, bool]] | None = None, depth: int = 0
+) -> str:
+    """An expression for the value of a name, cut from its history. Shapes lead from the outermost container to the
+    tensors; one of our own is a record by its class."""
+    if not shapes:
+        return f"{name}.detach()"
+    shape, rest = shapes[0], shapes[1:]
+    each = "v" if shape == "dict" and depth == 0 else _EACH[depth % len(_EACH)]
+    inner = detached(each, rest, fields, depth + 1)
     if shape == "tuple":
-        return f"tuple(t.detach() for t in {name})"
+        return f"tuple({inner} for {each} in {name})"
     if shape == "list":
-        return f"[t.detach() for t in {name}]"
+        return f"[{inner} for {each} in {name}]"
     if shape == "deque":
-        return f"type({name})((t.detach() for t in {name}), {name}.maxlen)"
+        return f"type({name})(({inner} for {each} in {name}), {name}.maxlen)"
     if shape == "dict":
-        return f"{{k: v.detach() for k, v in {name}.items()}}"
-    if shape != "tensor":
-        return f"{shape}({', '.join(f'{field}={name}.{field}.detach()' for field in fields)})"
-    return f"{name}.detach()"
+        key = "k" if depth == 0 else f"key_{each}"
+        return f"{{{key}: {inner} for {key}, {each} in {name}.items()}}"
+    cut = [
+        f"{part}={detached(whole, rest, fields, depth) if is_cut else whole}"
+        for part, is_cut in (fields or {}).get(shape, {}).items()
+        for whole in (f"{name}.{part}",)
+    ]
+    return f"{shape}({', '.join(cut)})"
 
 
 def likely_shape(name: str) -> str:
@@ -41,6 +55,8 @@ def shape_in(error: str) -> str | None:
     if match is None:
         return "none" if "'NoneType' object" in error else None
     kind = match[1]
+    if kind == "str":
+        return "key"
     if kind in ("int", "float"):
         return "number"
     if kind == "NoneType":
@@ -48,42 +64,46 @@ def shape_in(error: str) -> str | None:
     return "dict" if kind.lower().endswith("dict") else kind
 
 
-def fields_of(shop: Workshop, name: str) -> list[str]:
-    """The fields of a record class of the program: a NamedTuple or dataclass."""
+def fields_of(shop: Workshop, name: str) -> dict[str, bool]:
+    """The fields of a record class of the program (a NamedTuple or dataclass): may it hold tensors?"""
     for file in shop.texts:
         if f"class {name}" not in shop.texts[file]:
             continue
         source = shop.source(Site(file, 1, 1))
         for each in source.statements if source is not None else ():
             if isinstance(each, cst.ClassDef) and each.name.value == name and isinstance(each.body, cst.IndentedBlock):
+                assert source is not None
                 lines = [s.body[0] for s in each.body.body if isinstance(s, cst.SimpleStatementLine)]
-                return [
-                    n.target.value for n in lines if isinstance(n, cst.AnnAssign) and isinstance(n.target, cst.Name)
-                ]
-    return []
+                return {
+                    line.target.value: source.code(line.annotation.annotation) not in ("int", "float", "str", "bool")
+                    for line in lines
+                    if isinstance(line, cst.AnnAssign) and isinstance(line.target, cst.Name)
+                }
+    return {}
 
 
-CONTAINERS = ("tensor", "tuple", "list", "dict", "deque")
+CONTAINERS = ("tuple", "list", "dict", "deque")
+DEEPEST = 4
 
 
 class Shapes:
-    """The shapes to try for one value, each once, as trials tell what it really is."""
+    """The shapes to try for one value, each once, as trials tell what it, and what it holds, really is."""
 
     def __init__(self, shop: Workshop, first: str = "tensor") -> None:
         self.shop = shop
-        self.shape: str | None = first
+        self.shapes: tuple[str, ...] | None = () if first == "tensor" else (first,)
         self.guard = ""
-        self._tried: set[tuple[str, str]] = set()
+        self._tried: set[tuple[tuple[str, ...], str]] = set()
 
     def __bool__(self) -> bool:
-        if self.shape is None or (self.shape, self.guard) in self._tried:
+        if self.shapes is None or len(self.shapes) > DEEPEST or (self.shapes, self.guard) in self._tried:
             return False
-        return self.shape in CONTAINERS or bool(fields_of(self.shop, self.shape))
+        return all(shape in CONTAINERS or fields_of(self.shop, shape) for shape in self.shapes)
 
     def detached(self, name: str) -> str:
-        assert self.shape is not None
-        self._tried.add((self.shape, self.guard))
-        return detached(name, self.shape, fields_of(self.shop, self.shape) if self.shape not in CONTAINERS else ())
+        assert self.shapes is not None
+        self._tried.add((self.shapes, self.guard))
+        return detached(name, self.shapes, {shape: fields_of(self.shop, shape) for shape in self.shapes})
 
     def learn(self, error: str | None) -> None:
         """From the error of a trial; None where the patch was not tried."""
@@ -92,5 +112,9 @@ class Shapes:
             self.guard = "{} is not None"
         elif seen == "number":
             self.guard = "torch.is_tensor({})"
+        elif seen is None or self.shapes is None:
+            self.shapes = None
+        elif seen == "key":  # the items of a dict were taken for those of a list
+            self.shapes = (*self.shapes[:-1], "dict")
         else:
-            self.shape = seen
+            self.shapes = (*self.shapes, seen)

@@ -126,7 +126,7 @@ def _handed_over_as_closure(job: Job) -> Candidates:
         return
     for site in reversed(job.found.ways.reused[:-1]):
         caller = job.at(site)
-        argument = _argument_for(*caller, function, job.name) if caller is not None else None
+        argument = argument_for(*caller, function, job.name) if caller is not None else None
         if caller is None or argument is None or isinstance(argument, (cst.Name, cst.Attribute, cst.Lambda)):
             continue
         called = _called_within(job, source, function)
@@ -146,7 +146,7 @@ def _parameters(function: cst.FunctionDef) -> list[str]:
     return [parameter.name.value for parameter in every]
 
 
-def _argument_for(
+def argument_for(
     source: Source, statement: Statement, function: cst.FunctionDef, name: str
 ) -> cst.BaseExpression | None:
     """What a statement hands to a function for one of its parameters."""

@@ -92,6 +92,11 @@ def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [target]
 
 
+def plain_names(target: cst.BaseExpression) -> set[str]:
+    """The plain names of a target, tuples taken apart."""
+    return {part.value for part in _parts(target) if isinstance(part, cst.Name)}
+
+
 def assigned_names(source: Source, node: cst.CSTNode) -> set[str]:
     """The plain names that a piece of code gives a value to."""
     found: set[str] = set()

@@ -94,7 +94,8 @@ def _through_calls(job: Job, source: Source, here: cst.CSTNode, whole: str) -> I
             if isinstance(receiver, (cst.Name, cst.Attribute, cst.Subscript)):
                 text = at[0].code(receiver)
                 if root(text) not in modules and text != "super":
-                    found += [text if not o else o + text[4:] for o in owners if not o or text.startswith("self.")]
+                    own = text == "self" or text.startswith("self.")  # a method of the same object, or of a part of it
+                    found += [o + text[4:] if o else text for o in owners if own or not o]
         owners = list(dict.fromkeys(found))[:4]
     for owner in owners:
         if owner:

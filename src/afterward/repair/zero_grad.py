@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from afterward.repair.names import assignment
-from afterward.repair.passes import own_nodes
+from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -17,12 +17,34 @@ def candidates(job: Job) -> Candidates:
     if place is None:
         return
     source, sweeping = place
+    if job.found.name == "gradients-zeroed-early":
+        yield from _moved(job, source, sweeping)
+        return
     yield from _never_called(job, source, sweeping)
     for name in _optimizers(source, sweeping):
         edit = source.insert_before(sweeping, f"{name}.zero_grad()")
         yield job.patch(f"`{name}.zero_grad()` before line {source.range(sweeping).start.line}", source, edit)
     yield from _each_of_several(job, source, sweeping)
     yield from _by_hand(job, source, sweeping)
+
+
+def _moved(job: Job, source: Source, zeroing: Statement) -> Candidates:
+    """The call stands between the backward and the step: it goes in front of the backward, or behind the step."""
+    block = source.block_of(zeroing) or []
+    if only_call(zeroing) is None or not source.alone(zeroing):
+        return
+    line = source.range(zeroing).start.line
+    swept = job.at(job.found.freed)
+    before = source.in_block(swept[1], block) if swept is not None and swept[0] is source else None
+    if before is not None and block.index(before) < block.index(zeroing):
+        edits = (source.delete(zeroing), source.insert_before(before, *source.dedented(zeroing)))
+        yield job.patch(f"move line {line} before line {source.range(before).start.line}", source, *edits)
+    for label in job.found.secondary:
+        step = job.at(label.site)
+        after = source.in_block(step[1], block) if step is not None and step[0] is source else None
+        if after is not None and block.index(after) > block.index(zeroing):
+            edits = (source.delete(zeroing), source.insert_after(after, *source.dedented(zeroing)))
+            yield job.patch(f"move line {line} behind line {source.range(after).start.line}", source, *edits)
 
 
 def _each_of_several(job: Job, source: Source, sweeping: Statement) -> Candidates:

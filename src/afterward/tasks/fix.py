@@ -213,11 +213,15 @@ class Fixer:
         fallback: _Cure | None = None
         failed: _Cure | None = None
         answer: str | None = None
+        seen: list[dict[str, str]] = []
         for _ in range(PER_REMEDY):
             try:
                 patch = writing.send(answer) if answer is not None else next(writing)
+                while (new := patch.applied(texts)) in seen:  # two ways to the same text
+                    patch = writing.send("")
             except StopIteration:
                 break
+            seen.append(new)
             if self._trials >= self._allowed or time.monotonic() > self._until or self._hindered:
                 break
             cure = self._try(first, before, found, remedy, patch, texts, curing | {found.code})

@@ -65,7 +65,8 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
         text = f"stopped after {_passes(trial)}, before the point of failure"
         return Verdict("not_proven", Proof("not_proven", text, trial.passes, _peak(trial)))
     known = {f.code for f in (*first.report.findings, *before.report.findings)} - curing
-    new = [f for f in found if f.code not in known]
+    there = {fault(f, before) for f in loud(before)}  # another one of the same kind has its own turn
+    new = [f for f in found if f.code not in known and fault(f, trial) not in there]
     starving = [f for f in new if f.name == STARVED and f.code not in curing]
     same, starved = same_gradients(first, trial), bool(starving) or bool(first.reached - trial.reached)
     if len(new) > len(starving):
