@@ -1,15 +1,13 @@
 """What the ways to train LightGCN on PyTorch Geometric cost, side by side: time, peak bytes of the graph, recall."""
 
 import argparse
-import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import LGConv
 
-from afterward.gallery.interactions import Interactions, generate, measure
-from afterward.gallery.saved_bytes import saved_bytes
+from afterward.gallery.interactions import Interactions, generate
+from afterward.gallery.ways_compared import Way, compare
 
 
 class LightGCN(nn.Module):
@@ -63,34 +61,18 @@ def epoch_combined(model: LightGCN, optimizer: torch.optim.Optimizer, data: Inte
     optimizer.step()
 
 
-def train(name: str, epoch_of: Callable[..., None], epochs: int, second: float | None = None) -> float:
-    """Print a row; the first row's time for an epoch is the measure of the others."""
-    torch.manual_seed(0)
-    model = LightGCN(data)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    begin = time.process_time()
-    for _ in range(epochs):
-        epoch_of(model, optimizer, data)
-    seconds = (time.process_time() - begin) / epochs
-    recall, ndcg = measure(*model(), data)
-    with saved_bytes() as saved:
-        epoch_of(model, optimizer, data)
-    ratio = seconds / (second or seconds)
-    row = f"{name:<28} {epochs:>6} {ratio:>10.2f} {ratio * epochs / options.epochs:>10.2f}"
-    print(f"{row} {saved.peak / 2**20:>9.2f} {recall:>10.4f} {ndcg:>8.4f}")
-    return seconds
-
-
 parser = argparse.ArgumentParser()
 parser.add_argument("--epochs", type=int, default=10)
-options = parser.parse_args()
-torch.set_num_threads(1)  # so that the time of the processor is the time that it takes
+epochs = parser.parse_args().epochs
 data = generate()
-steps = len(data.batches(1024))
-
-print("                                          an epoch,  all of it,   graph,")
-print("way to train                 epochs       time       time  peak MiB  recall@20  NDCG@20")
-unit = train("propagate in each batch", epoch_by_batch, options.epochs)
-train("one combined pass an epoch", epoch_combined, options.epochs, unit)
-train("  with as many steps", epoch_combined, options.epochs * steps, unit)
-train("retain_graph=True (stale)", epoch_retained, options.epochs, unit)
+batches = len(data.batches(1024))
+compare(
+    LightGCN,
+    data,
+    [
+        Way("propagate in each batch", epoch_by_batch, epochs),
+        Way("one combined pass an epoch", epoch_combined, epochs),
+        Way("  with as many steps", epoch_combined, epochs * batches),
+        Way("retain_graph=True (stale)", epoch_retained, epochs),
+    ],
+)
