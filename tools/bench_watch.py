@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+WARM_UP = 10  # steps
 LOOPS = Path(__file__).parent / "bench_loops.py"
 NAMES = ("tiny_mlp", "rnn_cell", "gru_by_hand", "gnn", "gan", "retained", "penalty", "scalar_ops")
 Mode = tuple[Callable[..., None], Callable[[], AbstractContextManager[object]]]
@@ -78,6 +79,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
                 switch(mode == "afterward run")
                 length = steps if mode != "detect_anomaly" else max(steps // 5, 5)
                 with context():
+                    loop(WARM_UP, options.device)  # the first passes are looked at, once per watch
                     start = clock()
                     loop(length, options.device)
                     if turn > 1:  # the first rounds warm up

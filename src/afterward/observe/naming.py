@@ -175,6 +175,7 @@ def living_optimizers(names: Names) -> dict[int, tuple[str, Any]]:
 def _kinds_of(kind: type) -> Iterator[type]:
     """A class and all that inherit from it. To look a class up is quicker than to ask each thing what it inherits."""
     yield kind
+    one: type
     for one in kind.__subclasses__():
         yield from _kinds_of(one)
 
