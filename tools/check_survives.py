@@ -62,6 +62,8 @@ def main() -> int:
             left = options.seconds - (time.perf_counter() - begin)
             try:
                 results += future.result(timeout=max(left, 0.1))
+                if len(results) % 3200 == 0:
+                    print(f"{len(results)} files, {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
             except TimeoutError:
                 late = True
                 break

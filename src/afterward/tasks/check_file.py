@@ -17,6 +17,7 @@ from afterward.model.diagnosis import Diagnosis, Label, Severity
 from afterward.model.site import Site
 from afterward.tasks.check_columns import in_code_points
 from afterward.tasks.check_silent import silent_findings
+from afterward.tasks.check_words import as_inferred
 from afterward.tasks.checked import Checked
 
 SECONDS = 0.5  # for one file
@@ -107,7 +108,8 @@ def _inferred(found: Diagnosis, always: bool, caught: bool) -> Diagnosis:
     note = "predicted from the source: nothing was run"
     if not always:
         note += ", and whether it comes to this depends on values that are not known here"
-    return replace(found, notes=(*found.notes, note), caught=caught)
+    said = as_inferred(found)
+    return replace(said, notes=(*said.notes, note), caught=caught)
 
 
 # Comments
