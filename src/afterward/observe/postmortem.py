@@ -16,42 +16,29 @@ from afterward.model.reuse import Reuse, find_reuse
 from afterward.model.site import Where
 from afterward.observe import compat, flow
 from afterward.observe.clock import event_moment, node_moment
+from afterward.observe.collector import collector_at_rest
 from afterward.observe.crossing import Trail, names_crossing, place_of
 from afterward.observe.cuts import find_cuts
+from afterward.observe.leaves import leaf_saved
 from afterward.observe.lost_cuts import with_lost_cut
 from afterward.observe.naming import Names, living_optimizers, search
 from afterward.observe.places import Wording
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, stem
+from afterward.observe.stack import function_around, user_frames
 from afterward.observe.statements import COUNTER
 from afterward.observe.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.writes import Spoilt, find_writes
 
 TRAIL = 50_000  # statements followed back, for names and cuts
 
-_VIEWS = (
-    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
-    "Alias", "Reshape", "ToCopy", "AsStrided",
-)  # fmt: skip
 # Operations whose value lies in the memory of another.
 _NO_MEMORY = (
     "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
     "Alias", "ReshapeAlias", "AsStrided", "Split", "UnsafeSplit", "Unbind", "UnsafeChunk", "Chunk", "Narrow",
     "Diagonal", "Unfold", "Detach",
 )  # fmt: skip
-# Which input of a node a saved tensor is, for the operations that save weights.
-_SAVED_INPUT = {
-    "mat1": {"Addmm": 1, "Addmv": 1},
-    "mat2": {"Addmm": 2, "Mm": 1, "Bmm": 1},
-    "self": {"Mm": 0, "Mul": 0, "Bmm": 0, "Mv": 0},
-    "other": {"Mul": 1, "Div": 1, "Atan2": 1},
-    "weight": {"Convolution": 1, "NativeLayerNorm": 1, "NativeBatchNorm": 1, "Prelu": 1},
-    "vec": {"Mv": 1, "Addmv": 2},
-    "batch2": {"Baddbmm": 2},
-    "weight0": {"MkldnnRnn": 1},
-    "weight1": {"MkldnnRnn": 2},
-}
 
 
 def examine(
@@ -66,9 +53,10 @@ def examine(
     gaps: list[Gap],
 ) -> History:
     """The history of a pass that has just raised `error`."""
-    autopsy = Autopsy(recorders.current(), is_user)
-    autopsy.look(outputs, list(inputs), frame)
-    history = autopsy.history(error, kind, frame, tuple(gaps))
+    with collector_at_rest():
+        autopsy = Autopsy(recorders.current(), is_user)
+        autopsy.look(outputs, list(inputs), frame)
+        history = autopsy.history(error, kind, frame, tuple(gaps))
     if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
         history = replace(history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart")))
     return history
@@ -87,13 +75,15 @@ class Autopsy:
         self.names = Names()
         self.leaf_ids: dict[int, int] = {}
         self.variables: list[Any] = []
+        self.saved = compat.SavedReader()
+        self.saved_kinds: dict[tuple[Any, ...], Saved] = {}
 
     # Gathering, while torch's objects are at hand
 
     def look(self, outputs: Any, inputs: list[Any], frame: FrameType) -> None:
         self.inputs = inputs
         self.outputs = outputs
-        self.look_from(roots_of(outputs), list(_user_frames(frame, self.is_user)))
+        self.look_from(roots_of(outputs), list(user_frames(frame, self.is_user)))
 
     def look_from(self, roots: list[tuple[Any, int]], frames: list[FrameType]) -> None:
         """Walk the graph, and search for names in the frames, innermost first."""
@@ -168,30 +158,40 @@ class Autopsy:
 
     def nodes(self) -> tuple[Node, ...]:
         nodes = []
-        for position, raw in enumerate(self.found.nodes):
+        for position, raw in enumerate(self.found.nodes):  # once for each of perhaps a hundred thousand
             order = self.orders[position]
+            op = raw.name()
             variable = getattr(raw, "variable", None) if order == compat.LEAF_ORDER else None
             where = self.where(self.places.get(order))
             # Once freed, a node no longer tells that a hook kept its values, to be made anew when they are needed.
             elsewhere = where is not None and self.wording.mentions(where, "checkpoint")
             saved = tuple(
-                Saved(name, state, self._saved_leaf(raw, name, tensor), elsewhere=elsewhere)
-                for name, state, tensor in compat.saved_states(raw)
+                [
+                    self._saved(name, state, self._saved_leaf(raw, name, tensor), 0, elsewhere)
+                    for name, state, tensor in self.saved.states(raw)
+                ]
             )
             nodes.append(
                 Node(
                     position,
-                    raw.name().removeprefix("torch::autograd::"),
+                    op.removeprefix("torch::autograd::"),
                     order,
                     node_moment(order) if order != compat.LEAF_ORDER else 0,
                     where,
-                    tuple(Edge(node, output) for node, output in self.found.inputs[position]),
+                    tuple([Edge(node, output) for node, output in self.found.inputs[position]]),
                     saved,
                     self._leaf_id(variable) if variable is not None else None,
-                    0 if order == compat.LEAF_ORDER or raw.name().startswith(_NO_MEMORY) else compat.value_bytes(raw),
+                    0 if order == compat.LEAF_ORDER or op.startswith(_NO_MEMORY) else compat.value_bytes(raw),
                 )
             )
         return tuple(nodes)
+
+    def _saved(self, *what: Any) -> Saved:
+        """One object for all that are equal: there are few kinds of saved values, and many of each."""
+        known = self.saved_kinds.get(what)
+        if known is None:
+            known = self.saved_kinds[what] = Saved(*what)
+        return known
 
     def _leaf_id(self, variable: Any) -> int:
         known = self.leaf_ids.get(id(variable))
@@ -201,18 +201,8 @@ class Autopsy:
         return known
 
     def _saved_leaf(self, raw: Any, name: str, tensor: Any) -> int | None:
-        """The leaf that a saved tensor is: by its storage while it is there, else by the input it came from."""
-        op = raw.name()
-        for start, position in _SAVED_INPUT.get(name, {}).items():
-            if op.startswith(start) and position < len(raw.next_functions):
-                variable = _leaf_behind(raw.next_functions[position][0])
-                return self._leaf_id(variable) if variable is not None else None
-        if tensor is not None:
-            for node, _ in raw.next_functions:
-                variable = _leaf_behind(node)
-                if variable is not None and _same_storage(variable, tensor):
-                    return self._leaf_id(variable)
-        return None
+        variable = leaf_saved(raw, name, tensor)
+        return self._leaf_id(variable) if variable is not None else None
 
     def _leaves(self) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}
@@ -302,7 +292,7 @@ class Autopsy:
             roots=tuple(Edge(self.found.position[node], output) for node, output in self.roots),
             error=kind,
             message=str(error),
-            nested_in=_function_around(frame, self.is_user),
+            nested_in=function_around(frame, self.is_user),
             read_in=self._read_in(error),
             receiver=flow.receiver(self.sources, run.where) if run.where is not None else "",
         )
@@ -409,26 +399,6 @@ def _common(swept: Any, by_order: dict[int, int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _leaf_behind(node: Any) -> Any:
-    """The leaf that a node passes on unchanged, looking through views of it."""
-    for _ in range(8):
-        if node is None:
-            return None
-        if node.name().endswith("AccumulateGrad"):
-            return getattr(node, "variable", None)
-        if not node.name().startswith(_VIEWS) or not node.next_functions:
-            return None
-        node = node.next_functions[0][0]
-    return None
-
-
-def _same_storage(one: Any, other: Any) -> bool:
-    try:
-        return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
-    except (RuntimeError, NotImplementedError):
-        return False
-
-
 def _optimizers(names: Names) -> dict[int, tuple[str, Any]]:
     """Every living optimizer, each under a name of its own."""
     found = living_optimizers(names)
@@ -438,25 +408,3 @@ def _optimizers(names: Names) -> dict[int, tuple[str, Any]]:
         if taken[name] > 1:
             found[number] = (f"{name} ({taken[name]})", optimizer)
     return found
-
-
-def _user_frames(frame: FrameType | None, is_user: Any) -> Iterable[FrameType]:
-    while frame is not None:
-        if is_user(frame.f_code.co_filename):
-            yield frame
-        frame = frame.f_back
-
-
-def _function_around(frame: FrameType, is_user: Any) -> str | None:
-    """The name of the custom function whose backward made this call of the engine."""
-    engine = frame.f_code
-    caller: FrameType | None = frame.f_back
-    innermost: str | None = None
-    while caller is not None:
-        if caller.f_code is engine:
-            return innermost
-        if is_user(caller.f_code.co_filename) and caller.f_code.co_name in ("backward", "vjp"):
-            first = caller.f_code.co_varnames[0] if caller.f_code.co_varnames else ""
-            innermost = type(caller.f_locals.get(first)).__name__.removesuffix("Backward")
-        caller = caller.f_back
-    return None

@@ -12,6 +12,7 @@ from importlib import resources
 from afterward.errors import UnknownRule
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
+from afterward.rules._cause import forget
 
 Check = Callable[[History], Iterator[Diagnosis]]
 
@@ -76,4 +77,7 @@ def diagnose(history: History) -> tuple[Diagnosis, ...]:
     """
     broken = any(True for _ in history.broken_passes())
     rules = [each for each in all_rules() if not broken or each.severity is Severity.ERROR]
-    return tuple(found for each in rules for found in each.check(history))
+    try:
+        return tuple(found for each in rules for found in each.check(history))
+    finally:
+        forget()

@@ -38,9 +38,11 @@ class Watched:
 
     def broken(self, error: BaseException, history: History) -> None:
         """A pass broke: diagnose it now, and attach the diagnosis to the exception."""
+        from afterward.observe.collector import collector_at_rest
         from afterward.rules import diagnose
 
-        found = diagnose(history)
+        with collector_at_rest():
+            found = diagnose(history)
         numbers = self._tell(history, found)
         setattr(error, _ATTRIBUTE, numbers)
         if self.note is not None and hasattr(error, "add_note"):

@@ -1,0 +1,56 @@
+"""Which parameter a saved tensor is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_VIEWS = (
+    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
+    "Alias", "Reshape", "ToCopy", "AsStrided",
+)  # fmt: skip
+# Which input of a node a saved tensor is, for the operations that save weights.
+_SAVED_INPUT = {
+    "mat1": {"Addmm": 1, "Addmv": 1},
+    "mat2": {"Addmm": 2, "Mm": 1, "Bmm": 1},
+    "self": {"Mm": 0, "Mul": 0, "Bmm": 0, "Mv": 0},
+    "other": {"Mul": 1, "Div": 1, "Atan2": 1},
+    "weight": {"Convolution": 1, "NativeLayerNorm": 1, "NativeBatchNorm": 1, "Prelu": 1},
+    "vec": {"Mv": 1, "Addmv": 2},
+    "batch2": {"Baddbmm": 2},
+    "weight0": {"MkldnnRnn": 1},
+    "weight1": {"MkldnnRnn": 2},
+}
+
+
+def leaf_saved(raw: Any, name: str, tensor: Any) -> Any:
+    """The leaf that a saved tensor is: by its storage while it is there, else by the input it came from."""
+    op = raw.name()
+    for start, position in _SAVED_INPUT.get(name, {}).items():
+        if op.startswith(start) and position < len(raw.next_functions):
+            return _leaf_behind(raw.next_functions[position][0])
+    if tensor is not None:
+        for node, _ in raw.next_functions:
+            variable = _leaf_behind(node)
+            if variable is not None and _same_storage(variable, tensor):
+                return variable
+    return None
+
+
+def _leaf_behind(node: Any) -> Any:
+    """The leaf that a node passes on unchanged, looking through views of it."""
+    for _ in range(8):
+        if node is None:
+            return None
+        if node.name().endswith("AccumulateGrad"):
+            return getattr(node, "variable", None)
+        if not node.name().startswith(_VIEWS) or not node.next_functions:
+            return None
+        node = node.next_functions[0][0]
+    return None
+
+
+def _same_storage(one: Any, other: Any) -> bool:
+    try:
+        return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
+    except (RuntimeError, NotImplementedError):
+        return False
