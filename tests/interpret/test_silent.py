@@ -200,6 +200,44 @@ for x in torch.randn(6, 4, 2):
     slope.norm().backward()
     opt_critic.step()
 """,
+    "a record of one epoch, in a program that goes another way in another run": """
+from somewhere import loader, score
+def train_epoch():
+    outputs = []
+    for _ in loader:
+        opt.zero_grad()
+        output = net(torch.randn(4, 2))
+        output.mean().backward()
+        opt.step()
+        outputs.append(output)  # warning: AFT301
+    return score(len(outputs))
+best = 0
+for epoch in range(10):
+    now = train_epoch()
+    if now > best:
+        best = now
+        net = net.float()
+""",
+    "calls inside each other that each have a loss": """
+def update(x):
+    loss = net(x).mean().sqrt()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    return loss
+def updates(x):
+    loss = None
+    for _ in range(2):
+        loss = update(x)
+    return loss
+def epoch(x):
+    for _ in range(2):
+        loss = updates(x)
+    return loss
+loss = None
+for x in torch.randn(6, 4, 2):
+    loss = epoch(x)
+""",
     "a state that grows in a method": """
 class Track:
     def __init__(self):

@@ -154,6 +154,7 @@ def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, deadli
     left = max(deadline - sources.now(), 0.05)
     first = choices.default == "true" and not choices.flipped
     machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 4, left))
+    machine.confirms = bool(outcome.silent)
     module = Module("__main__", file, tree)
     machine.modules[PROGRAM] = module
     module.scope.names["__name__"] = "__main__"

@@ -49,6 +49,7 @@ class Machine(Imports, Statements):
         self.running: list[Running] = []
         self.started: list[Running] = []
         self.handled: Value = None
+        self.confirms = False  # an earlier run has shown what this one is to confirm
 
     def run(self, module: Module) -> None:
         """Interpret a file as the program."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from afterward.interpret.machine import Machine
 
 STEPS = 3  # graphs of so many steps must be held before a record is said to keep them
+CONFIRMED = 2  # so many are enough in a later run, which turns its loops less often and only confirms the first
 IDLE = 3  # steps in a row that change nothing, of an optimizer that did change something before
 LOOKS = (4, 8, 16, 32)  # passes after which records are looked at; they are too at the end of a loop
 
@@ -35,21 +36,25 @@ def look(machine: Machine) -> None:
 
 def loop_left(machine: Any) -> None:
     """A loop is over: what was collected in it is still at hand."""
-    if len(machine.passes) - machine.account.surveyed >= STEPS:
+    if len(machine.passes) - machine.account.surveyed >= _enough(machine):
         machine.account.surveyed = len(machine.passes)
         look_for_records(machine)
+
+
+def _enough(machine: Any) -> int:
+    return CONFIRMED if machine.confirms else STEPS
 
 
 def look_for_records(machine: Machine) -> None:
     freeing = [one for one in machine.passes if one.call == "backward" and not one.retains]
     moments = _one_per_step(freeing)
-    if len(moments) < STEPS:
+    if len(moments) < _enough(machine):
         return
     times = Counter(number for one in freeing for number in one.swept)
-    groups: dict[str, list[Tensor]] = {}
-    for name, tensor in _held(machine):
-        groups.setdefault(re.sub(r"(\[[^\]]*\])+$", "", name), []).append(tensor)
-    for name, tensors in groups.items():
+    groups: dict[tuple[int, str], list[Tensor]] = {}
+    for scope, name, tensor in _held(machine):
+        groups.setdefault((scope, re.sub(r"(\[[^\]]*\])+$", "", name)), []).append(tensor)
+    for (_, name), tensors in groups.items():
         if name not in machine.account.kept:
             kept = _record(machine, name, tensors, moments, times)
             if kept is not None:
@@ -59,7 +64,7 @@ def look_for_records(machine: Machine) -> None:
 def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[int], times: Counter[int]) -> Kept | None:
     nodes = [one.node for one in tensors if one.node is not None]
     ages = {bisect_right(moments, node.moment) for node in nodes}
-    if len(ages) < STEPS and len(nodes) > 1:
+    if len(ages) < _enough(machine) and len(nodes) > 1:
         return None
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]
     steps = len(ages)
@@ -67,7 +72,7 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
         steps = len({bisect_right(moments, node.moment) for node in found})
     swept = [times[node.number] for node in found]
     # Nothing of it swept: it may still be. Swept again and again: a state, not a record.
-    if steps < STEPS or not any(swept) or max(swept) > 1:
+    if steps < _enough(machine) or not any(swept) or max(swept) > 1:
         return None
     newest = max(nodes, key=lambda node: node.moment)
     return Kept(name, steps, len(found), 0, _put_there(newest, name))
@@ -99,8 +104,9 @@ def _one_per_step(passes: list[PassMade]) -> list[int]:
     return max(by_site.values(), key=len, default=[])
 
 
-def _held(machine: Machine) -> Iterator[tuple[str, Tensor]]:
-    """Every tensor with a history that names of the living calls lead to; windows of a fixed length left out."""
+def _held(machine: Machine) -> Iterator[tuple[int, str, Tensor]]:
+    """Every tensor with a history that names of the living calls lead to, with the scope of the name: calls inside
+    each other may each have a `loss`, and that is no record. Windows of a fixed length are left out."""
     seen: set[int] = set()
     scopes: dict[int, Scope] = {}
     for frame in machine.frames:
@@ -108,17 +114,19 @@ def _held(machine: Machine) -> Iterator[tuple[str, Tensor]]:
         while scope is not None:
             scopes.setdefault(id(scope), scope)
             scope = scope.outer
-    todo: deque[tuple[str, Value, int]] = deque((name, value, 0) for name, value in machine.account.driven.items())
-    for scope in scopes.values():
-        todo.extend((name, value, 0) for name, value in scope.names.items())
+    todo: deque[tuple[int, str, Value, int]] = deque(
+        (0, name, value, 0) for name, value in machine.account.driven.items()
+    )
+    for key, scope in scopes.items():
+        todo.extend((key, name, value, 0) for name, value in scope.names.items())
     while todo:
-        name, value, depth = todo.popleft()
+        key, name, value, depth = todo.popleft()
         if isinstance(value, Tensor):
             if value.node is not None:
-                yield name, value
+                yield key, name, value
         elif depth <= 4 and id(value) not in seen and not isinstance(value, (str, int, float, Module)):
             seen.add(id(value))
-            todo.extend((label, one, depth + 1) for label, one in _inside(name, value))
+            todo.extend((key, label, one, depth + 1) for label, one in _inside(name, value))
 
 
 def _inside(name: str, value: Value) -> Iterable[tuple[str, Value]]:
