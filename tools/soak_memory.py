@@ -50,7 +50,7 @@ def main() -> int:
     def report(steps: int) -> None:
         nonlocal worst
         marks = held.marks.buffer_info()[1] * held.marks.itemsize
-        events = sum(map(_size, held.events)) + held.noted.buffer_info()[1] * held.noted.itemsize
+        events = sum(map(_size, held.settle()))
         places = sum(sys.getsizeof(place) + 120 for _, _, place in held.replay.kept)
         total = marks + events + places
         worst = max(worst, total)
