@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.site import Site
-from afterward.repair import each_time
+from afterward.repair import each_time, records
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, assignment, reads, root, targets
 from afterward.repair.scopes import known_at
@@ -23,6 +23,7 @@ def candidates(job: Job) -> Candidates:
         yield from _put_back(job)
         return
     yield from each_time.candidates(job, list(_makers(job)))
+    yield from records.candidates(job, list(_makers(job)))
     yield from _into_the_loop(job)
     yield from _before_the_late_statement(job)
     yield from _where_it_is_read(job)

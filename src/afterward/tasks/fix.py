@@ -275,6 +275,8 @@ class Fixer:
         following = cure.verdict.next
         if following is None:
             return None
+        if following.name == "history-cut" and cure.remedy.kind in ("detach_state", "detach_input"):
+            return None  # the cut went too far: taking out another one would train something else
         texts = {**{file: o.text for file, o in self.originals.items()}, **cure.texts}
         remedies = _remedies_for(following)
         if following.severity is not Severity.ERROR:
