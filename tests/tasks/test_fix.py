@@ -95,3 +95,25 @@ def _folder(pid: str) -> str:
         return os.readlink(f"/proc/{pid}/cwd")
     except OSError:
         return ""
+
+
+def test_other_proven_changes_can_be_picked(nursery: Nursery, tmp_path: Path) -> None:
+    two = """import torch
+torch.manual_seed(0)
+body, a, b = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1), torch.nn.Linear(8, 1)
+opt = torch.optim.SGD([*body.parameters(), *a.parameters(), *b.parameters()], lr=0.1)
+for x in torch.randn(3, 16, 4):
+    z = torch.tanh(body(x))
+    one, two = a(z).pow(2).mean(), b(z).pow(2).mean()
+    opt.zero_grad()
+    one.backward()
+    two.backward()
+    opt.step()
+"""
+    result = fixed(nursery, tmp_path, two)
+    shown = [r for r in result.report.findings[0].remedies if r.proof is not None and r.proof.status == "proven"]
+    assert [remedy.kind for remedy in shown] == ["combine_losses", "retain_graph"]
+    assert all(remedy.proof is not None and remedy.proof.same_gradients for remedy in shown), "compared, and the same"
+    first, second = (texts[str(tmp_path / "train.py")] for texts in result.options)
+    assert "    (one + two).backward()\n" in first
+    assert "    one.backward(retain_graph=True)\n    two.backward()\n" in second
