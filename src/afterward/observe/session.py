@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from array import array
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from afterward.model.history import Gap, History
 from afterward.model.memory import Memory
 from afterward.observe import compat
 from afterward.observe.account import Account
+from afterward.observe.collector import collector_at_rest
 from afterward.observe.engine import passes_announced
 from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
@@ -38,18 +38,6 @@ OnBroken = Callable[[BaseException, History], None]
 
 def _no_counter() -> int:
     return 0
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """To look back makes many small objects; each time Python looked for garbage it would walk all of torch."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Session:
@@ -236,17 +224,16 @@ class Session:
         self._last_error = id(error)
         try:
             inputs = (args[3] if len(args) > 3 else ()) or ()
-            with collector_paused():
-                history = examine(
-                    self.recorders,
-                    error,
-                    kind,
-                    outputs,
-                    inputs,
-                    frame=sys._getframe(1),
-                    is_user=is_user_file,
-                    gaps=self.gaps,
-                )
+            history = examine(
+                self.recorders,
+                error,
+                kind,
+                outputs,
+                inputs,
+                frame=sys._getframe(1),
+                is_user=is_user_file,
+                gaps=self.gaps,
+            )
             self.histories.append(history)
             if self.on_broken is not None:
                 self.on_broken(error, history)
@@ -259,7 +246,7 @@ class Session:
             return None
         self.recorders.main.forget_events()
         try:
-            with collector_paused():
+            with collector_at_rest():
                 return self.surveyor.history(self.gaps, final=final)
         except Exception as error:
             self.failed_open("the run could not be looked back on", error)
