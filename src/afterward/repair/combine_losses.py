@@ -20,6 +20,7 @@ def candidates(job: Job) -> Candidates:
         yield from _sweep_each_turn(job)
         return
     yield from _two_statements(job)
+    yield from _one_in_a_branch(job)
     yield from _one_statement_in_a_loop(job)
 
 
@@ -111,10 +112,7 @@ def _summed(job: Job, source: Source, calls: list[Statement], members: list[Stat
         changed = set().union(*(assigned_names(source, s) for s in between)) if between else set()
         if reads(source, found[0]) & changed:  # the name stands for another loss by then
             name = fresh(source, "loss_so_far")
-            start, end = source.lines(statement)
-            edits.append(
-                Edit(start, end, f"{source.indent(statement)}{name} = {source.code(found[0])}{source.newline}")
-            )
+            edits.append(_line_for(source, statement, f"{name} = {wrapped_term(source, found[0])}"))
             text = name
         else:
             edits.append(source.delete(statement))
@@ -148,6 +146,54 @@ def wrapped_term(source: Source, node: cst.BaseExpression) -> str:
     return wrapped(source, node)
 
 
+# Two statements, one of them under a condition
+
+
+def _one_in_a_branch(job: Job) -> Candidates:
+    """`a.backward()`, `if aux: b.backward()`: the losses are added up as they come, and swept behind the branch."""
+    parted = job.parting(job.found.ways.freed, job.found.ways.reused)
+    if parted is None:
+        return
+    source, first, second = parted
+    for inner, outer in ((second, first), (first, second)):
+        block = source.block_of(outer) or []
+        home = source.in_block(inner, block)
+        one, other = _loss_call(source, outer), _loss_call(source, inner)
+        if not isinstance(home, cst.If) or one is None or other is None or one[1] != other[1]:
+            continue
+        if not _only_branches(source, inner, home) or not (pass_calls(outer) and source.alone(outer)):
+            continue
+        total = fresh(source, "total_loss")
+        lines = {id(inner): f"{total} = {total} + {wrapped_term(source, other[0])}"}
+        if inner is second:
+            lines[id(outer)] = f"{total} = {wrapped_term(source, one[0])}"
+            edits = [source.insert_after(home, _rest_of(source, outer, one[0], total))]
+        else:
+            lines[id(outer)] = ""
+            whole = f"({total} + {wrapped_term(source, one[0])})"
+            edits = [source.insert_before(home, f"{total} = 0"), source.replace(one[0], whole)]
+        edits += [_line_for(source, each, lines[id(each)]) for each in (inner, outer) if lines[id(each)]]
+        shown = " and ".join(str(source.range(each).start.line) for each in (first, second))
+        yield job.patch(f"one pass over the sum of the losses of lines {shown}", source, *edits)
+
+
+def _only_branches(source: Source, inner: Statement, home: Statement) -> bool:
+    """Is it run at most once with its branch, and stands alone there?"""
+    for each in source.ancestors(inner):
+        if each is home:
+            return source.alone(inner)
+        if isinstance(each, (cst.For, cst.While, cst.FunctionDef, cst.Try)):
+            return False
+    return False
+
+
+def _line_for(source: Source, statement: Statement, text: str) -> Edit:
+    """Other code for a line that is one call; what stands behind it stays."""
+    call = only_call(statement)
+    assert call is not None
+    return source.replace(call, text)
+
+
 # One statement, in every turn of a loop
 
 
@@ -166,14 +212,9 @@ def _one_statement_in_a_loop(job: Job) -> Candidates:
         before, after = moved
         total = fresh(source, "total_loss")
         line = _rest_of(source, statement, found[0], total)
-        start, end = source.lines(statement)
         edits = [
             source.insert_before(loop, *(source.code(s) for s in before), f"{total} = 0"),
-            Edit(
-                start,
-                end,
-                f"{source.indent(statement)}{total} = {total} + {wrapped_term(source, found[0])}{source.newline}",
-            ),
+            _line_for(source, statement, f"{total} = {total} + {wrapped_term(source, found[0])}"),
             source.insert_after(loop, line, *(source.code(s) for s in after)),
             *(source.delete(s) for s in (*before, *after)),
         ]

@@ -66,6 +66,9 @@ def with_keyword(source: Source, call: cst.Call, name: str, value: str = "True")
     if call.args:
         last = call.args[-1]
         end = source.span(last.value)[1]
+        if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:  # alone it needs no parentheses
+            start = source.span(last.value)[0]
+            return Edit(start, end, f"({source.code(last.value)}), {name}={value}")
         return Edit(end, end, f", {name}={value}")
     _, end = source.span(call)
     if call.lpar:

@@ -173,10 +173,47 @@ def _before_the_late_statement(job: Job) -> Candidates:
             if maker_source is not source or not isinstance(maker, cst.SimpleStatementLine):
                 continue
             if source.function_of(maker) is source.function_of(second) and source.alone(second) and maker is not second:
+                yield from _with_what_follows(job, source, maker, second)
                 edit = source.insert_before(second, *source.dedented(maker))
                 lines = source.range(maker).start.line, source.range(second).start.line
                 yield job.patch(f"repeat line {lines[0]} before line {lines[1]}", source, edit)
         return
+
+
+def _with_what_follows(job: Job, source: Source, maker: Statement, second: Statement) -> Candidates:
+    """The late loss was formed from the old value before the step: it is formed behind it, from the value made anew."""
+    block = source.block_of(maker) or []
+    home = source.in_block(second, block) if maker in block else None
+    if home is None or block.index(home) <= block.index(maker):
+        return
+    between = block[block.index(maker) + 1 : block.index(home)]
+    wanted = reads(source, second)
+    late: list[Statement] = []
+    for statement in reversed(between):
+        simple = isinstance(statement, cst.SimpleStatementLine) and source.alone(statement)
+        if simple and assigned_names(source, statement) & wanted:
+            late.insert(0, statement)
+            wanted |= reads(source, statement)
+    late = _that_hang_on(source, late, assigned_names(source, maker))
+    if not late:
+        return
+    lines = tuple(line for statement in (maker, *late) for line in source.dedented(statement))
+    own = {id(statement) for statement in (*late, home)}
+    others = set().union(*(reads(source, s) for s in block[block.index(maker) + 1 :] if id(s) not in own))
+    dead = [s for s in late if not assigned_names(source, s) & others]
+    edits = [source.insert_before(second, *lines), *(source.delete(statement) for statement in dead)]
+    shown = ", ".join(str(source.range(statement).start.line) for statement in (maker, *late))
+    yield job.patch(f"run lines {shown} before line {source.range(second).start.line}", source, *edits)
+
+
+def _that_hang_on(source: Source, statements: list[Statement], names: set[str]) -> list[Statement]:
+    """Those statements that compute with these names, directly or through one another."""
+    names, found = set(names), []
+    for statement in statements:
+        if reads(source, statement) & names:
+            found.append(statement)
+            names |= assigned_names(source, statement)
+    return found
 
 
 # An attribute made elsewhere: make it where it is read
