@@ -55,8 +55,6 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
     if case.foreign or is_target(case) or computed_anew(case):
         return _detach(case), remedy.recompute_forward(case)
-    if case.stepped_between and old_output(case):
-        return remedy.detach_input(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):
         return remedy.detach_input(case, in_early=True), remedy.recompute_forward(case)
     part = case.reuse.passes_part
@@ -76,24 +74,6 @@ def _dropped_between(case: Case) -> bool:
         return False
     shared = early.reached & late.reached
     return bool(shared - late.filled) and bool(shared & late.filled)
-
-
-def old_output(case: Case) -> bool:
-    """Does the pass do with the parameters anew what the old part did with them? Then the old one is there to compare
-    with, as the log probabilities of a rollout are."""
-    old, new = _uses(case, case.reuse.stale), _uses(case, case.reuse.fresh)
-    return bool(old) and old <= new
-
-
-def _uses(case: Case, nodes: frozenset[int]) -> set[tuple[str, int]]:
-    """(operation, parameter) of each node that reads a parameter itself."""
-    history = case.history
-    found = set()
-    for number in nodes:
-        node = history.node(number)
-        for leaf in history.leaves_under(edge.node for edge in node.inputs):
-            found.add((node.op, leaf))
-    return found
 
 
 def _detach(case: Case) -> Remedy:
