@@ -9,6 +9,8 @@ import torch
 from tests import warm
 from tests.watching import Seen, watch_source
 
+from afterward.observe import compat
+
 
 def _broken(seen: Seen):
     (history,) = seen.session.histories
@@ -224,3 +226,32 @@ def test_torch_is_as_it_was_without_a_watch(torch_as_it_was: None) -> None:
     weight = torch.ones(2, requires_grad=True)
     (weight * weight).sum().backward()
     assert weight.grad.tolist() == [2.0, 2.0]
+
+
+def test_under_a_torch_that_tells_no_hooks_no_saved_value_is_read_once_there_are_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As older versions of torch are: their saved tensors have no `unpack_hook`."""
+    home = torch._C._autograd
+
+    class Untold:
+        """A saved tensor that tells nothing."""
+
+    monkeypatch.setattr(home, "SavedTensor", Untold)
+    told: list[str] = []
+    push = home._push_saved_tensors_default_hooks
+    undo = compat.mind_saved_hooks(told.append)
+    try:
+        weight = torch.ones(3, requires_grad=True)
+        before = [state for _, state, _ in compat.saved_states((weight * weight).grad_fn)]
+        read: list[int] = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: read.append(1) or x):
+            squared = weight * weight
+        squared.sum().backward()
+        read.clear()
+        assert {state for _, state, _ in compat.saved_states(squared.grad_fn)} == {"live"}
+        assert (before, read, len(told)) == (["live", "live"], [], 1)
+    finally:
+        undo()
+        compat.mind_saved_hooks(told.append)()
+    assert home._push_saved_tensors_default_hooks is push

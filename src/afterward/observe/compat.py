@@ -164,7 +164,7 @@ def saved_states(node: Any) -> Iterator[tuple[str, str, Any]]:
             continue
         if isinstance(raw, (tuple, list)):
             for position, one in enumerate(raw):
-                state = _state(node, f"_saved_{name}", one)
+                state = _state(node, f"_saved_{name}", one, position)
                 if state is not None:
                     yield f"{name}[{position}]", *state
         else:
@@ -213,9 +213,9 @@ class SavedReader:
             raw = getattr(node, "_raw_saved_" + name)
         except RuntimeError:
             return False
-        if isinstance(raw, (tuple, list)):
-            return bool(raw)
-        return getattr(raw, "data", None) is not None or getattr(raw, "unpack_hook", None) is not None
+        if isinstance(raw, (tuple, list)) or not hasattr(raw, "data"):  # this torch does not tell
+            return True
+        return raw.data is not None or getattr(raw, "unpack_hook", None) is not None
 
 
 def _saved_by_function(node: Any) -> Iterator[tuple[str, str, Any]]:
@@ -236,8 +236,34 @@ def _plain_data(raw: Any) -> Any:
     return data if isinstance(data, torch_module().Tensor) else None
 
 
-def _state(node: Any, attribute: str, raw: Any) -> tuple[str, Any] | None:
-    if getattr(raw, "unpack_hook", None) is not None:
+_hooks_used = False  # has the program put hooks on saved values, under a torch that does not tell which have one?
+
+
+def mind_saved_hooks(tell: Callable[[str], None]) -> Callable[[], None]:
+    """Where this torch does not tell whether a hook keeps a saved value: look at none once the program uses hooks.
+
+    To read such a value would run the program's own code, as that of a checkpoint. Gives back what undoes it.
+    """
+    global _hooks_used
+    _hooks_used = False
+    home = torch_module()._C._autograd
+    push = getattr(home, "_push_saved_tensors_default_hooks", None)
+    if push is None or hasattr(home.SavedTensor, "unpack_hook"):
+        return lambda: None
+
+    def announced(*args: Any) -> Any:
+        global _hooks_used
+        if not _hooks_used:
+            _hooks_used = True
+            tell("this version of torch does not tell which saved values a hook keeps: none is looked at from here on")
+        return push(*args)
+
+    home._push_saved_tensors_default_hooks = announced
+    return lambda: setattr(home, "_push_saved_tensors_default_hooks", push)
+
+
+def _state(node: Any, attribute: str, raw: Any, position: int | None = None) -> tuple[str, Any] | None:
+    if _hooks_used or getattr(raw, "unpack_hook", None) is not None:
         return "live", None
     data = _plain_data(raw)
     try:
@@ -246,6 +272,8 @@ def _state(node: Any, attribute: str, raw: Any) -> tuple[str, Any] | None:
         if "modified by an inplace operation" in str(error):
             return "overwritten", data
         return "freed", None
+    if position is not None:  # one of a list
+        value = value[position] if isinstance(value, (tuple, list)) and position < len(value) else None
     return None if value is None else ("live", data if data is not None else value)
 
 

@@ -102,6 +102,7 @@ class Session:
         hooked = self._hooks.enter_context(passes_announced(begins, self._pass_failed))
         if not hooked:
             self.gap("this version of torch runs its backward passes elsewhere: none can be seen")
+        self._hooks.callback(compat.mind_saved_hooks(self.gap))
         self._watch_steps(self._tape.stepped)
 
     def _watch_steps(self, stepped: Any) -> None:
