@@ -37,7 +37,7 @@ from editlab.properties import TRIES, broken, repeated
 
 LARGEST = 24_000  # characters: a larger file takes seconds to read for each patch
 FAULTS = 2  # of each kind, on each file
-TWICE = 6  # patches of one file that are asked for again
+TWICE = 4  # patches of one file that are asked for again
 
 
 @dataclass
@@ -154,6 +154,12 @@ def chosen(options: argparse.Namespace) -> list[tuple[str, str, int]]:
     return tasks
 
 
+def told(tally: Tally, began: float) -> str:
+    patches = sum(tally.patches.values())
+    rate = patches / (time.monotonic() - began)
+    return f"{patches:,} patches, {rate:.0f} a second; {tally.again:,} asked for again; {len(tally.wrong):,} broken"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
@@ -168,17 +174,17 @@ def main() -> int:
         shown = bar.add_task("", total=len(tasks))
         for each in pool.map(examine_one, tasks, chunksize=8):
             tally.add(each)
-            rate = sum(tally.patches.values()) / (time.monotonic() - began)
-            bar.update(shown, advance=1, description=f"{rate:.0f} patches a second, {len(tally.wrong)} broken")
+            bar.update(shown, advance=1, description=told(tally, began))
+            done = tally.files + tally.unread
+            if not bar.console.is_terminal and done % 250 == 0:
+                print(f"{done:,} of {len(tasks):,} files: {told(tally, began)}", file=sys.stderr, flush=True)
             for wrong in each.wrong:
                 bar.console.print(wrong, markup=False, highlight=False, soft_wrap=True)
-    took = time.monotonic() - began
-    patches = sum(tally.patches.values())
-    print(f"{tally.files:,} files ({tally.unread:,} more could not be read), {patches:,} patches in {took:.0f} s")
-    print(f"{patches / took:.0f} patches a second; {tally.again:,} were asked for again; {len(tally.wrong):,} broken")
+    print(f"{tally.files:,} files ({tally.unread:,} more could not be read), {time.monotonic() - began:.0f} s")
+    print(told(tally, began))
     for kind, count in tally.patches.most_common():
         print(f"{count:10,}  {kind}")
-    return 1 if tally.wrong or not patches else 0
+    return 1 if tally.wrong or not tally.patches else 0
 
 
 if __name__ == "__main__":
