@@ -16,6 +16,7 @@ _KINDS = {
     "detach_state": "detach the state",
     "item_for_logging": "store a number",
     "out_of_place": "make a new tensor",
+    "rebuild_optimizer": "rebuild the optimizer",
     "recompute_forward": "compute it anew",
     "remove_detach": "take out the cut",
     "remove_duplicate": "drop the second pass",
