@@ -95,9 +95,34 @@ def _switched_off(job: Job, source: Source, statement: Statement) -> Candidates:
         edits.append(source.insert_before(function, "@torch.no_grad()"))
         line = source.range(statement).start.line
         yield job.patch(f"`no_grad` for the function, not for good, on line {line}", source, *edits)
-    elif only_line(source, statement) and "requires_grad" in source.code(statement):
-        line = source.range(statement).start.line
-        yield job.patch(f"do not freeze on line {line}", source, source.delete(statement))
+    elif "requires_grad" in source.code(statement):
+        yield from _not_frozen(job, source, statement)
+
+
+def _not_frozen(job: Job, source: Source, statement: Statement) -> Candidates:
+    """`requires_grad_(False)` that is never undone: the call of a function that only freezes goes, or the loop."""
+    holder = source.parent(source.parent(statement) or statement)
+    whole = holder if isinstance(holder, cst.For) and source.body(holder) == [statement] else statement
+    function = source.function_of(statement)
+    if isinstance(function, cst.FunctionDef) and source.body(function) == [whole]:
+        for other, call in _calls_of(job, function.name.value):
+            line = other.range(call).start.line
+            yield job.patch(f"do not freeze on line {line}", other, other.delete(call))
+    if isinstance(whole, (cst.SimpleStatementLine, cst.For)) and source.alone(whole):
+        line = source.range(whole).start.line
+        yield job.patch(f"do not freeze on line {line}", source, source.delete(whole))
+
+
+def _calls_of(job: Job, name: str) -> Iterator[tuple[Source, Statement]]:
+    """The lines that consist of a call of this function."""
+    for file in job.shop.texts:
+        source = job.shop.source(Site(file, 1, 1))
+        for statement in source.statements if source is not None else ():
+            call = only_call(statement)
+            if source is None or call is None or not source.alone(statement):
+                continue
+            if source.code(call.func).rsplit(".", 1)[-1] == name:
+                yield source, statement
 
 
 def only_line(source: Source, statement: Statement) -> bool:
