@@ -143,7 +143,12 @@ def test_a_page_says_in_words_what_its_picture_shows() -> None:
 
 
 def test_a_page_without_findings_says_so() -> None:
-    assert "Nothing wrong was seen" in as_html(SavedRun(Report(("train.py",)), (Chapter(History()),)))
+    assert "No backward pass was seen" in as_html(SavedRun(Report(("train.py",)), (Chapter(History()),)))
+    fine = run_of(
+        "w = torch.ones(2, requires_grad=True)\nfor _ in range(3):\n    w.exp().sum().backward()\n    w.grad = None\n"
+    )
+    assert fine.report.findings == ()
+    assert "Nothing wrong was seen" in as_html(fine)
 
 
 def test_an_error_that_is_caught_in_every_step_is_shown_once() -> None:

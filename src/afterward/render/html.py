@@ -41,8 +41,7 @@ def as_html(run: SavedRun) -> str:
         article, about = _article(place, found, histories[place], sources, times=distinct[number], with_memory=last)
         articles.append(article)
         data.append(about)
-    memory = "" if run.report.findings else _memory_alone(run, sources)
-    body = "".join(articles) or f'<article><h1 class="info">Nothing wrong was seen</h1>{memory}</article>'
+    body = "".join(articles) or _nothing(run, sources)
     style, script = asset("page.css") + asset("lifeline.css"), asset("page.js")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -140,8 +139,14 @@ def _place(found: Diagnosis) -> str:
     return f"{relative(site.file)}:{site.line}:{site.column + 1}{step}"
 
 
-def _memory_alone(run: SavedRun, sources: SourceTexts) -> str:
-    return "".join(memory_html(chapter.history, sources) for chapter in run.chapters)
+def _nothing(run: SavedRun, sources: SourceTexts) -> str:
+    """The page of a run in which nothing is wrong; one without a pass is told apart from one that fared well."""
+    if not any(chapter.history.passes for chapter in run.chapters):
+        head, why = "No backward pass was seen", "There was no graph to follow, so nothing is said about this run."
+    else:
+        head, why = "Nothing wrong was seen", "No pass met a part of a graph that was gone, and nothing else stood out."
+    memory = "".join(memory_html(chapter.history, sources) for chapter in run.chapters)
+    return f'<article id="finding-1"><h1 class="info">{head}</h1><p class="why">{why}</p>{memory}</article>'
 
 
 # One finding
