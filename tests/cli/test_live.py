@@ -15,6 +15,8 @@ import time
 from fcntl import ioctl
 from pathlib import Path
 
+from tests import warm
+
 PROGRAM = """\
 import sys, threading, time
 import torch
@@ -70,7 +72,7 @@ def _start(folder: Path, *words: str, **options) -> subprocess.Popen[bytes]:
 
 
 def test_the_view_keeps_to_its_rows_and_gives_them_back(tmp_path: Path) -> None:
-    plain = subprocess.run([sys.executable, "train.py"], cwd=_with_program(tmp_path), capture_output=True)
+    plain = warm.python("train.py", cwd=_with_program(tmp_path))
     terminal = _Terminal()
     running = _start(tmp_path, stdout=subprocess.PIPE, stderr=terminal.theirs)
     stdout, _ = running.communicate(timeout=180)
