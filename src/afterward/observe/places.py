@@ -7,7 +7,7 @@ import ast
 from afterward.model.site import Level, Site, Turn, Where
 from afterward.observe.recorder import Recorder
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, stem, targets
+from afterward.observe.sources import Sources, reads, stem, targets
 from afterward.observe.statements import CELL, SHIFT
 
 
@@ -71,7 +71,9 @@ class Places(Wording):
 
 
 def _adds(statement: ast.stmt) -> bool:
-    """Does it put something more into what is there: `log.append(x)`, `log[k] = x`, `total += x`?"""
+    """Does it put something more into what is there: `log.append(x)`, `log[k] = x`, `total += x`, `t = t + x`?"""
     if isinstance(statement, ast.Assign):
-        return any(isinstance(target, ast.Subscript) for target in statement.targets)
+        read = {name.text for name in reads(statement)}
+        into = any(isinstance(target, ast.Subscript) for target in statement.targets)
+        return into or any(target.text in read for target in targets(statement))
     return isinstance(statement, (ast.Expr, ast.AugAssign))

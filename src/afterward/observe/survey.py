@@ -25,6 +25,7 @@ from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.singles import OneByOne, find_singles
+from afterward.observe.sources import stem
 from afterward.observe.statements import COUNTER, SHIFT
 from afterward.observe.unswept import find_unswept
 from afterward.observe.updates import Updates, has_gradient
@@ -160,6 +161,16 @@ class Surveyor:
                 continue  # passes walk it again and again: a state, not a record
             self.kept[name] = Kept(name, steps, len(found), saved_bytes(found))
 
+    def _kept(self, places: Places) -> Iterable[Kept]:
+        """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
+        best: dict[object, Kept] = {}
+        for one in self.kept.values():
+            one = replace(one, site=places.assigning(one.name))
+            key = (one.site, stem(one.name)) if one.site is not None else one.name
+            if key not in best or one.steps > best[key].steps:
+                best[key] = one
+        return best.values()
+
     # The end of the run
 
     def history(self, gaps: Iterable[Gap], *, final: bool = True) -> History:
@@ -188,7 +199,7 @@ class Surveyor:
             ),
             tuple(self._step(event, places, leaf_numbers) for event in after.events if isinstance(event, StepSeen)),
             leaves=self._leaves(leaf_numbers),
-            kept=tuple(replace(one, site=places.assigning(one.name)) for one in self.kept.values()),
+            kept=tuple(self._kept(places)),
             idle=tuple(find_idle(after)),
             unswept=unswept,
             left_out=left_out,

@@ -1,0 +1,40 @@
+"""A log that keeps graphs is told of once, at the statement that adds to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.watching import watch_source
+
+TRAINER = """
+class Trainer:
+    def __init__(self):
+        self.net = torch.nn.Linear(4, 1)
+        self.opt = torch.optim.SGD(self.net.parameters(), 0.01)
+        self.total = torch.tensor(0.0)
+        self.losses = []
+
+    def fit(self, data):
+        for x in data:
+            loss = self.net(x).square().mean()
+            self.opt.zero_grad()
+            loss.backward()
+            self.opt.step()
+            {log}
+
+trainer = Trainer()
+trainer.fit(torch.randn(12, 8, 4))
+"""
+
+
+def _lines(source: str, folder: Path) -> list[tuple[str, int]]:
+    found = watch_source(source, folder).findings
+    return [(one.code, one.primary.site.line) for one in found]
+
+
+def test_a_list_of_an_object_has_one_name(tmp_path: Path) -> None:
+    assert _lines(TRAINER.format(log="self.losses.append(loss)"), tmp_path) == [("AFT301", 15)]
+
+
+def test_a_sum_is_told_of_where_it_grows_not_where_it_began(tmp_path: Path) -> None:
+    assert _lines(TRAINER.format(log="self.total = self.total + loss"), tmp_path) == [("AFT301", 15)]
