@@ -7,6 +7,7 @@ is not safe, each trial starts an interpreter of its own.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import pickle
@@ -163,6 +164,8 @@ def _read(path: Path) -> Trial | None:
 def _serve(asked: int, answered: int) -> None:
     with contextlib.suppress(ImportError):
         importlib.import_module("torch._dynamo")  # the first optimizer of each trial would load it, for seconds
+    gc.collect()
+    gc.freeze()  # what is loaded by now holds nothing of a program: no trial has to look through it, or copy it
     while True:
         line = _line(asked)
         if line == b"0":
