@@ -47,6 +47,7 @@ class PassSeen:
     place: Place | None = None
     outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
     one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss
+    count: int = 0  # of the passes by the same call, up to this one
 
 
 @dataclass(slots=True)
@@ -76,6 +77,7 @@ class Recorder:
         self._marks = array("Q")
         self._notes = array("Q")  # events not yet made into objects
         self.opening = array("Q")  # the first marks, once they were folded
+        self._counts: dict[str, int] = {}  # of passes, by their call
 
     @property
     def marks(self) -> array[int]:
@@ -101,7 +103,7 @@ class Recorder:
             else:
                 call = "grad" if when & GRAD else "backward"
                 flags = bool(when & RETAINS), bool(when & CREATES)
-                self.events.append(PassSeen(moment, counter, (), *flags, call, number))
+                self._append(PassSeen(moment, counter, (), *flags, call, number))
         del notes[:]
         return self.events
 
@@ -114,7 +116,13 @@ class Recorder:
 
     def add(self, event: PassSeen | StepSeen) -> None:
         """An event of the rarer kinds, such as a pass with several roots."""
-        self.settle().append(event)
+        self.settle()
+        self._append(event)
+
+    def _append(self, event: PassSeen | StepSeen) -> None:
+        if isinstance(event, PassSeen):
+            event.count = self._counts[event.call] = self._counts.get(event.call, 0) + 1
+        self.events.append(event)
 
     @property
     def passes(self) -> int:

@@ -23,8 +23,10 @@ def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     swept = [event.swept for event in passes if event.swept is not None]
     found: dict[tuple[int, int], list[Unswept]] = {}
     for earlier, event in pairwise(passes) if trail.by_call else ():
-        if event.swept is None or event.place is None or earlier.swept is None or earlier.window != event.window:
+        if event.swept is None or event.place is None or earlier.swept is None:
             continue  # something between the two was not looked at
+        if event.count != earlier.count + 1:
+            continue  # something between the two was forgotten
         for number, unswept in _dropped(after.places, trail, earlier, event, swept):
             found.setdefault((event.site, number), []).append(unswept)
     return tuple(several[0] for several in found.values() if len(several) >= 2)
