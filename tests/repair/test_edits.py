@@ -145,6 +145,15 @@ def _git_apply(folder: Path, diff: str, *flags: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_function_goes_with_its_decorators() -> None:
+    text = "x = 1\n@cache  # why\n@torch.no_grad()\ndef f():\n    pass\ny = 2\n"
+    source = Source("m.py", text)
+    function = source.statements[1]
+    assert apply(text, [source.delete(function)]) == "x = 1\ny = 2\n"
+    assert source.dedented(function)[0] == "@cache  # why"
+    assert apply(text, [source.insert_before(function, "z = 3")]).startswith("x = 1\nz = 3\n@cache")
+
+
 def test_a_file_without_a_last_newline(tmp_path: Path) -> None:
     text = "x = 1\nloss.backward()"
     source = Source("m.py", text)

@@ -185,11 +185,13 @@ class Source:
         return re.match(r"[ \t\f]*", self.text[start:]).group()  # type: ignore[union-attr]
 
     def lines(self, statement: Statement) -> tuple[int, int]:
-        """Whole lines of a statement, its line end included."""
+        """Whole lines of a statement, its decorators and its line end included."""
         place = self.range(statement)
-        last = place.end.line
+        first, last = place.start.line, place.end.line
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)) and statement.decorators:
+            first = self.range(statement.decorators[0]).start.line
         end = self._starts[last] if last < len(self._starts) else len(self.text)
-        return self._starts[place.start.line - 1], end
+        return self._starts[first - 1], end
 
     def alone(self, statement: Statement) -> bool:
         """Does it have its lines to itself: no `;`, no body on the line of its head?"""
@@ -198,9 +200,7 @@ class Source:
         return isinstance(self.parent(statement), (cst.IndentedBlock, cst.Module))
 
     def insert_before(self, statement: Statement, *lines: str) -> Edit:
-        start = self._starts[self.range(statement).start.line - 1]
-        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)) and statement.decorators:
-            start = self._starts[self.range(statement.decorators[0]).start.line - 1]
+        start, _ = self.lines(statement)
         return Edit(start, start, self._block(lines, self.indent(statement)))
 
     def insert_after(self, statement: Statement, *lines: str) -> Edit:
