@@ -40,7 +40,7 @@ class PassSeen:
     swept: array[int] | None = None  # orders of the nodes that it walked, where we looked
     bytes: int = 0
     leaves: frozenset[int] | None = None  # identities of the leaves that it reached
-    window: int = 0
+    window: int = -1  # passes of one window were all looked at; -1: not looked at
     site: int = -1  # the number of the statement that called it
     filled: frozenset[int] = frozenset()
     piled: frozenset[int] = frozenset()
