@@ -68,14 +68,15 @@ def run(program: Program) -> Ran:
         (place / program.path.name).write_text(program.path.read_text())
         printed, said = call(folder, "run", "--history", "run.json", f"{program.full_name}.py")
         begins, raised = _REPORT.search(said), _RAISED.search(said)
-        if begins is not None:
-            PICTURES.mkdir(exist_ok=True)
+        PICTURES.mkdir(exist_ok=True)
+        picture_of(program).unlink(missing_ok=True)
+        if begins is not None or program.read:  # what is said to fail, and does not, is worth a look, too
             call(folder, "report", "run.json", "--svg", str(picture_of(program)))
     return Ran(
         printed=printed,
         raised=raised[1] if raised else "",
         report=said[begins.start() :] if begins else "",
-        has_picture=begins is not None and picture_of(program).exists(),
+        has_picture=picture_of(program).exists(),
     )
 
 

@@ -99,3 +99,4 @@ def test_every_finding_of_the_gallery_has_its_picture() -> None:
         for program in example.programs:
             if program.finds:
                 assert pages.picture_of(program).exists(), program.full_name
+        assert any(pages.picture_of(program).exists() for program in example.programs), example.name

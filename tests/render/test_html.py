@@ -149,6 +149,13 @@ def test_a_page_without_findings_says_so() -> None:
     )
     assert fine.report.findings == ()
     assert "Nothing wrong was seen" in as_html(fine)
+    assert "Each backward walks a graph of its own, and frees it" in (picture(fine) or "")
+    early = run_of(
+        "w = torch.ones(2, requires_grad=True)\n"
+        "losses = [(w * n).exp().sum() for n in range(3)]\n"
+        "for loss in losses:\n    loss.backward()\n    w.grad = None\n"
+    )
+    assert picture(early) is None, "these graphs were not built in turn"
 
 
 def test_an_error_that_is_caught_in_every_step_is_shown_once() -> None:

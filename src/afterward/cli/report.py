@@ -55,12 +55,13 @@ def _picture(run: SavedRun, number: int) -> str:
     from afterward.render.lifeline import picture
 
     findings = len(run.report.findings)
-    if not 1 <= number <= findings:
+    if not 1 <= number <= max(findings, 1):
         held = "no finding" if findings == 0 else "1 finding" if findings == 1 else f"{findings} findings"
         raise ReportNotWritten(f"there is no finding {number}: the history holds {held}")
     drawn = picture(run, number - 1)
     if drawn is None:
-        raise ReportNotWritten(f"the history holds nothing to draw for finding {number}")
+        what = f"finding {number}" if findings else "a run without findings"
+        raise ReportNotWritten(f"the history holds nothing to draw for {what}")
     return drawn
 
 

@@ -1,14 +1,7 @@
-"""One clock for nodes and events: the node counter, and between two nodes the count of marks."""
+"""The clock of a record, as the observer reads it off."""
 
 from __future__ import annotations
 
-_ROOM = 40  # bits for the marks between two nodes
+from afterward.model.clock import event_moment, node_moment
 
-
-def node_moment(order: int) -> int:
-    """A node is made just before the counter reads one more."""
-    return (order + 1) << _ROOM
-
-
-def event_moment(counter: int, moment: int) -> int:
-    return (counter << _ROOM) + moment + 1
+__all__ = ["event_moment", "node_moment"]

@@ -20,7 +20,7 @@ from afterward.render.html_graph import graph_data
 from afterward.render.html_memory import memory_html
 from afterward.render.html_source import prose, remedies_html, source_html, text, words_html
 from afterward.render.json_report import relative
-from afterward.render.lifeline import story_of
+from afterward.render.lifeline import sound_picture, story_of
 from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
 from afterward.render.source import SourceTexts, counted, shortened, visible
@@ -146,7 +146,9 @@ def _nothing(run: SavedRun, sources: SourceTexts) -> str:
     else:
         head, why = "Nothing wrong was seen", "No pass met a part of a graph that was gone, and nothing else stood out."
     memory = "".join(memory_html(chapter.history, sources) for chapter in run.chapters)
-    return f'<article id="finding-1"><h1 class="info">{head}</h1><p class="why">{why}</p>{memory}</article>'
+    story = sound_picture(run)
+    drawn = _picture(story, 0) if story is not None else ""
+    return f'<article id="finding-1"><h1 class="info">{head}</h1><p class="why">{why}</p>{drawn}{memory}</article>'
 
 
 # One finding

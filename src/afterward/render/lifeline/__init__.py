@@ -10,6 +10,7 @@ from afterward.render.lifeline.broken import broken_story
 from afterward.render.lifeline.draw import as_svg
 from afterward.render.lifeline.quiet import plain_story, quiet_story
 from afterward.render.lifeline.silent import cut_story, silent_story
+from afterward.render.lifeline.sound import sound_story
 from afterward.render.lifeline.story import Story
 from afterward.render.source import SourceTexts
 
@@ -26,11 +27,20 @@ def story_of(history: History, found: Diagnosis, sources: SourceTexts) -> Story:
     return told or plain_story(found, sources)
 
 
+def sound_picture(run: SavedRun) -> Story | None:
+    """The story of a run in which nothing went wrong."""
+    told = (sound_story(chapter.history, SourceTexts(run.sources)) for chapter in run.chapters)
+    return next((story for story in told if story is not None), None)
+
+
 def picture(run: SavedRun, finding: int = 0, *, name: str = "life") -> str | None:
-    """The life line of one finding as an SVG file of its own, light or dark as its reader is.
+    """The life line of one finding, or of a run without any, as an SVG file of its own, light or dark as its reader is.
 
     Several of them within one document need a `name` each.
     """
+    if not run.report.findings:
+        sound = sound_picture(run)
+        return as_svg(sound, name=name) if sound is not None else None
     history = run.history_of(finding)
     if history is None:
         return None

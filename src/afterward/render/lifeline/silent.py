@@ -33,7 +33,7 @@ def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
     same = cut is not None and cut.name == receiver
     holder = 0 if same else sheet.lane(Lane(receiver, "what backward is called on", line, role="empty"))
     ghost = sheet.block(holder, "ghost", "no graph", facts=("it has numbers, and no history",))
-    failing = sheet.event(Event(0, "late", _title(late, sources), line, facts=("nothing to walk",)))
+    failing = sheet.event(Event(0, "late", pass_title(late, sources), line, facts=("nothing to walk",)))
     sheet.links.append(Link("reach", failing, ghost, misses=True))
     if cut is not None:
         sheet.tell(f"Line {cut.site.line}: `{cut.how}` keeps the numbers and drops the graph.", "writes", event=event)
@@ -77,7 +77,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
 def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
     sheet = Sheet()
     runs = [run for run in _busiest(history) if not run.retains_graph] or _busiest(history)
-    graph = sheet.lane(_pass_lane(runs[0], sources)) if runs else None
+    graph = sheet.lane(pass_lane(runs[0], sources)) if runs else None
     holder = sheet.lane(_lane(kept.site, sources, kept.name, role="kept"))
     count = min(HELD, kept.steps)
     held = []
@@ -89,8 +89,10 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
         sheet.column(f"step {kept.steps if last else number}" if runs else "")
         run = runs[min(number, len(runs)) - 1] if runs else None
         if run is not None and graph is not None:
-            block = sheet.block(graph, _after(run), _size(run), facts=_facts(run))
-            passes.append(sheet.event(Event(0, "pass", _title(run, sources), _line(run), (graph,), facts=_facts(run))))
+            block = sheet.block(graph, _after(run), pass_size(run), facts=pass_facts(run))
+            passes.append(
+                sheet.event(Event(0, "pass", pass_title(run, sources), _line(run), (graph,), facts=pass_facts(run)))
+            )
             sheet.end(block, passes[-1])
         label = f"holds {kept.steps}" if last else "+ 1 graph"
         facts = (f"`{kept.name}` keeps the graph of this step reachable",)
@@ -114,7 +116,7 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
 
 def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
     sheet = Sheet()
-    lane = sheet.lane(_pass_lane(runs[0], sources))
+    lane = sheet.lane(pass_lane(runs[0], sources))
     blocks, events = [], []
     for number, run in enumerate(runs):
         sheet.column(_step(run, number + 1))
@@ -141,13 +143,15 @@ def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
 
 def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     sheet = Sheet()
-    lane = sheet.lane(_pass_lane(runs[0], sources))
+    lane = sheet.lane(pass_lane(runs[0], sources))
     blocks, events = [], []
     for number, run in enumerate(runs[:3]):
         sheet.column(_step(run, number + 1))
-        blocks.append(sheet.block(lane, "kept", _size(run), facts=_facts(run), bytes=run.bytes))
+        blocks.append(sheet.block(lane, "kept", pass_size(run), facts=pass_facts(run), bytes=run.bytes))
         events.append(
-            sheet.event(Event(0, "pass", _title(run, sources), _line(run), (lane,), frees=False, facts=_facts(run)))
+            sheet.event(
+                Event(0, "pass", pass_title(run, sources), _line(run), (lane,), frees=False, facts=pass_facts(run))
+            )
         )
         if number:
             sheet.end(blocks[number - 1], events[number])
@@ -193,7 +197,7 @@ def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: Source
     shown = runs[max(start - 2, 0) : max(start - 2, 0) + 3]
     for number, run in enumerate(shown):
         sheet.column(_step(run, number + 1))
-        events.append(sheet.event(Event(0, "pass", _title(run, sources), _line(run), (lane,))))
+        events.append(sheet.event(Event(0, "pass", pass_title(run, sources), _line(run), (lane,))))
         old = "of this step" if number == 0 else "+ old ones"
         facts = ("the gradient of this step" + ("" if number == 0 else ", added to what was there"),)
         blocks.append(sheet.block(lane, "grad" if number == 0 else "piled", old, facts=facts))
@@ -216,9 +220,11 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
     events, blocks = [], []
     for number, (one, two) in enumerate(list(zip(first, second, strict=False))[:2]):
         sheet.column(_step(two, number + 1))
-        events.append(sheet.event(Event(0, "pass", _title(one, sources), _line(one), (lane,), not one.retains_graph)))
+        events.append(
+            sheet.event(Event(0, "pass", pass_title(one, sources), _line(one), (lane,), not one.retains_graph))
+        )
         blocks.append(sheet.block(lane, "grad", "counted 1×"))
-        events.append(sheet.event(Event(0, "late", _title(two, sources), _line(two), (lane,))))
+        events.append(sheet.event(Event(0, "late", pass_title(two, sources), _line(two), (lane,))))
         blocks.append(sheet.block(lane, "piled", "counted 2×"))
         sheet.end(blocks[-2], events[-1])
     sheet.tell(f"Line {_line(first[0])} walks its loss and adds the gradients.", "frees", event=events[0])
@@ -230,15 +236,17 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
 def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -> Story:
     sheet = Sheet()
     runs = _busiest(history)[:2]
-    graph = sheet.lane(_pass_lane(runs[0], sources)) if runs else None
+    graph = sheet.lane(pass_lane(runs[0], sources)) if runs else None
     held = sheet.lane(Lane(idle.optimizer, f"holds {counted(idle.parameters, 'parameter')}", None, role="empty"))
     ghosts, steps = [], []
     for number in range(max(len(runs), 1)):
         sheet.column(_step(runs[number], number + 1) if runs else "")
         if runs and graph is not None:
-            block = sheet.block(graph, _after(runs[number]), _size(runs[number]), facts=_facts(runs[number]))
+            block = sheet.block(graph, _after(runs[number]), pass_size(runs[number]), facts=pass_facts(runs[number]))
             frees = not runs[number].retains_graph
-            event = sheet.event(Event(0, "pass", _title(runs[number], sources), _line(runs[number]), (graph,), frees))
+            event = sheet.event(
+                Event(0, "pass", pass_title(runs[number], sources), _line(runs[number]), (graph,), frees)
+            )
             sheet.end(block, event)
         ghosts.append(sheet.block(held, "ghost", "no gradient", facts=("no pass has reached them",)))
         steps.append(sheet.event(Event(0, "step", f"{idle.optimizer}.step()", idle.site.line)))
@@ -286,7 +294,7 @@ def _lane(site: Site | None, sources: SourceTexts, name: str, role: str) -> Lane
     return Lane(name, sources.excerpt(site), site.line, site.file, role)
 
 
-def _pass_lane(run: Pass, sources: SourceTexts) -> Lane:
+def pass_lane(run: Pass, sources: SourceTexts) -> Lane:
     assert run.where is not None
     site = run.where.site
     text = sources.excerpt(site)
@@ -294,7 +302,7 @@ def _pass_lane(run: Pass, sources: SourceTexts) -> Lane:
     return Lane(name, text, site.line, site.file)
 
 
-def _title(run: Pass, sources: SourceTexts) -> str:
+def pass_title(run: Pass, sources: SourceTexts) -> str:
     text = sources.excerpt(run.where.site).split("#")[0].strip() if run.where is not None else ""
     if len(text) <= 18 and ".backward(" in text:
         return text
@@ -306,7 +314,7 @@ def _after(run: Pass) -> str:
     return "kept" if run.retains_graph else "done"
 
 
-def _size(run: Pass) -> str:
+def pass_size(run: Pass) -> str:
     return counted(len(run.swept), "op") if run.swept else "a graph"
 
 
@@ -314,7 +322,7 @@ def _bytes(run: Pass) -> tuple[str, ...]:
     return (f"{human(run.bytes)} of saved values",) if run.bytes else ()
 
 
-def _facts(run: Pass) -> tuple[str, ...]:
+def pass_facts(run: Pass) -> tuple[str, ...]:
     walked = (f"{counted(len(run.swept), 'operation')} walked",) if run.swept else ()
     kept = ("the graph is kept (retain_graph)",) if run.retains_graph else ("what it saved is freed",)
     return (*walked, *_bytes(run), *kept)
