@@ -229,7 +229,7 @@ class Fixer:
                 answer = ""
                 continue
             if cure.verdict.outcome == "moved" and depth > 0:
-                cure = self._follow(first, cure, depth) or cure
+                cure = self._follow(first, cure, depth, judging.kin(found, before)) or cure
             if cure.verdict.outcome == "proven":
                 if not cure.verdict.starved and _true_to_start(cure):
                     return cure
@@ -270,7 +270,7 @@ class Fixer:
         verdict = judging.judge(first, before, found, trial, curing)
         return _Cure(remedy, new, patch.summary, verdict, trial, curing)
 
-    def _follow(self, first: Trial, cure: _Cure, depth: int) -> _Cure | None:
+    def _follow(self, first: Trial, cure: _Cure, depth: int, kin: tuple[object, ...]) -> _Cure | None:
         """The patch has brought another fault to light: cure that one too, on top of it."""
         following = cure.verdict.next
         if following is None:
@@ -284,6 +284,8 @@ class Fixer:
         wanted = [r for r in remedies if r.kind == cure.remedy.kind] + [
             r for r in remedies if r.kind != cure.remedy.kind and r.kind != "retain_graph"
         ]
+        if judging.kin(following, cure.trial) == kin:  # as it was, a step later: another cure would cure it alone
+            wanted = [r for r in wanted if r.kind == cure.remedy.kind]
         for remedy in wanted[:2]:
             best = self._best(first, cure.trial, following, remedy, texts, depth - 1, cure.curing)
             if best is not None and best.verdict.outcome == "proven":

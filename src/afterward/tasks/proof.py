@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -81,6 +82,12 @@ def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
     name = found.bridge.name if found.bridge is not None else ""
     place = found.reused or found.primary.site
     return found.code, name, place.step or 0, *(_line(trial, site) for site in (place, *found.ways.built))
+
+
+def kin(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
+    """What a fault has in common with the next one of its kind: the second state of a tuple, the step after."""
+    code, name, _, struck, *_ = fault(found, trial)
+    return code, re.sub(r"\d+", "N", str(name)), struck
 
 
 def _line(trial: Trial, site: Site) -> str:
