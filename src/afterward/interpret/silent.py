@@ -15,7 +15,20 @@ from afterward.interpret.account import Dropped
 from afterward.interpret.core import site_of
 from afterward.interpret.graph import Cutting, GraphNode, Naming, Tensor
 from afterward.interpret.values import Instance, Module, Scope, Value
-from afterward.model.history import Cut, Edge, History, Idle, Kept, Leaf, Pass, Step, Unswept, Zeroed
+from afterward.model.history import (
+    SUMMING,
+    Cut,
+    Edge,
+    History,
+    Idle,
+    Kept,
+    Leaf,
+    Pass,
+    Step,
+    Unswept,
+    Zeroed,
+    operation,
+)
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
@@ -68,7 +81,7 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
         return None
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]
     steps = len(ages)
-    if len(nodes) == 1 and nodes[0].op.startswith(("Add", "Sub", "Div", "Mul", "Stack", "Cat")):
+    if len(nodes) == 1 and operation(nodes[0].op) in SUMMING:
         steps = len({bisect_right(moments, node.moment) for node in found})
     swept = [times[node.number] for node in found]
     # Nothing of it swept: it may still be. Swept again and again: a state, not a record.

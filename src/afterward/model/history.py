@@ -36,6 +36,14 @@ class Saved:
     elsewhere: bool = False  # a hook keeps it (checkpointing, offloading): it may be made anew when it is needed
 
 
+SUMMING = frozenset({"Add", "Sub", "Mul", "Div", "Stack", "Cat"})
+
+
+def operation(op: str) -> str:
+    """What a node's operation is called, without what torch puts behind it: `Add` of `AddBackward0`."""
+    return op.partition("Backward")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """One recorded operation. `moment` is when it was made, on the clock that passes and writes share."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.history import Edge, Gap, History, Kept, Leaf, Pass, Step
+from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
 from afterward.observe.clock import event_moment
@@ -286,7 +286,7 @@ def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
 
 
 def _is_sum(node: Any) -> bool:
-    return bool(node.name().startswith(("Add", "Sub", "Div", "Mul", "Stack", "Cat")))
+    return operation(node.name()) in SUMMING
 
 
 def _any_swept(orders: list[int], swept: list[array[int]]) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from afterward.model.history import History, Node, Pass, Value
+from afterward.model.history import History, Node, Pass, Value, operation
 from afterward.model.reuse import Reuse, bridge_of, find_reuse, other_outputs
 from afterward.model.site import Turn
 
-_ADDING = ("Add", "Sub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze")
-_SCALING = ("Mul", "Div")
+_ADDING = {"Add", "Sub", "Rsub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze"}
+_SCALING = {"Mul", "Div"}
 
 
 class Cause(Enum):
@@ -222,4 +222,5 @@ def _summed_in(history: History, reuse: Reuse) -> bool:
 
 def adds_up(node: Node) -> bool:
     """Is it an addition or a scaling: does each of its inputs enter the result as a summand?"""
-    return node.op.startswith(_ADDING) or (node.op.startswith(_SCALING) and len(node.inputs) == 1)
+    name = operation(node.op)
+    return name in _ADDING or (name in _SCALING and len(node.inputs) == 1)
