@@ -111,7 +111,7 @@ class Recorder:
         """Take everything off the tape, and fold where there is much of it."""
         if self.tape is not None:
             self._notes.frombytes(self.tape.drain_notes())
-        if len(self.marks) > MARK_LIMIT:
+        while len(self.marks) > MARK_LIMIT:
             self.fold()
 
     def add(self, event: PassSeen | StepSeen) -> None:

@@ -164,6 +164,7 @@ class Session:
             if count == SECOND and seen.swept is not None:
                 found = one_by_one((node for node, _ in roots_of(outputs)), seen)
                 self.surveyor.one_by_one += [found] if found is not None else []
+        recorder.take_off()
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
         quiet = 0
