@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-WARM_UP = 10  # steps
+WARM_UP = 20  # steps
 LOOPS = Path(__file__).parent / "bench_loops.py"
 NAMES = ("tiny_mlp", "rnn_cell", "gru_by_hand", "gnn", "gan", "retained", "penalty", "scalar_ops")
 Mode = tuple[Callable[..., None], Callable[[], AbstractContextManager[object]]]

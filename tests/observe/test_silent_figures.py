@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from pathlib import Path
 
+import pytest
 import torch
 from tests.watching import watch_source
+
+from afterward.observe import tape
 
 
 def _one(source: str, folder: Path):
@@ -13,6 +18,54 @@ def _one(source: str, folder: Path):
     assert seen.error is None, seen.error
     (finding,) = seen.findings
     return finding
+
+
+def test_the_share_of_time_that_went_into_graphs_for_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch_as_it_was: None
+) -> None:
+    """By a clock that goes on by one whenever it is read, which is once per statement."""
+    ticks = itertools.count()
+    monkeypatch.setattr(tape, "QuickTape", None)
+    monkeypatch.setattr(time, "time_ns", lambda: next(ticks))
+    evaluated = """
+layer = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+for epoch in range(4):
+    for x in torch.randn(4, 4, 3):
+        optimizer.zero_grad()
+        layer(x).pow(2).mean().backward()
+        optimizer.step()
+    for x in torch.randn(20, 4, 3):
+        error = layer(x).abs().mean().item()
+"""
+    (found,) = watch_source(evaluated, tmp_path).findings
+    # An epoch is 4 turns of 4 marks, 20 turns of 2 marks and 3 for the loops, so the statement is 20 ticks of 59. Each
+    # look reads the clock twice, and takes one tick off again: the other one stays, which makes it somewhat less.
+    assert found.code == "AFT305"
+    assert found.why.endswith("They took about 31 % of the time.")
+
+
+def test_the_share_of_time_of_losses_that_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch_as_it_was: None
+) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(tape, "QuickTape", None)
+    monkeypatch.setattr(time, "time_ns", lambda: next(ticks))
+    dropped = """
+weight = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.01)
+for epoch in range(6):
+    optimizer.zero_grad()
+    for x in torch.randn(5, 2):
+        loss = (weight * x).pow(2).sum()
+    loss.backward()
+    optimizer.step()
+"""
+    (found,) = watch_source(dropped, tmp_path).findings
+    # From pass to pass: a step (with a look at it), a turn, zeroing, the loop, and five times a loss and a turn: 15.
+    # Four losses are in vain.
+    assert found.code == "AFT304"
+    assert "took about 27 % of the time" in found.why
 
 
 def test_what_a_log_keeps_and_adds_with_each_step(tmp_path: Path, torch_as_it_was: None) -> None:

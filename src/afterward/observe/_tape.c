@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <structmember.h>
+#include <time.h>
 
 #define SHIFT 40                    /* as in statements.py */
 #define STEP (UINT64_C(1) << 60)    /* these as in tape.py */
@@ -21,6 +22,7 @@
 #define MARKS 1024
 #define NOTES (3 * 256)
 #define SITES 256
+#define TIMES 8192 /* as in tape.py */
 
 typedef uint64_t (*Counter)(void);
 
@@ -44,6 +46,8 @@ typedef struct {
     uint64_t marks[MARKS];
     Py_ssize_t noted;
     uint64_t notes[NOTES];
+    Py_ssize_t timed;
+    uint64_t times[TIMES]; /* when each of the first marks was written, in nanoseconds */
 } Tape;
 
 static int make_room(Tape *self) {
@@ -61,6 +65,12 @@ static int make_room(Tape *self) {
 
 static int here(Tape *self) { return PyThread_get_thread_ident() == self->thread; }
 
+static uint64_t now(void) {
+    struct timespec at;
+    timespec_get(&at, TIME_UTC);
+    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
+}
+
 static int write_mark(Tape *self, PyObject *number) {
     if (!here(self)) {
         PyObject *done = PyObject_CallFunctionObjArgs(self->on_other, number, NULL);
@@ -74,6 +84,8 @@ static int write_mark(Tape *self, PyObject *number) {
     self->last = mark;
     self->moment++;
     self->marks[self->marked++] = mark;
+    if (self->timed < TIMES)
+        self->times[self->timed++] = now();
     return self->marked < MARKS ? 0 : make_room(self);
 }
 
@@ -208,6 +220,10 @@ static PyObject *tape_drain_marks(Tape *self, PyObject *none) { return drained(s
 
 static PyObject *tape_drain_notes(Tape *self, PyObject *none) { return drained(self->notes, &self->noted); }
 
+static PyObject *tape_times(Tape *self, PyObject *none) {
+    return PyBytes_FromStringAndSize((const char *)self->times, self->timed * (Py_ssize_t)sizeof(uint64_t));
+}
+
 static PyObject *tape_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     unsigned long long address, moment, thread;
     PyObject *on_full, *on_other, *on_pass, *on_step;
@@ -263,6 +279,7 @@ static PyMethodDef methods[] = {
     {"rest", (PyCFunction)tape_rest, METH_VARARGS, "Let so many passes of a site go by without a look."},
     {"drain_marks", (PyCFunction)tape_drain_marks, METH_NOARGS, "The marks since the last time, as bytes."},
     {"drain_notes", (PyCFunction)tape_drain_notes, METH_NOARGS, "The notes since the last time, as bytes."},
+    {"times", (PyCFunction)tape_times, METH_NOARGS, "When each of the first marks was written, as bytes."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,12 +90,34 @@ class Aftermath:
         return sum(part[-1].order_at - part[0].order_at for part in parts if part)
 
     @cached_property
-    def executions(self) -> dict[int, list[tuple[Place, int]]]:
-        """By statement: each time it ran, and the node counter when the call it belongs to went on."""
-        found: dict[int, list[tuple[Place, int]]] = {}
+    def _times(self) -> array[int]:
+        return self.recorder.times()
+
+    def time_between(self, place: Place, follower: Place) -> int:
+        """Nanoseconds from one place to a later one; 0 where the clock was not read any more."""
+        return self._time(place.moment, follower.moment)
+
+    @cached_property
+    def timed(self) -> int:
+        """Nanoseconds from the first pass on, for as long as the clock was read: setting up is not training."""
+        first = self.passes[0].moment if self.passes else 0
+        return self._time(first, self.recorder.timed_from + len(self._times) - 1)
+
+    def _time(self, first: int, last: int) -> int:
+        """Nanoseconds between two marks, without what our own looks took."""
+        start, end = first - self.recorder.timed_from, last - self.recorder.timed_from
+        if not 0 <= start <= end < len(self._times):
+            return 0
+        ours = sum(spent for moment, spent in self.recorder.own_times if first < moment <= last)
+        return max(self._times[end] - self._times[start] - ours, 0)
+
+    @cached_property
+    def executions(self) -> dict[int, list[tuple[Place, Place]]]:
+        """By statement: each time it ran, and where the call that it belongs to went on."""
+        found: dict[int, list[tuple[Place, Place]]] = {}
         for places in self.paths.by_call.values():
             for place, follower in self.paths.pairs(places):
-                found.setdefault(place.number, []).append((place, follower.order_at))
+                found.setdefault(place.number, []).append((place, follower))
         return found
 
     @cached_property

@@ -17,7 +17,7 @@ from afterward.observe import compat
 from afterward.observe.replay import Place, Replay
 from afterward.observe.rewrite import MARK, RETURN, TURN
 from afterward.observe.statements import SHIFT, Statements
-from afterward.observe.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP, Tape
+from afterward.observe.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP, TIMES, Tape
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
 OPENING = 1 << 13  # marks kept for good from the beginning of a run
@@ -78,6 +78,8 @@ class Recorder:
         self._notes = array("Q")  # events not yet made into objects
         self.opening = array("Q")  # the first marks, once they were folded
         self._counts: dict[str, int] = {}  # of passes, by their call
+        self.timed_from = 0  # the moment of the first mark whose time is known
+        self.own_times: list[tuple[int, int]] = []  # (moment, nanoseconds) of looks, while times were written
 
     @property
     def marks(self) -> array[int]:
@@ -106,6 +108,15 @@ class Recorder:
                 self._append(PassSeen(moment, counter, (), *flags, call, number))
         del notes[:]
         return self.events
+
+    def times(self) -> array[int]:
+        """When each mark was written, in nanoseconds, from the moment `timed_from` on, for the first ones."""
+        return array("Q", self.tape.times() if self.tape is not None else b"")
+
+    def note_own_time(self, nanoseconds: int) -> None:
+        """So much of the time before the next mark was ours."""
+        if self.moment < self.timed_from + TIMES:
+            self.own_times.append((self.moment, nanoseconds))
 
     def take_off(self) -> None:
         """Take everything off the tape, and fold where there is much of it."""
@@ -196,6 +207,7 @@ class Recorders:
         """Put the marks of a tape where marked code finds them."""
         self.main.take_off()
         self.main.tape = tape
+        self.main.timed_from = self.main.moment
         self.mark = tape.mark
         vars(builtins).update({MARK: tape.mark, TURN: tape.mark, RETURN: tape.leave})
 

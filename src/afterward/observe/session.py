@@ -132,6 +132,7 @@ class Session:
     # What the tape hands on. Each of these runs inside the program: none may raise.
 
     def _begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        began = time.time_ns()
         try:
             recorder = self.recorders.current()
             marks = recorder.marks
@@ -146,6 +147,7 @@ class Session:
                 self._tape.rest(site, self._pass_begins(recorder, site, outputs, args, kwargs))
             else:
                 self._pass_begins(recorder, site, outputs, args, kwargs)
+            recorder.note_own_time(time.time_ns() - began)
         except Exception as error:
             self.failed_open("a backward pass could not be recorded", error)
 
@@ -202,6 +204,7 @@ class Session:
 
     def _stepped(self, optimizer: Any) -> None:
         """A step that is due for a look, or that was made in another thread and so is not noted yet."""
+        began = time.time_ns()
         try:
             recorder = self.recorders.current()
             if recorder is not self.recorders.main:
@@ -210,6 +213,7 @@ class Session:
                 self._tape.steps_due -= 1
                 if not compat.capturing():
                     self._updates.stepped(optimizer, recorder.moment)
+            recorder.note_own_time(time.time_ns() - began)
         except Exception as error:
             self.failed_open("an optimizer's step could not be looked at", error)
 

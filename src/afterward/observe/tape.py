@@ -7,6 +7,7 @@ was installed without a compiler, or where this torch hides its node counter fro
 from __future__ import annotations
 
 import threading
+import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,6 +72,9 @@ class Tape(Protocol):
     def drain_notes(self) -> bytes:
         """The notes since the last time."""
 
+    def times(self) -> bytes:
+        """When each of the first marks was written, in nanoseconds."""
+
 
 def new_tape(calls: Calls, moment: int, thread: int) -> Tape:
     """A tape for one thread, that begins at this moment: the quickest that can be had."""
@@ -88,6 +92,7 @@ class PythonTape:
         self.steps_due = 0
         self._marks = array("Q")
         self._notes = array("Q")
+        self._times = array("Q")
         self._left: dict[int, int] = {}
         self._last = -1  # the last mark that was taken off
         self._taken = moment  # so many marks were taken off
@@ -97,11 +102,14 @@ class PythonTape:
         read = compat.sequence_counter() if compat.torch_module() is not None else None
         count = read or (lambda: 0)
         ident = threading.get_ident
+        times, clock = self._times, time.time_ns
         marks, append, note, left = self._marks, self._marks.append, self._notes.append, self._left
 
         def mark(number: int) -> None:
             if ident() == thread:
                 append(number << SHIFT | count())
+                if len(times) < TIMES:
+                    times.append(clock())
                 if len(marks) >= MARKS:
                     calls.on_full()
             else:
@@ -150,8 +158,12 @@ class PythonTape:
     def drain_notes(self) -> bytes:
         return _taken_from(self._notes)
 
+    def times(self) -> bytes:
+        return self._times.tobytes()
+
 
 MARKS = 1024  # on a tape
+TIMES = 1 << 13  # of the first marks it is known when they were written
 
 
 def _taken_from(numbers: array[int]) -> bytes:

@@ -124,6 +124,7 @@ def _built_by(after: Aftermath, order: int) -> Place | None:
 class _Execution:
     place: Place
     end: int  # the node counter after it
+    time: int  # nanoseconds that it took, where the clock was read
     certain: bool  # would a pass that sweeps it have been seen?
     last: bool  # no pass came after it
 
@@ -163,7 +164,20 @@ def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) ->
     where = after.places.where(certain[-1].place)
     if where is None:
         return None
-    return Wasted(where.site, len(executions), nodes, recorded, len(certain), any(one.last for one in certain))
+    return Wasted(
+        where.site,
+        len(executions),
+        nodes,
+        recorded,
+        len(certain),
+        any(one.last for one in certain),
+        time_share(sum(one.time for one in executions), after),
+    )
+
+
+def time_share(nanoseconds: int, after: Aftermath) -> float:
+    """What part of the time that was measured this is; 0.0 where nothing was."""
+    return min(nanoseconds / after.timed, 1.0) if after.timed and nanoseconds else 0.0
 
 
 def _gives_no_history(statement: ast.stmt | None) -> bool:
@@ -178,8 +192,14 @@ def _executions(after: Aftermath, number: int) -> list[_Execution]:
     """Every execution of a statement, in every call, with the nodes that it and what it called have made."""
     index = after.executions
     return [
-        _Execution(place, end, _certain(after, end), _after_last(after, place.order_at))
-        for place, end in index.get(number, ())
+        _Execution(
+            place,
+            follower.order_at,
+            after.time_between(place, follower),
+            _certain(after, follower.order_at),
+            _after_last(after, place.order_at),
+        )
+        for place, follower in index.get(number, ())
     ]
 
 

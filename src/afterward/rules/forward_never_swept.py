@@ -21,13 +21,14 @@ def forward_never_swept(history: History) -> Iterator[Diagnosis]:
 
 
 def _overwritten(unswept: Unswept) -> Diagnosis:
+    took = f", and took about {100 * unswept.time_share:.0f} % of the time" if unswept.time_share >= 0.005 else ""
     return warning(
         "losses are overwritten before anyone sweeps them",
         unswept.site,
         f"`{unswept.name}` is computed {unswept.times} times per backward, and swept once",
         f"Each turn builds a graph and gives `{unswept.name}` a new value; the backward on line "
         f"{unswept.swept.line} comes after the loop and sweeps the last one. "
-        "What the other turns computed is dropped: they teach nothing.",
+        f"What the other turns computed is dropped: they teach nothing{took}.",
         Remedy(
             "combine_losses",
             Effect.CHANGES_GRADIENTS,
