@@ -18,7 +18,7 @@ _PASS = re.compile(rb"\bbackward\b|\bgrad\b|saved_tensors|LightningModule|\bcomp
 _PARTS = (b"grad", b"backward", b"saved_tensors", b"LightningModule", b"compute_loss", b"training_step")
 
 LARGEST = 64_000_000  # bytes: a notebook holds pictures too
-_NEAR, _FAR = 60, 400  # files that are looked at for a pass, and for what an answer depends on
+_NEAR, _FAR = 60, 120  # files that are looked at for a pass, and for what an answer depends on
 
 
 def speaks_of(data: bytes) -> tuple[bool, bool]:
