@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 _VIEWS = (
@@ -24,9 +25,9 @@ _SAVED_INPUT = {
 
 def leaf_saved(raw: Any, name: str, tensor: Any) -> Any:
     """The leaf that a saved tensor is: by its storage while it is there, else by the input it came from."""
-    op = raw.name()
-    for start, position in _SAVED_INPUT.get(name, {}).items():
-        if op.startswith(start) and position < len(raw.next_functions):
+    if name in _SAVED_INPUT:
+        position = _input_saved(raw.name(), name)
+        if position is not None and position < len(raw.next_functions):
             return _leaf_behind(raw.next_functions[position][0])
     if tensor is not None:
         for node, _ in raw.next_functions:
@@ -36,14 +37,21 @@ def leaf_saved(raw: Any, name: str, tensor: Any) -> Any:
     return None
 
 
+@lru_cache(maxsize=1024)
+def _input_saved(op: str, name: str) -> int | None:
+    """Which input of an operation a saved value of this name is, where that is always the same."""
+    return next((position for start, position in _SAVED_INPUT[name].items() if op.startswith(start)), None)
+
+
 def _leaf_behind(node: Any) -> Any:
     """The leaf that a node passes on unchanged, looking through views of it."""
     for _ in range(8):
         if node is None:
             return None
-        if node.name().endswith("AccumulateGrad"):
+        name = node.name()
+        if name.endswith("AccumulateGrad"):
             return getattr(node, "variable", None)
-        if not node.name().startswith(_VIEWS) or not node.next_functions:
+        if not name.startswith(_VIEWS) or not node.next_functions:
             return None
         node = node.next_functions[0][0]
     return None

@@ -37,6 +37,7 @@ class Sources:
         self.statements = statements
         self._trees: dict[str, dict[tuple[int, int], ast.stmt]] = {}
         self._around: dict[str, dict[ast.stmt, ast.stmt]] = {}
+        self._sites: dict[int, Site] = {}
 
     def text(self, file: str) -> str:
         if file not in self.statements.sources:
@@ -71,10 +72,15 @@ class Sources:
 
     def site(self, entry: Statement, moment: int | None = None) -> Site:
         """Columns in code points, as the reader counts them; `ast` counts bytes."""
+        known = self._sites.get(id(entry))
+        if known is not None and not self.statements.runs:  # a cell of a notebook changes its name
+            return known
         lines = self._lines(entry.file)
         column = _points(lines, entry.line, entry.column)
         end = None if entry.end_column is None else _points(lines, entry.end_line, entry.end_column)
-        return Site(self.statements.file_at(entry.file, moment), entry.line, entry.end_line, column, end)
+        site = Site(self.statements.file_at(entry.file, moment), entry.line, entry.end_line, column, end)
+        self._sites[id(entry)] = site  # the table of statements keeps its entries for good
+        return site
 
     def site_of(self, file: str, node: ast.expr | ast.stmt) -> Site:
         lines = self._lines(file)
