@@ -9,7 +9,6 @@
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <structmember.h>
 #include <time.h>
 

@@ -19,6 +19,7 @@ from afterward.observe.engine import Hook
 from afterward.observe.naming import Names, search
 from afterward.observe.recorder import Recorder, Recorders
 from afterward.observe.sources import Sources
+from afterward.observe.stack import user_frames
 from afterward.observe.statements import COUNTER, ENTER, EXIT, SHIFT, SUSPEND
 from afterward.observe.updates import parameters_of
 from afterward.observe.userfiles import is_user_file
@@ -116,7 +117,7 @@ class Account:
         due = site.passes <= FIRST or not site.passes & (site.passes - 1) or site.passes % EVERY == 0
         if not due and own <= self._highest:
             return
-        names = search(_user_frames(frame), is_user_file)
+        names = search(list(user_frames(frame, is_user_file)), is_user_file)
         self._add_others(saved, names, set(found.position))
         unmeasured = self.peak is not None and self.peak.allocator is None and self._step is not None
         if saved.bytes > self._highest or (saved.bytes == self._highest and unmeasured):
@@ -259,12 +260,3 @@ def _gradient_bytes(optimizers: Iterable[Any]) -> int:
             address, size = storage_key(gradient)
             sizes[address] = -(-size // 512) * 512  # the allocator gives blocks of 512 bytes
     return sum(sizes.values())
-
-
-def _user_frames(frame: FrameType | None) -> list[FrameType]:
-    frames = []
-    while frame is not None:
-        if is_user_file(frame.f_code.co_filename):
-            frames.append(frame)
-        frame = frame.f_back
-    return frames

@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from afterward.model.clock import event_moment
 from afterward.model.history import Cut, Edge, Idle, Pass, Unheld, Zeroed
 from afterward.model.site import Site, Where
 from afterward.observe.aftermath import Aftermath
-from afterward.observe.clock import event_moment
 from afterward.observe.cuts import cuts_of_history
 from afterward.observe.flow import receiver
 from afterward.observe.recorder import PassSeen, StepSeen

@@ -11,11 +11,11 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+from afterward.model.clock import event_moment, node_moment
 from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Saved, Step, Value
 from afterward.model.reuse import Reuse, find_reuse
 from afterward.model.site import Where
 from afterward.observe import compat, flow
-from afterward.observe.clock import event_moment, node_moment
 from afterward.observe.collector import collector_at_rest
 from afterward.observe.crossing import Trail, names_crossing, place_of
 from afterward.observe.cuts import find_cuts

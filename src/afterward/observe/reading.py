@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from afterward.model.clock import event_moment
 from afterward.model.history import Edge, Gap, History, Pass
 from afterward.observe import compat
-from afterward.observe.clock import event_moment
 from afterward.observe.postmortem import Autopsy
 from afterward.observe.recorder import Recorder
 from afterward.observe.replay import Place

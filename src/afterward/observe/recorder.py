@@ -94,9 +94,7 @@ class Recorder:
 
     def settle(self) -> list[PassSeen | StepSeen]:
         """All events as objects, in order."""
-        if self.tape is not None:
-            self._notes.frombytes(self.tape.drain_notes())
-        notes = self._notes
+        notes = self._all_notes()
         for start in range(0, len(notes), NUMBERS):
             when, counter, number = notes[start : start + NUMBERS]
             moment = when & MOMENT
@@ -109,6 +107,11 @@ class Recorder:
         del notes[:]
         return self.events
 
+    def _all_notes(self) -> array[int]:
+        if self.tape is not None:
+            self._notes.frombytes(self.tape.drain_notes())
+        return self._notes
+
     def times(self) -> array[int]:
         """When each mark was written, in nanoseconds, from the moment `timed_from` on, for the first ones."""
         return array("Q", self.tape.times() if self.tape is not None else b"")
@@ -120,8 +123,7 @@ class Recorder:
 
     def take_off(self) -> None:
         """Take everything off the tape, and fold where there is much of it."""
-        if self.tape is not None:
-            self._notes.frombytes(self.tape.drain_notes())
+        self._all_notes()
         while len(self.marks) > MARK_LIMIT:
             self.fold()
 

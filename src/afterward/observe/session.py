@@ -68,8 +68,7 @@ class Session:
 
     def start(self) -> None:
         """Begin to record. Torch's own hooks go on when the program imports torch, not before."""
-        self._tape = self._new_tape()
-        self.recorders.publish(self._tape)
+        self._begin_tape()
         self._hooks.callback(self.recorders.withdraw)
         if compat.torch_module() is not None:
             self.torch_imported()
@@ -85,8 +84,7 @@ class Session:
         self._hooks.callback(compat.announce_compiler(self.recorders.publish_for_compiler))
 
     def torch_imported(self) -> None:
-        self._tape = self._new_tape()
-        self.recorders.publish(self._tape)
+        self._begin_tape()
         if "torch._dynamo" in sys.modules:
             self._compiler_imported()
         self._counter = compat.sequence_counter() or _no_counter
@@ -124,10 +122,11 @@ class Session:
     def stop(self) -> None:
         self._hooks.close()
 
-    def _new_tape(self) -> Tape:
+    def _begin_tape(self) -> None:
         main = self.recorders.main
         calls = Calls(main.take_off, self.recorders.mark_elsewhere, self._begins, self._stepped)
-        return new_tape(calls, main.moment, self.recorders.main_thread)
+        self._tape: Tape = new_tape(calls, main.moment, self.recorders.main_thread)
+        self.recorders.publish(self._tape)
 
     # What the tape hands on. Each of these runs inside the program: none may raise.
 

@@ -9,24 +9,26 @@ from __future__ import annotations
 import re
 import weakref
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
+from afterward.model.clock import event_moment
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
-from afterward.observe.clock import event_moment
 from afterward.observe.idle import find_idle, find_unheld, find_zeroed
 from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.singles import OneByOne, find_singles
 from afterward.observe.sources import stem
+from afterward.observe.stack import user_frames
 from afterward.observe.statements import COUNTER, SHIFT
+from afterward.observe.swept import contains
 from afterward.observe.unswept import find_unswept
 from afterward.observe.updates import Updates, has_gradient
 from afterward.observe.userfiles import is_user_file
@@ -112,12 +114,7 @@ class Surveyor:
 
     def look(self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None) -> None:
         """One survey: who holds what, while a pass is about to run or at the end."""
-        frames: list[FrameType] = []
-        while frame is not None:
-            if is_user_file(frame.f_code.co_filename):
-                frames.append(frame)
-            frame = frame.f_back
-        names = search(frames, is_user_file)
+        names = search(list(user_frames(frame, is_user_file)), is_user_file)
         self._note_optimizers(names)
         for number, name in names.leaves.items():
             self.leaf_names.setdefault(number, name)
@@ -157,7 +154,7 @@ class Surveyor:
             steps = max(len(ages), len(depth) if len(members) == 1 and _is_sum(members[0].node) else 0)
             if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _any_swept(orders, swept):
                 continue
-            if any(sum(_contains(one, order) for one in swept) > 1 for order in orders):
+            if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record
             self.kept[name] = Kept(name, steps, len(found), saved_bytes(found))
 
@@ -290,9 +287,4 @@ def _is_sum(node: Any) -> bool:
 
 
 def _any_swept(orders: list[int], swept: list[array[int]]) -> bool:
-    return any(_contains(one, order) for order in orders for one in swept)
-
-
-def _contains(swept: array[int], order: int) -> bool:
-    place = bisect_left(swept, order)
-    return place < len(swept) and swept[place] == order
+    return any(contains(one, order) for order in orders for one in swept)

@@ -15,6 +15,7 @@ from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import reads, targets
+from afterward.observe.swept import meets
 
 
 def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
@@ -44,7 +45,7 @@ def _spent(after: Aftermath, earlier: PassSeen, event: PassSeen, swept: list[arr
         after.time_between(place, follower)
         for place, follower in after.paths.pairs(mine)
         if follower.order_at > place.order_at
-        and not any(_meets(one, place.order_at, follower.order_at) for one in swept)
+        and not any(meets(one, place.order_at, follower.order_at) for one in swept)
     )
     return vain, after.time_between(mine[0], mine[-1]) if mine else 0
 
@@ -79,13 +80,7 @@ def _dropped(
         if len(executions) < 2 or not named:
             continue
         *dropped, (last, end) = executions
-        vain = [place for place, stop in dropped if not any(_meets(one, place.order_at, stop) for one in swept)]
+        vain = [place for place, stop in dropped if not any(meets(one, place.order_at, stop) for one in swept)]
         where, spot = places.where(last), places.where(event.place)
-        if len(vain) == len(dropped) and _meets(event.swept, last.order_at, end) and where and spot:
+        if len(vain) == len(dropped) and meets(event.swept, last.order_at, end) and where and spot:
             yield number, Unswept(named[0], len(executions), where.site, spot.site_at(spot.innermost_turn))
-
-
-def _meets(swept: array[int], first: int, end: int) -> bool:
-    """Did a pass walk any node of this interval?"""
-    place = bisect_left(swept, first)
-    return place < len(swept) and swept[place] < end

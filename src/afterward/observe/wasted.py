@@ -17,6 +17,7 @@ from afterward.observe.aftermath import Aftermath
 from afterward.observe.naming import Held, Names
 from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
+from afterward.observe.swept import contains, meets
 from afterward.observe.walk import LOOK_NODES, saved_bytes, walk
 
 _CUTS = ("detach", "item", "tolist", "numpy", "argmax")
@@ -50,7 +51,7 @@ def parts_left_out(names: Names, seen: PassSeen, since: int) -> Iterator[Part]:
             groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name), []).append(held)
     swept = seen.swept or array("Q")
     for members in groups.values():
-        known = [held for held in members if _contains(swept, compat.order_of(held.node))]
+        known = [held for held in members if contains(swept, compat.order_of(held.node))]
         others = [held for held in members if held not in known]
         for held in others if known else ():
             part = _part(held, known[0], seen, swept)
@@ -70,7 +71,7 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
     applied: set[int] = set()
     for node, inputs in zip(found.nodes, found.inputs, strict=True):
         order = compat.order_of(node)
-        if order == compat.LEAF_ORDER or _contains(swept, order):
+        if order == compat.LEAF_ORDER or contains(swept, order):
             continue
         own.append(node)
         leaves = [found.nodes[place] for place, _ in inputs if compat.order_of(found.nodes[place]) == compat.LEAF_ORDER]
@@ -92,7 +93,7 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
             continue
         offset = part.root - place.order_at
         executions = [one for one in _executions(after, place.number) if one.certain]
-        vain = [one for one in executions if not _contains(swept, one.place.order_at + offset)]
+        vain = [one for one in executions if not contains(swept, one.place.order_at + offset)]
         where, spot = after.places.where(place), after.places.where(part.seen.place)
         if len(vain) >= TIMES and len(vain) == len(executions) and where is not None and spot is not None:
             told.add(place.number)
@@ -159,7 +160,7 @@ def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) ->
     nodes = sum(one.nodes for one in executions)
     if len(certain) < TIMES or nodes < max(NODES, SHARE * recorded):
         return None
-    if any(_meets(swept, one.place.order_at, one.end) for one in executions):
+    if any(meets(swept, one.place.order_at, one.end) for one in executions):
         return None
     where = after.places.where(certain[-1].place)
     if where is None:
@@ -219,13 +220,3 @@ def _certain(after: Aftermath, end: int) -> bool:
 
 def _all_swept(after: Aftermath) -> array[int]:
     return array("Q", sorted({order for run in after.looked for order in run.swept or ()}))
-
-
-def _contains(swept: array[int], order: int) -> bool:
-    return _meets(swept, order, order + 1)
-
-
-def _meets(swept: array[int], first: int, end: int) -> bool:
-    """Did a pass walk any node of this interval?"""
-    place = bisect_left(swept, first)
-    return place < len(swept) and swept[place] < end

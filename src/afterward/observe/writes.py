@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
+from afterward.model.clock import event_moment
 from afterward.model.history import Node, Write
 from afterward.model.site import Where
 from afterward.observe import compat
-from afterward.observe.clock import event_moment
 from afterward.observe.crossing import Trail
 from afterward.observe.naming import Names, storage_pointer
 from afterward.observe.replay import Place

@@ -27,8 +27,8 @@ class Start:
 
 
 def now(watched: Watched) -> Start:
+    from afterward.model.clock import event_moment
     from afterward.observe import compat
-    from afterward.observe.clock import event_moment
 
     main = watched.session.recorders.main
     counter = compat.sequence_counter() if compat.torch_module() is not None else None
