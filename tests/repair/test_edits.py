@@ -103,6 +103,10 @@ def test_a_remedy_that_is_in_place_has_nothing_to_add() -> None:
     inserted = Edit(15, 15, "    h = h.detach()\n")
     assert not in_place(text, [inserted])
     assert in_place(apply(text, [inserted]), [inserted])
+    told = Edit(15, 15, "    h = h.detach()  # why\t\n")
+    assert in_place(apply(text, [inserted]), [told]), "a comment or a blank at the end makes it no other line"
+    assert in_place(apply(text, [told]), [inserted])
+    assert not in_place(apply(text, [inserted]), [Edit(15, 15, "    h = h.detach() + '#'\n")])
     wrapped = Edit(31, 32, "h.detach()")
     assert not in_place(text, [wrapped])
     assert in_place(apply(text, [wrapped]), [wrapped])

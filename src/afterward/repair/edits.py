@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,13 +63,29 @@ def _in_place(text: str, edit: Edit) -> bool:
 
 
 def _lines_stand_at(text: str, place: int, lines: str) -> bool:
-    """Do these whole lines end, or begin, at a place? The last line of a file may have no end."""
+    """Do these whole lines end, or begin, at a place? What stands behind their code makes them no others."""
     if not lines.strip() or not (lines[0] in "\r\n" or lines[-1] in "\r\n"):
         return False  # a piece of a line
-    bare = lines.strip("\r\n")
-    before, after = text[:place].rstrip("\r\n"), text[place:].lstrip("\r\n")
-    above = before.endswith(bare) and before[: -len(bare)][-1:] in ("", "\n", "\r")
-    return above or (after.startswith(bare) and after[len(bare) :][:1] in ("", "\n", "\r"))
+    wanted = _code(lines.strip("\r\n"))
+    if not any(wanted):
+        return False
+    above, below = text[:place].rstrip("\r\n"), text[place:].lstrip("\r\n")
+    return _code(_last_lines(above, len(wanted))) == wanted or _code(_first_lines(below, len(wanted))) == wanted
+
+
+def _last_lines(text: str, count: int) -> str:
+    ends = [match.end() for match in _LINE_END.finditer(text)]
+    return text[ends[-count] :] if count <= len(ends) else text
+
+
+def _first_lines(text: str, count: int) -> str:
+    end = next(islice(_LINE_END.finditer(text), count - 1, None), None)
+    return text[: end.start()] if end is not None else text
+
+
+def _code(lines: str) -> list[str]:
+    """Lines without the blanks and the comment at their end; a quote behind a `#` may mean that it is in a string."""
+    return [re.sub(r"""\s*(#[^'"]*)?$""", "", line) for line in _LINE_END.split(lines)]
 
 
 def unified(name: str, before: str, after: str, context: int = 3) -> str:

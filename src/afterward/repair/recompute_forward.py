@@ -11,6 +11,7 @@ from afterward.model.site import Site
 from afterward.repair import each_time, records
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, assignment, reads, root, targets
+from afterward.repair.passes import pass_calls
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, children
 from afterward.repair.workshop import Candidates, Job
@@ -172,6 +173,8 @@ def _before_the_late_statement(job: Job) -> Candidates:
         for maker_source, maker in _makers(job):
             if maker_source is not source or not isinstance(maker, cst.SimpleStatementLine):
                 continue
+            if pass_calls(maker) and not assigned_names(source, maker):
+                continue  # it sweeps what it makes: nothing of it would be there for the late one
             if source.function_of(maker) is source.function_of(second) and source.alone(second) and maker is not second:
                 yield from _with_what_follows(job, source, maker, second)
                 edit = source.insert_before(second, *source.dedented(maker))

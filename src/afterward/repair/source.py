@@ -229,7 +229,7 @@ class Source:
         """The lines of a statement, its own indentation taken off."""
         start, end = self.lines(statement)
         indent = self.indent(statement)
-        lines = re.split(r"\r\n|\n|\r", self.text[start:end].rstrip("\r\n"))
+        lines = re.split(r"\r\n|\n|\r", self.text[start:end].rstrip())
         return tuple(line[len(indent) :] if line.startswith(indent) else line for line in lines)
 
 
