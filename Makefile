@@ -100,6 +100,9 @@ mutate: $(READY)  ## break the model on purpose; every break must be noticed
 bench-model: $(READY)  ## node events a second of the model
 	$(BIN)/python tools/bench_model.py
 
+bench-postmortem: $(READY)  ## how long the look at a failing graph of 100,000 nodes takes
+	$(BIN)/python tools/bench_postmortem.py
+
 saves: $(READY)  ## read again from torch what operations save
 	$(BIN)/python tools/generate_saves.py
 
@@ -120,4 +123,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo browser test check bless score bench soak prove retain-table agree agree-check mutate bench-model saves pictures gallery docs web clean
+.PHONY: help demo browser test check bless score bench soak prove retain-table agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean

@@ -122,14 +122,17 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     walked = _walked(history, late)
     freeing = [p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id]
     known = [p for p in freeing if p.swept is not None]
-    stale = {n.id for n in walked if any(n.id in (p.swept or ()) and n.moment < p.moment for p in known)}
-    stale -= {n.id for n in walked if n.id in other_outputs(late, known) and not n.freed}
+    made = {n.id: n.moment for n in walked}
+    stale = {n for p in known for n in p.swept or () if made.get(n, p.moment) < p.moment}
+    others = other_outputs(late, known)
+    stale -= {n.id for n in walked if n.id in others and not n.freed}
     culprit = next((n for n in walked if n.id in stale and n.freed), None)
     certain = culprit is not None
     if culprit is None:
         # Nobody looked at the pass that freed it. Whatever is freed and older than such a pass may be its doing.
         unknown = [p for p in freeing if p.swept is None]
-        stale = {n.id for n in walked if n.freed and any(n.moment < p.moment for p in unknown)}
+        last = max((p.moment for p in unknown), default=0)
+        stale = {n.id for n in walked if n.moment < last and n.freed}
         culprit = next((n for n in walked if n.id in stale), None)
         known = unknown
     if culprit is None:

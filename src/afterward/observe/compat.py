@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any
 
 LEAF_ORDER = 2**64 - 1  # AccumulateGrad nodes carry the largest uint64
@@ -108,6 +109,16 @@ def capturing() -> bool:
         return False
 
 
+def nothing_intercepts() -> bool:
+    """Is no mode of torch's at work that would see, change or record an operation of ours: tracing, profiling?"""
+    torch = torch_module()
+    try:
+        modes = torch._C._len_torch_function_stack() + torch._C._len_torch_dispatch_stack()
+        return modes == 0 and not torch._C._autograd._profiler_enabled() and not torch._C._is_tracing()
+    except AttributeError:
+        return False
+
+
 def vanish_when_compiled(function: Any) -> None:
     """Make torch.compile evaluate `function` once, while tracing, and leave no trace of it in the graph.
 
@@ -180,21 +191,22 @@ class SavedReader:
     ASKED = 8
 
     def __init__(self) -> None:
+        self._attributes: dict[type, tuple[str, ...]] = {}
         self._answers: dict[tuple[Any, ...], list[tuple[tuple[str, str, Any], ...]]] = {}
         self._certain: dict[tuple[Any, ...], tuple[tuple[str, str, Any], ...]] = {}
 
-    def states(self, node: Any) -> tuple[tuple[str, str, Any], ...]:
-        """(name, state, tensor or None), as `saved_states` has it."""
+    def states(self, node: Any, links: Any) -> tuple[tuple[str, str, Any], ...]:
+        """(name, state, tensor or None), as `saved_states` has it; `links` are the node's inputs."""
         kind = type(node)
-        names = _saved_names.get(kind)
-        if names is None:
-            names = _names_saved_by(kind)
-        for name in names:
-            if self._has_data(node, name):
-                return tuple(saved_states(node))
-        if not names:
+        attributes = self._attributes.get(kind)
+        if attributes is None:
+            attributes = self._attributes[kind] = tuple("_raw_saved_" + name for name in _names_saved_by(kind))
+        if not attributes:
             return ()
-        key = (kind, *[one is None for one, _ in node.next_functions])
+        for attribute in attributes:
+            if _has_data(node, attribute):
+                return tuple(saved_states(node))
+        key = (kind, *[one is None for one, _ in links])
         certain = self._certain.get(key)
         if certain is not None:
             return certain
@@ -205,17 +217,18 @@ class SavedReader:
             self._certain[key] = states
         return states
 
-    def _has_data(self, node: Any, name: str) -> bool:
-        """Does a value lie there? Not so where it was freed, or none was saved."""
-        if name == "tensors":  # of a Python function: how many they were is not known once they are freed
-            return True
-        try:
-            raw = getattr(node, "_raw_saved_" + name)
-        except RuntimeError:
-            return False
-        if isinstance(raw, (tuple, list)) or not hasattr(raw, "data"):  # this torch does not tell
-            return True
-        return raw.data is not None or getattr(raw, "unpack_hook", None) is not None
+
+def _has_data(node: Any, attribute: str) -> bool:
+    """Does a value lie there? Not so where it was freed, or none was saved."""
+    if attribute == "_raw_saved_tensors":  # of a Python function: how many they were is not known once they are freed
+        return True
+    try:
+        raw = getattr(node, attribute)
+        return raw.data is not None or raw.unpack_hook is not None
+    except RuntimeError:
+        return False
+    except AttributeError:  # a list of them, or this torch does not tell
+        return True
 
 
 def _saved_by_function(node: Any) -> Iterator[tuple[str, str, Any]]:
@@ -280,16 +293,12 @@ def _state(node: Any, attribute: str, raw: Any, position: int | None = None) -> 
 def value_bytes(node: Any) -> int:
     """The size of what an operation made, by the shapes that its node keeps; 0 where this torch does not tell."""
     try:
-        return sum(_product(one.shape) * int(one.dtype.itemsize) for one in node._input_metadata)
+        size = 0
+        for one in node._input_metadata:
+            size += int(prod(one.shape)) * int(one.dtype.itemsize)
+        return size
     except (AttributeError, RuntimeError, TypeError, ValueError):
         return 0
-
-
-def _product(shape: Any) -> int:
-    size = 1
-    for length in shape:
-        size *= int(length)
-    return size
 
 
 def error_kind(error: BaseException) -> str | None:

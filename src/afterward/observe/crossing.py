@@ -40,6 +40,7 @@ class Trail:
         self.children: dict[tuple[int, int], list[int]] = {}
         self.plain: dict[tuple[int, str], list[Place]] = {}  # (call, name)
         self.kept: dict[str, list[Place]] = {}  # last part of an attribute or item
+        self._assigned: dict[int, tuple[list[str], list[str]]] = {}
         self._shared_names: dict[ast.stmt, set[str]] = {}
         for place in places:
             mine = self.by_call.setdefault(place.call, [])
@@ -57,11 +58,20 @@ class Trail:
                 yield place, follower
 
     def _index(self, place: Place) -> None:
-        for target in self.targets(place):
-            if target.is_plain:
-                self.plain.setdefault((place.call, target.text), []).append(place)
-            if not target.is_plain or self.grows(place) or target.text in self._shared(place):
-                self.kept.setdefault(stem(target.text), []).append(place)
+        plain, kept = self._assigned.get(place.number) or self._assigns(place)
+        for name in plain:
+            self.plain.setdefault((place.call, name), []).append(place)
+        for name in kept:
+            self.kept.setdefault(name, []).append(place)
+
+    def _assigns(self, place: Place) -> tuple[list[str], list[str]]:
+        """The names that a statement gives a value: those of its own call, and what outlives that."""
+        found = self.targets(place)
+        plain = [target.text for target in found if target.is_plain]
+        grows, shared = self.grows(place), self._shared(place) if plain else set[str]()
+        kept = [stem(target.text) for target in found if not target.is_plain or grows or target.text in shared]
+        self._assigned[place.number] = (plain, kept)
+        return plain, kept
 
     def _shared(self, place: Place) -> set[str]:
         """Names that the function around a place shares with others: declared `nonlocal` or `global`."""

@@ -23,14 +23,14 @@ _SAVED_INPUT = {
 }
 
 
-def leaf_saved(raw: Any, name: str, tensor: Any) -> Any:
+def leaf_saved(op: str, links: Any, name: str, tensor: Any) -> Any:
     """The leaf that a saved tensor is: by its storage while it is there, else by the input it came from."""
     if name in _SAVED_INPUT:
-        position = _input_saved(raw.name(), name)
-        if position is not None and position < len(raw.next_functions):
-            return _leaf_behind(raw.next_functions[position][0])
+        position = _input_saved(op, name)
+        if position is not None and position < len(links):
+            return _leaf_behind(links[position][0])
     if tensor is not None:
-        for node, _ in raw.next_functions:
+        for node, _ in links:
             variable = _leaf_behind(node)
             if variable is not None and _same_storage(variable, tensor):
                 return variable

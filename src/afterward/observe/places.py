@@ -17,31 +17,48 @@ class Wording:
     def __init__(self, sources: Sources) -> None:
         self.table = sources.statements.table
         self.sources = sources
-        self.known: dict[Place, Where] = {}
-        self._mentions: dict[int, bool] = {}
+        self._wheres: dict[Place, Where] = {}
+        self._levels: dict[Place, Level] = {}
+        self._turns: dict[tuple[int, int, int], Turn] = {}
+        self._speaks: dict[tuple[int, str], bool] = {}
 
     def where(self, place: Place | None) -> Where | None:
         if place is None:
             return None
-        if place not in self.known:
-            self.known[place] = Where(tuple(self._level(one) for one in place.chain()))
-        return self.known[place]
+        known = self._wheres.get(place)
+        if known is None:
+            known = self._wheres[place] = Where(tuple([self._level(one) for one in place.chain()]))
+        return known
 
-    def mentions(self, where: Where, word: str) -> bool:
+    def mentions(self, place: Place | None, word: str) -> bool:
         """Does a statement on the way there speak of this, in its first line?"""
-        if id(where) not in self._mentions:
-            lines = (self.sources.line(level.site.file, level.site.line) for level in where.levels)
-            self._mentions[id(where)] = any(word in line for line in lines)
-        return self._mentions[id(where)]
+        while place is not None:
+            speaks = self._speaks.get((place.number, word))
+            if speaks is None:
+                entry = self.table[place.number]
+                speaks = self._speaks[place.number, word] = word in self.sources.line(entry.file, entry.line)
+            if speaks:
+                return True
+            place = place.caller
+        return False
 
     def _level(self, place: Place) -> Level:
-        entry = self.table[place.number]
-        turns = tuple(self._turn(place, *turn) for turn in place.turns if turn[2] > 0)
-        return Level(place.call, entry.function, self.sources.site(entry, place.moment), place.moment, turns)
+        known = self._levels.get(place)
+        if known is None:
+            entry = self.table[place.number]
+            turns = tuple([self._turns.get(turn) or self._turn(place, turn) for turn in place.turns if turn[2] > 0])
+            site = self.sources.site(entry, place.moment)
+            known = self._levels[place] = Level(place.call, entry.function, site, place.moment, turns)
+        return known
 
-    def _turn(self, place: Place, loop: int, entered: int, number: int) -> Turn:
+    def _turn(self, place: Place, turn: tuple[int, int, int]) -> Turn:
+        loop, entered, number = turn
         site = self.sources.site(self.table[loop], place.moment)
-        return Turn(site, entered, number, site.file if self.table[loop].flags & CELL else "")
+        is_cell = self.table[loop].flags & CELL
+        made = Turn(site, entered, number, site.file if is_cell else "")
+        if not is_cell:  # a cell of a notebook has another name each time it runs
+            self._turns[turn] = made
+        return made
 
 
 class Places(Wording):

@@ -11,34 +11,27 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.clock import event_moment, node_moment
-from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Saved, Step, Value
-from afterward.model.reuse import Reuse, find_reuse
+from afterward.model.clock import event_moment
+from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Step
+from afterward.model.reuse import find_reuse
 from afterward.model.site import Where
 from afterward.observe import compat, flow
+from afterward.observe.bridges import Bridges
 from afterward.observe.collector import collector_at_rest
-from afterward.observe.crossing import Trail, names_crossing, place_of
+from afterward.observe.crossing import Trail
 from afterward.observe.cuts import find_cuts
-from afterward.observe.leaves import leaf_saved
-from afterward.observe.lost_cuts import with_lost_cut
 from afterward.observe.naming import Names, living_optimizers, search
 from afterward.observe.places import Wording
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.remains import Remains
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, stem
+from afterward.observe.sources import Sources
 from afterward.observe.stack import function_around, user_frames
 from afterward.observe.statements import COUNTER
 from afterward.observe.walk import Walk, leading_to, roots_of, walk
-from afterward.observe.writes import Spoilt, find_writes
+from afterward.observe.writes import find_writes
 
 TRAIL = 50_000  # statements followed back, for names and cuts
-
-# Operations whose value lies in the memory of another.
-_NO_MEMORY = (
-    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
-    "Alias", "ReshapeAlias", "AsStrided", "Split", "UnsafeSplit", "Unbind", "UnsafeChunk", "Chunk", "Narrow",
-    "Diagonal", "Unfold", "Detach",
-)  # fmt: skip
 
 
 def examine(
@@ -73,10 +66,6 @@ class Autopsy:
         self.where = self.wording.where
         self.trail: list[Place] = []
         self.names = Names()
-        self.leaf_ids: dict[int, int] = {}
-        self.variables: list[Any] = []
-        self.saved = compat.SavedReader()
-        self.saved_kinds: dict[tuple[Any, ...], Saved] = {}
 
     # Gathering, while torch's objects are at hand
 
@@ -88,11 +77,12 @@ class Autopsy:
     def look_from(self, roots: list[tuple[Any, int]], frames: list[FrameType]) -> None:
         """Walk the graph, and search for names in the frames, innermost first."""
         self.roots = roots
-        self.found: Walk = walk(node for node, _ in self.roots)
-        self.orders = [compat.order_of(node) for node in self.found.nodes]
         self.frames = frames
         self.names = search(self.frames, self.is_user)
-        self.optimizers = _optimizers(self.names)
+        self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
+        self.found: Walk = walk(node for node, _ in self.roots)
+        self.orders = [compat.order_of(node) for node in self.found.nodes]
+        self.remains = Remains(self.found, self.orders)
         self.places = self._replay()
         self.paths = Trail(self.sources, self.trail)
 
@@ -120,7 +110,7 @@ class Autopsy:
     # Writing the history
 
     def history(self, error: BaseException, kind: str, frame: FrameType, gaps: tuple[Gap, ...]) -> History:
-        nodes = self.nodes()
+        nodes = self.remains.nodes(self.places, self.wording)
         late, passes = self._passes(error, kind, frame)
         return self.told(nodes, late, passes, gaps)
 
@@ -131,78 +121,15 @@ class Autopsy:
         if kind == "no_grad":
             return replace(first, cuts=find_cuts(self.paths, late, self.trail, self.where))
         if kind == "inplace":
-            writes = find_writes(self.paths, self._spoilt(nodes), self.trail, self.frames, self.names, self.where)
+            spoilt = self.remains.spoilt(nodes)
+            writes = find_writes(self.paths, nodes, spoilt, self.trail, self.frames, self.names, self.where)
             first = replace(first, writes=writes)
         reuse = find_reuse(first, late)
         if reuse is None:
             return first
-        links = self._links(first, reuse)
-        values = [self._with_lost_cut(value, reuse) for value in self._values(first, reuse)]
-        return replace(first, values=tuple(values), links=links)
-
-    def _with_lost_cut(self, value: Value, reuse: Reuse) -> Value:
-        made, late = reuse.entry.node.where, reuse.late.where
-        if made is None or late is None:
-            return value
-        return with_lost_cut(value, self.paths, self.trail, made.moment, late.moment)
-
-    def _spoilt(self, nodes: tuple[Node, ...]) -> list[Spoilt]:
-        """The saved tensors that were written over, with the node that had saved each."""
-        return [
-            Spoilt(node, tensor)
-            for node, raw in zip(nodes, self.found.nodes, strict=True)
-            if node.overwritten
-            for _, state, tensor in compat.saved_states(raw)
-            if state == "overwritten" and tensor is not None
-        ]
-
-    def nodes(self) -> tuple[Node, ...]:
-        nodes = []
-        for position, raw in enumerate(self.found.nodes):  # once for each of perhaps a hundred thousand
-            order = self.orders[position]
-            op = raw.name()
-            variable = getattr(raw, "variable", None) if order == compat.LEAF_ORDER else None
-            where = self.where(self.places.get(order))
-            # Once freed, a node no longer tells that a hook kept its values, to be made anew when they are needed.
-            elsewhere = where is not None and self.wording.mentions(where, "checkpoint")
-            saved = tuple(
-                [
-                    self._saved(name, state, self._saved_leaf(raw, name, tensor), 0, elsewhere)
-                    for name, state, tensor in self.saved.states(raw)
-                ]
-            )
-            nodes.append(
-                Node(
-                    position,
-                    op.removeprefix("torch::autograd::"),
-                    order,
-                    node_moment(order) if order != compat.LEAF_ORDER else 0,
-                    where,
-                    tuple([Edge(node, output) for node, output in self.found.inputs[position]]),
-                    saved,
-                    self._leaf_id(variable) if variable is not None else None,
-                    0 if order == compat.LEAF_ORDER or op.startswith(_NO_MEMORY) else compat.value_bytes(raw),
-                )
-            )
-        return tuple(nodes)
-
-    def _saved(self, *what: Any) -> Saved:
-        """One object for all that are equal: there are few kinds of saved values, and many of each."""
-        known = self.saved_kinds.get(what)
-        if known is None:
-            known = self.saved_kinds[what] = Saved(*what)
-        return known
-
-    def _leaf_id(self, variable: Any) -> int:
-        known = self.leaf_ids.get(id(variable))
-        if known is None:
-            known = self.leaf_ids[id(variable)] = len(self.variables)
-            self.variables.append(variable)
-        return known
-
-    def _saved_leaf(self, raw: Any, name: str, tensor: Any) -> int | None:
-        variable = leaf_saved(raw, name, tensor)
-        return self._leaf_id(variable) if variable is not None else None
+        bridges = Bridges(self.sources, self.trail, self.paths, self.places)
+        values = bridges.values(reuse, self.names, self.found)
+        return replace(first, values=values, links=bridges.links(first, reuse))
 
     def _leaves(self) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}
@@ -212,7 +139,7 @@ class Autopsy:
                     owners.setdefault(id(parameter), []).append(name)
         return tuple(
             Leaf(number, self.names.leaves.get(id(variable), ""), tuple(owners.get(id(variable), ())))
-            for number, variable in enumerate(self.variables)
+            for number, variable in enumerate(self.remains.variables)
         )
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
@@ -272,7 +199,7 @@ class Autopsy:
 
     def _known(self, leaves: frozenset[int] | None) -> frozenset[int]:
         """Of the leaves that a look has shown, those of the failing graph."""
-        return frozenset(self.leaf_ids[leaf] for leaf in leaves or () if leaf in self.leaf_ids)
+        return frozenset(self.remains.leaf_ids[leaf] for leaf in leaves or () if leaf in self.remains.leaf_ids)
 
     def _owners(self, leaves: frozenset[int] | None) -> frozenset[str] | None:
         """The optimizers of the leaves that a pass reached, by the leaves' identities."""
@@ -314,70 +241,9 @@ class Autopsy:
                 continue
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
             held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
-            leaves = frozenset(self.leaf_ids[id(p)] for p in held if id(p) in self.leaf_ids)
+            leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
             steps.append(Step(self.where(event.place), event_moment(event.counter, event.moment), name, leaves))
         return tuple(steps)
-
-    def _values(self, history: History, reuse: Reuse) -> Iterable[Value]:
-        """Names for the ways into the old part: what holds the value now, else what was assigned it."""
-        executed: dict[int, int] = {}
-        for place in self.trail:
-            executed.setdefault(place.number, place.moment)
-        for entry in reuse.entries[:8]:
-            raw = self.found.nodes[entry.node.id]
-            consumer = entry.consumer.where if entry.consumer is not None else reuse.late.where
-            held = [h for h in self.names.held if h.node is raw and h.output == entry.output]
-            held.sort(key=lambda h: h.depth)
-            at = place_of(consumer, self.paths)
-            began = self._began(reuse)
-            carried = names_crossing(self.paths, entry.node, entry.output, at, began)
-            again = began is not None and self._runs_since(entry.node, began)
-            for one in held:
-                reading = flow.read_site(self.sources, consumer, one.name)
-                assigned = None
-                if entry.node.where is not None:
-                    assigned = flow.assigned_level(self.sources, entry.node.where, {one.name, stem(one.name)})
-                yield Value(
-                    flow.as_read(one.name, reading.name) if reading is not None else one.name,
-                    one.kind,
-                    entry.node.id,
-                    entry.output,
-                    "held",
-                    site=reading.site if reading is not None else None,
-                    assigned=entry.node.where.levels[assigned].site
-                    if assigned is not None and entry.node.where is not None
-                    else None,
-                    level=assigned if assigned is not None else -1,
-                    read_at=reading.read_at if reading is not None else None,
-                    is_target=reading is not None and reading.is_target,
-                    renewed=again,
-                )
-            for value in carried:
-                value = replace(value, renewed=again)
-                yield flow.restorable(self.sources, value, entry.node, consumer, executed)
-
-    def _runs_since(self, node: Node, moment: int) -> bool:
-        """Has the statement that made a node run again since?"""
-        place = self.places.get(node.order)
-        return place is not None and any(p.number == place.number and p.moment >= moment for p in self.trail)
-
-    def _began(self, reuse: Reuse) -> int | None:
-        """The moment at which the present turn of the loop between the part and the pass began."""
-        built = reuse.built_parts
-        if built is None or built.loop is None:
-            return None
-        turn = (built.loop.entry, built.loop.number)
-        inside = (place.moment for place in self.trail if any((e, n) == turn for _, e, n in place.turns))
-        return min(inside, default=None)
-
-    def _links(self, history: History, reuse: Reuse) -> frozenset[tuple[int, int]]:
-        early = reuse.early
-        if early is None or early.where is None or early.call != "grad":
-            return frozenset()
-        later = [history.node(n) for n in reuse.fresh if history.node(n).moment > early.moment]
-        if flow.result_feeds(self.sources, early.where, later, self.trail):
-            return frozenset({(early.id, reuse.late.id)})
-        return frozenset()
 
 
 def _roots(event: PassSeen, by_order: dict[int, int]) -> tuple[Edge, ...]:

@@ -70,7 +70,7 @@ class _Reading(Autopsy):
         self.inputs, self.outputs = [], ()
         self.look_from([(node, 0)], frames)
         self._rewind(frames[0].f_code.co_filename, line)
-        nodes = self.nodes()
+        nodes = self.remains.nodes(self.places, self.wording)
         seen = self.passes_seen()
         counter = compat.sequence_counter()
         where = self.where(self.trail[-1] if self.trail else None)

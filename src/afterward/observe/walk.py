@@ -19,6 +19,7 @@ class Walk:
     nodes: list[Any] = field(default_factory=list)
     inputs: list[tuple[tuple[int, int], ...]] = field(default_factory=list)  # (position of the node, output)
     position: dict[Any, int] = field(default_factory=dict)
+    links: list[Any] = field(default_factory=list)  # the inputs as torch gives them: (node or None, output)
 
 
 def roots_of(outputs: Iterable[Any]) -> list[tuple[Any, int]]:
@@ -49,7 +50,9 @@ def walk(roots: Iterable[Any], limit: int | None = None) -> Walk:
     index = 0
     while index < len(found.nodes) and (limit is None or index < limit):
         edges = []
-        for node, output in found.nodes[index].next_functions:
+        links = found.nodes[index].next_functions  # made anew whenever it is asked for
+        found.links.append(links)
+        for node, output in links:
             if node is None:
                 continue
             place = position.get(node)
