@@ -24,7 +24,7 @@ from afterward.rules import find_rule
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / "images" / "gallery"
 
-_REPORT = re.compile(r"^(?:error|warning)\[", re.MULTILINE)
+_REPORT = re.compile(r"^(?:error|warning|info)\[", re.MULTILINE)
 _RAISED = re.compile(r"^(\w+Error: .*?)(?:[.:]| \(or) ", re.MULTILINE)
 
 HEAD = """\
@@ -46,9 +46,10 @@ class Ran:
     report: str
     has_picture: bool
 
-    @property
-    def codes(self) -> list[str]:
-        return re.findall(r"^(?:error|warning)\[(AFT\d+)\]", self.report, re.MULTILINE)
+    def codes(self, advice: str) -> list[str]:
+        """What was found; of advice, what the example is about."""
+        found = re.findall(r"^(error|warning|info)\[(AFT\d+)\]", self.report, re.MULTILINE)
+        return [code for severity, code in found if severity != "info" or code == advice]
 
     @property
     def text(self) -> str:
@@ -160,7 +161,7 @@ def main(names: list[str]) -> int:
     for example in wanted:
         runs = {program.name: run(program) for program in example.programs}
         for program in example.programs:
-            said = " ".join(runs[program.name].codes)
+            said = " ".join(runs[program.name].codes(program.finds))
             if said != program.finds:
                 differing = True
                 print(f"{program.full_name}: found {said or 'nothing'}, and its page says {program.finds or 'nothing'}")

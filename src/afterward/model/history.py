@@ -251,6 +251,7 @@ class Measured:
     together: float  # the same work in one go, in seconds
 
 
+    model: str = ""  # the name of the model whose own forward was tried
 @dataclass(frozen=True, slots=True)
 class Singles:
     """A loop that hands one sample after the other to code that takes a batch."""
@@ -263,6 +264,8 @@ class Singles:
     measured: Measured | None = None
 
 
+    kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
+    source: str = ""  # the name of what holds the samples
 @dataclass(frozen=True, slots=True)
 class Unswept:
     """A statement that gave a name a new loss several times per pass, of which only the last was swept."""

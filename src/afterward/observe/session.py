@@ -19,7 +19,9 @@ from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.pulse import OnBeat, Pulse
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.single_turns import one_each
 from afterward.observe.singles import one_by_one
+from afterward.observe.stack import user_frames
 from afterward.observe.statements import SHIFT
 from afterward.observe.survey import Detail, Gradients, Surveyor
 from afterward.observe.tape import Calls, Tape, new_tape
@@ -165,6 +167,10 @@ class Session:
             if count == SECOND and seen.swept is not None:
                 found = one_by_one((node for node, _ in roots_of(outputs)), seen)
                 self.surveyor.one_by_one += [found] if found is not None else []
+            if count == FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
+                frame = next(iter(user_frames(sys._getframe(), is_user_file)), None)
+                each = one_each(recorder, seen, [node for node, _ in roots_of(outputs)], frame)
+                self.surveyor.one_each += [each] if each is not None else []
         recorder.take_off()
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.

