@@ -242,6 +242,7 @@ def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Sta
     before: list[Statement] = []
     after: list[Statement] = []
     body = source.body(loop) or []
+    of_a_turn = assigned_names(source, loop)
     for node in descendants(loop):
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             continue
@@ -250,6 +251,8 @@ def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Sta
         statement = source.statement_of(node)
         if statement not in body or only_call(statement) is not node or not source.alone(statement):
             return None
+        if reads(source, statement) & of_a_turn:
+            return None  # each turn steps something else
         (before if node.func.attr.value == "zero_grad" else after).append(statement)
     return before, after
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from afterward.repair.detaching import Shapes
+from afterward.repair.detaching import Shapes, detached
 from afterward.repair.names import assignment, named, plain_names, reads, stem, targets, wrapped
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -24,11 +24,32 @@ def _where_it_is_read(job: Job) -> Candidates:
         line = source.range(node).start.line
         name = source.code(node)
         shapes = Shapes(job.shop)
-        while shapes and not shapes.guard:
-            nodes = [node] if _is_element(source, node) else list(named(source, statement, name)) or [node]
+        while shapes:
+            nodes = [node] if _is_element(source, node) else _uncut(source, statement, name) or [node]
             # Each as it is written there: within an f-string, quotes of the other kind would end it.
-            edits = [source.replace(each, shapes.detached(source.code(each))) for each in nodes]
-            shapes.learn((yield job.patch(f"detach `{name}` on line {line}", source, *edits)))
+            shape = shapes.take()
+            texts = [(each, detached(source.code(each), shape)) for each in nodes]
+            edits = [source.replace(each, text) for each, text in texts if text is not None]
+            if len(edits) == len(texts) and not shapes.guard:
+                shapes.learn((yield job.patch(f"detach `{name}` on line {line}", source, *edits)))
+
+
+# What does not carry the history on.
+_HARMLESS = ("detach", "detach_", "data", "item", "tolist", "shape", "size", "dim", "ndim", "numel", "device", "dtype")
+
+
+def _uncut(source: Source, statement: Statement, name: str) -> list[cst.BaseExpression]:
+    """The places in a statement where the value is read with its history."""
+    return [node for node in named(source, statement, name) if not _only_looked_at(source, node)]
+
+
+def _only_looked_at(source: Source, node: cst.CSTNode) -> bool:
+    """`fake.detach()`, `fake.size(0)`, `torch.ones_like(fake)`"""
+    parent = source.parent(node)
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value in _HARMLESS
+    call = source.parent(parent) if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and source.code(call.func).endswith("_like")
 
 
 def _is_element(source: Source, node: cst.CSTNode) -> bool:
@@ -71,7 +92,7 @@ def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpre
     for statement in _lines_of(source, list(block)):
         if source.range(statement).start.line <= first:
             continue
-        node = next(iter(named(source, statement, name)), None)
+        node = next(iter(_uncut(source, statement, name)), None)
         if node is not None and not isinstance(source.parent(node), cst.Attribute):
             yield source, statement, node
 

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from afterward.model.site import Site
 from afterward.repair import idle_cuts
-from afterward.repair.detaching import Shapes, detached, likely_shape
+from afterward.repair.detaching import Shapes, likely_shape
 from afterward.repair.names import assignable, assignment, named, normal, root, stem, targets, wrapped
-from afterward.repair.passes import own_nodes
+from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.scopes import known_at, names_at_loop
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
+
+_PUTTING = ("append", "appendleft", "insert", "add", "push", "put", "setdefault", "extend")
 
 
 def candidates(job: Job) -> Candidates:
     """A cut without effect; where the step reads it; where the step begins; before it is read; where it is stored."""
     yield from idle_cuts.candidates(job)
+    if _is_kept(job):
+        yield from _where_it_is_put(job)
     yield from _where_it_is_read(job)
     for source, statement, name in _places(job):
         yield from _shapes(job, source, statement, name)
     yield from _where_it_is_stored(job)
+    if not _is_kept(job):
+        yield from _where_it_is_put(job)
     if job.found.bridge is None:
         yield from _made_from_itself(job)
 
@@ -42,7 +49,7 @@ def _made_from_itself(job: Job) -> Candidates:
                 text = f"{wrapped(source, made.value)}.detach().requires_grad_()"
                 yield job.patch(f"make `{name}` a leaf again on line {line}", source, source.replace(made.value, text))
             elif own:
-                edits = [source.replace(node, detached(name)) for node in own]
+                edits = [source.replace(node, f"{name}.detach()") for node in own]
                 yield job.patch(f"detach `{name}` on line {line}", source, *edits)
 
 
@@ -60,9 +67,11 @@ def _where_it_is_read(job: Job) -> Candidates:
     if statement is None or not _is_argument(source, node) or len(_reads_in_loop(source, loop, name)) != 1:
         return
     shapes = Shapes(job.shop)
-    while shapes and not shapes.guard:
-        edit = source.replace(node, shapes.detached(name))
-        shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit)))
+    while shapes:
+        text = shapes.expression(name)
+        if text is not None:
+            edit = source.replace(node, text)
+            shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit)))
 
 
 def _is_argument(source: Source, node: cst.CSTNode) -> bool:
@@ -129,11 +138,10 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
     line = source.range(before).start.line
     shapes = Shapes(job.shop, likely_shape(job.name))
     while shapes and assignable(name):
-        change = f"{name} = {shapes.detached(name)}"
-        lines = (f"if {shapes.guard.format(name)}:", f"    {change}") if shapes.guard else (change,)
-        shapes.learn(
-            (yield job.patch(f"detach `{name}` before line {line}", source, source.insert_before(before, *lines)))
-        )
+        lines = shapes.lines(name, source)
+        if lines:
+            edit = source.insert_before(before, *lines)
+            shapes.learn((yield job.patch(f"detach `{name}` before line {line}", source, edit)))
 
 
 def _where_it_is_stored(job: Job) -> Candidates:
@@ -158,6 +166,51 @@ def _where_it_is_stored(job: Job) -> Candidates:
             yield from _stored_argument(job, source, statement)
 
 
+def _is_kept(job: Job) -> bool:
+    """Is it something that is kept, which each step adds to, and no state that each step renews?"""
+    return job.found.name == "history-cached"
+
+
+def _where_it_is_put(job: Job) -> Candidates:
+    """`self.keys.append(k)`, `self.shadow[name] = value`: whatever puts something into what holds the value."""
+    whole = stem(job.name)
+    label = re.split(r"[.\[\]]", whole)[-1]
+    if whole == job.name and "." not in whole:
+        return  # a name of its own: nothing is put into it
+    for file, text in job.shop.texts.items():
+        source = job.shop.source(Site(file, 1, 1)) if re.search(rf"\b{re.escape(label)}\b", text) else None
+        for statement in source.statements if source is not None else ():
+            if source is not None and source.alone(statement):
+                for value in _put_into(source, statement, label, whole == job.name):
+                    yield from _stored_value(job, source, value, source.range(statement).start.line)
+
+
+def _put_into(source: Source, statement: Statement, label: str, itself: bool) -> Iterator[cst.BaseExpression]:
+    """The values that a statement puts into what goes by this name; or gives it, if it is no container."""
+    made, call = assignment(statement), only_call(statement)
+    if call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value in _PUTTING and call.args:
+        last = call.args[-1]
+        if _goes_by(source, call.func.value, label) and not last.star and not itself:
+            yield last.value
+    elif isinstance(made, cst.Assign) and len(made.targets) == 1 and not _in_constructor(source, statement):
+        target = made.targets[0].target
+        wanted = (cst.Subscript, cst.Attribute) if itself else cst.Subscript
+        if isinstance(target, wanted) and _goes_by(source, target, label):
+            yield made.value
+
+
+def _goes_by(source: Source, node: cst.BaseExpression, label: str) -> bool:
+    """`self.bank.keys` goes by `keys`, and so does `self.keys[name]`."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return isinstance(node, (cst.Name, cst.Attribute)) and source.code(node).rsplit(".", 1)[-1] == label
+
+
+def _in_constructor(source: Source, statement: Statement) -> bool:
+    function = source.function_of(statement)
+    return isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
+
+
 def _stores(job: Job) -> list[Site]:
     sites = [job.found.ways.assigned, job.remedy.site if job.found.bridge is not None else None, job.found.built]
     if job.found.bridge is None:
@@ -167,17 +220,20 @@ def _stores(job: Job) -> list[Site]:
 
 def _stored_value(job: Job, source: Source, value: cst.BaseExpression, line: int) -> Candidates:
     shapes = Shapes(job.shop)
-    while shapes and not shapes.guard:
-        edit = source.replace(value, shapes.detached(wrapped(source, value)))
-        shapes.learn((yield job.patch(f"store it detached on line {line}", source, edit)))
+    while shapes:
+        text = shapes.expression(wrapped(source, value))
+        if text is not None:
+            shapes.learn((yield job.patch(f"store it detached on line {line}", source, source.replace(value, text))))
 
 
 def _after(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
     shapes = Shapes(job.shop, likely_shape(job.name))
     line = source.range(statement).start.line
-    while shapes and not shapes.guard:
-        edit = source.insert_after(statement, f"{name} = {shapes.detached(name)}")
-        shapes.learn((yield job.patch(f"detach `{name}` after line {line}", source, edit)))
+    while shapes:
+        lines = shapes.lines(name, source)
+        if lines:
+            edit = source.insert_after(statement, *lines)
+            shapes.learn((yield job.patch(f"detach `{name}` after line {line}", source, edit)))
 
 
 def _stored_argument(job: Job, source: Source, statement: Statement) -> Candidates:
@@ -187,5 +243,5 @@ def _stored_argument(job: Job, source: Source, statement: Statement) -> Candidat
         for argument in call.args:
             if isinstance(argument.value, (cst.Integer, cst.Float, cst.SimpleString)) or argument.star:
                 continue
-            text = detached(wrapped(source, argument.value))
+            text = f"{wrapped(source, argument.value)}.detach()"
             yield job.patch(f"store it detached on line {line}", source, source.replace(argument.value, text))

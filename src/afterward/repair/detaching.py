@@ -1,120 +1,265 @@
-"""How a value of unknown shape is detached: a tensor, or the tensors of a tuple, list or dict."""
+"""How a value of unknown shape is detached: a tensor, or the tensors of a tuple, list, dict, record or object."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
-import libcst as cst
-
-from afterward.model.site import Site
-from afterward.repair.names import stem
+from afterward.repair.names import fresh, stem
+from afterward.repair.source import Source
 from afterward.repair.workshop import Workshop
 
 _EACH = ("t", "u", "s", "r")  # names for what a container holds, from the outside in
-
-
-def detached(
-    name: str, shapes: Sequence[str] = (), fields: Mapping[str, Mapping[str, bool]] | None = None, depth: int = 0
-) -> str:
-    """An expression for the value of a name, cut from its history. Shapes lead from the outermost container to the
-    tensors; one of our own is a record by its class."""
-    if not shapes:
-        return f"{name}.detach()"
-    shape, rest = shapes[0], shapes[1:]
-    each = "v" if shape == "dict" and depth == 0 else _EACH[depth % len(_EACH)]
-    inner = detached(each, rest, fields, depth + 1)
-    if shape == "tuple":
-        return f"tuple({inner} for {each} in {name})"
-    if shape == "list":
-        return f"[{inner} for {each} in {name}]"
-    if shape == "deque":
-        return f"type({name})(({inner} for {each} in {name}), {name}.maxlen)"
-    if shape == "dict":
-        key = "k" if depth == 0 else f"key_{each}"
-        return f"{{{key}: {inner} for {key}, {each} in {name}.items()}}"
-    cut = [
-        f"{part}={detached(whole, rest, fields, depth) if is_cut else whole}"
-        for part, is_cut in (fields or {}).get(shape, {}).items()
-        for whole in (f"{name}.{part}",)
-    ]
-    return f"{shape}({', '.join(cut)})"
-
-
-def likely_shape(name: str) -> str:
-    """What the whole behind an element's name is likely to be: a number picks from a tuple, a key from a dict."""
-    element = name[len(stem(name)) :]
-    if re.match(r"\[-?\d+\]", element):
-        return "tuple"
-    return "dict" if re.match(r"\[['\"]", element) else "tensor"
-
-
-def shape_in(error: str) -> str | None:
-    """What a failed trial says the value really was: a container, "none", "number", or the name of a class."""
-    match = re.search(r"'(?:\w+\.)*(\w+)' object has no attribute 'detach'", error)
-    if match is None:
-        return "none" if "'NoneType' object" in error else None
-    kind = match[1]
-    if kind == "str":
-        return "key"
-    if kind in ("int", "float"):
-        return "number"
-    if kind == "NoneType":
-        return "none"
-    return "dict" if kind.lower().endswith("dict") else kind
-
-
-def fields_of(shop: Workshop, name: str) -> dict[str, bool]:
-    """The fields of a record class of the program (a NamedTuple or dataclass): may it hold tensors?"""
-    for file in shop.texts:
-        if f"class {name}" not in shop.texts[file]:
-            continue
-        source = shop.source(Site(file, 1, 1))
-        for each in source.statements if source is not None else ():
-            if isinstance(each, cst.ClassDef) and each.name.value == name and isinstance(each.body, cst.IndentedBlock):
-                assert source is not None
-                lines = [s.body[0] for s in each.body.body if isinstance(s, cst.SimpleStatementLine)]
-                return {
-                    line.target.value: source.code(line.annotation.annotation) not in ("int", "float", "str", "bool")
-                    for line in lines
-                    if isinstance(line, cst.AnnAssign) and isinstance(line.target, cst.Name)
-                }
-    return {}
-
-
-CONTAINERS = ("tuple", "list", "dict", "deque")
+_LONGEST = 4  # parts that are written out one by one
 DEEPEST = 4
 
 
-class Shapes:
-    """The shapes to try for one value, each once, as trials tell what it, and what it holds, really is."""
+@dataclass(frozen=True)
+class Shape:
+    """What a value is: "tensor", or what holds tensors.
 
-    def __init__(self, shop: Workshop, first: str = "tensor") -> None:
-        self.shop = shop
-        self.shapes: tuple[str, ...] | None = () if first == "tensor" else (first,)
+    The parts of a container are alike, or few enough to be told apart; beside them it may hold None, or anything.
+    """
+
+    kind: str = "tensor"
+    inner: Shape | None = None  # of each part, where they are alike
+    beside: str = ""  # "none", "any"
+    parts: tuple[tuple[str, Shape | None], ...] = ()  # by label; without a shape it stays as it is
+    name: str = ""  # of the class
+
+    @property
+    def depth(self) -> int:
+        inner = [part for _, part in self.parts if part is not None]
+        inner += [self.inner] if self.inner is not None else []
+        return 1 + max((each.depth for each in inner), default=0)
+
+
+TENSOR = Shape()
+
+
+def holding(*kinds: str) -> Shape:
+    """A tensor within containers of these kinds, from the outside in."""
+    return Shape(kinds[0], holding(*kinds[1:])) if kinds else TENSOR
+
+
+# An expression
+
+
+def detached(name: str, shape: Shape = TENSOR, depth: int = 0) -> str | None:
+    """An expression for the value of a name, cut from its history; None where only statements can do it."""
+    if shape.kind == "tensor":
+        return f"{name}.detach()"
+    if shape.parts:
+        return _part_by_part(name, shape, depth)
+    if shape.inner is None:
+        return None
+    each = "v" if shape.kind == "dict" and depth == 0 else _EACH[depth % len(_EACH)]
+    inner = detached(each, shape.inner, depth + 1)
+    if inner is None:
+        return None
+    if shape.beside == "none":
+        inner = f"{inner} if {each} is not None else None"
+    elif shape.beside:
+        test = f"torch.is_tensor({each})" if shape.inner is TENSOR else f"isinstance({each}, {shape.inner.kind})"
+        inner = f"{inner} if {test} else {each}"
+    if shape.kind == "tuple":
+        return f"tuple({inner} for {each} in {name})"
+    if shape.kind == "list":
+        return f"[{inner} for {each} in {name}]"
+    if shape.kind == "deque":
+        return f"type({name})(({inner} for {each} in {name}), {name}.maxlen)"
+    if shape.kind == "dict":
+        key = "k" if depth == 0 else f"key_{each}"
+        return f"{{{key}: {inner} for {key}, {each} in {name}.items()}}"
+    return None
+
+
+def _part_by_part(name: str, shape: Shape, depth: int) -> str | None:
+    record = shape.kind in ("namedtuple", "record", "frozen")
+    texts = {}
+    for label, part in shape.parts:
+        whole = f"{name}.{label}" if record else f"{name}[{label}]"
+        cut = detached(whole, part, depth) if part is not None else whole
+        if cut is None:
+            return None
+        texts[label] = (cut, part is not None)
+    if shape.kind == "tuple":
+        return f"({', '.join(cut for cut, _ in texts.values())})"
+    if shape.kind == "dict":
+        return f"{{**{name}, {', '.join(f'{label}: {cut}' for label, (cut, is_cut) in texts.items() if is_cut)}}}"
+    if shape.kind == "namedtuple":
+        return f"{name}._replace({', '.join(f'{label}={cut}' for label, (cut, is_cut) in texts.items() if is_cut)})"
+    if record:
+        return f"{shape.name}({', '.join(f'{label}={cut}' for label, (cut, _) in texts.items())})"
+    return None
+
+
+# Statements
+
+
+def cut_lines(name: str, shape: Shape, loop: tuple[str, str] = ("k", "v")) -> tuple[str, ...]:
+    """Statements that cut the value of a name; what can be changed keeps its identity and its type. `loop` are two
+    names that the program does not use."""
+    if shape.kind in ("record", "object"):
+        inner = [cut_lines(f"{name}.{label}", part, loop) for label, part in shape.parts if part is not None]
+        return tuple(line for lines in inner for line in lines) if all(inner) else ()
+    if shape.kind == "mapping":
+        return _each_value(name, shape, *loop)
+    text = detached(name, shape)
+    if text is None:
+        return ()
+    if shape.beside == "empty":
+        return f"if {name} is not None:", f"    {name} = {text}"
+    return (f"{name} = {text}",)
+
+
+def _each_value(name: str, shape: Shape, key: str, value: str) -> tuple[str, ...]:
+    """A dictionary of a kind of its own (with a default, with an order): it stays, and its values are replaced."""
+    cut = detached(value, shape.inner, 1) if shape.inner is not None else None
+    if cut is None:
+        return ()
+    head, change = f"for {key}, {value} in {name}.items():", f"{name}[{key}] = {cut}"
+    if not shape.beside:
+        return head, f"    {change}"
+    test = f"torch.is_tensor({value})" if shape.beside == "any" else f"{value} is not None"
+    return head, f"    if {test}:", f"        {change}"
+
+
+# What trials tell
+
+
+def shapes_in(structure: Any) -> Iterator[Shape]:
+    """The shapes of a value as a trial saw it; of an object, each attribute is one way."""
+    if structure == "tensor":
+        yield TENSOR
+    if not isinstance(structure, tuple):
+        return
+    kind, name, parts = structure
+    if kind == "object":
+        for label, part in parts:
+            if part == "none":  # empty as yet
+                yield Shape(kind, parts=((label, Shape(beside="empty")),), name=name)
+            for inner in shapes_in(part):
+                yield Shape(kind, parts=((label, inner),), name=name)
+        return
+    shape = _shape(kind, name, parts)
+    if shape is not None:
+        yield shape
+
+
+def _shape(kind: str, name: str, parts: tuple[tuple[str, Any], ...]) -> Shape | None:
+    inner = [_of_part(part) for _, part in parts]
+    if any(isinstance(part, tuple) and shape is None for (_, part), shape in zip(parts, inner, strict=True)):
+        return None
+    if kind in ("namedtuple", "record", "frozen"):
+        labelled = tuple((label, shape) for (label, _), shape in zip(parts, inner, strict=True))
+        return Shape(kind, parts=labelled, name=name)
+    found = [shape for shape in inner if shape is not None]
+    one = _merged(found) if parts else TENSOR  # empty as yet
+    if one is not None:
+        others = {part for _, part in parts if part in ("none", "other")}
+        return Shape(kind, one, "any" if "other" in others else "none" if others else "", name=name)
+    if found and len(parts) <= _LONGEST and kind in ("tuple", "dict"):
+        return Shape(kind, parts=tuple((label, s) for (label, _), s in zip(parts, inner, strict=True)), name=name)
+    return None
+
+
+def _of_part(structure: Any) -> Shape | None:
+    return next(shapes_in(structure), None) if structure != "none" else None
+
+
+def _merged(shapes: list[Shape]) -> Shape | None:
+    """One shape for all of them, if they are alike but for what they hold beside tensors."""
+    if not shapes:
+        return None
+    first, rest = shapes[0], shapes[1:]
+    for other in rest:
+        if first == other:
+            continue
+        if first.kind != other.kind or first.inner is None or other.inner is None:
+            return None
+        inner = _merged([first.inner, other.inner])
+        if inner is None:
+            return None
+        beside = "any" if "any" in (first.beside, other.beside) else first.beside or other.beside
+        first = Shape(first.kind, inner, beside, name=first.name)
+    return first
+
+
+def _filled(shape: Shape, structure: Any) -> Shape | None:
+    """A shape with what its innermost containers turned out to hold."""
+    if shape.kind == "tensor":
+        return next(shapes_in(structure), None)
+    if shape.parts:
+        parts = [(label, _filled(part, structure) if part is not None else None) for label, part in shape.parts]
+        kept = [label for label, part in shape.parts if part is not None]
+        return replace(shape, parts=tuple(parts)) if kept == [label for label, part in parts if part] else None
+    if shape.inner is TENSOR and structure in ("none", "other"):
+        return replace(shape, beside="any" if structure == "other" or shape.beside == "any" else "none")
+    inner = _filled(shape.inner, structure) if shape.inner is not None else None
+    return replace(shape, inner=inner) if inner is not None else None
+
+
+def likely_shape(name: str) -> Shape:
+    """What the whole behind an element's name is likely to be: a number picks from a tuple, a key from a dict."""
+    element = name[len(stem(name)) :]
+    if re.match(r"\[-?\d+\]", element):
+        return holding("tuple")
+    return holding("dict") if re.match(r"\[['\"]", element) else TENSOR
+
+
+class Shapes:
+    """The shapes to try for one value, as trials tell what it really is."""
+
+    def __init__(self, shop: Workshop, likely: Shape = TENSOR) -> None:
+        # A trial tells what a value is by refusing to detach what is no tensor; without trials, guess.
+        self._left = [TENSOR if shop.tries else likely]
+        self._tried: list[tuple[Shape, str]] = []
+        self._now = TENSOR
         self.guard = ""
-        self._tried: set[tuple[tuple[str, ...], str]] = set()
 
     def __bool__(self) -> bool:
-        if self.shapes is None or len(self.shapes) > DEEPEST or (self.shapes, self.guard) in self._tried:
-            return False
-        return all(shape in CONTAINERS or fields_of(self.shop, shape) for shape in self.shapes)
+        return bool(self._left)
 
-    def detached(self, name: str) -> str:
-        assert self.shapes is not None
-        self._tried.add((self.shapes, self.guard))
-        return detached(name, self.shapes, {shape: fields_of(self.shop, shape) for shape in self.shapes})
+    def expression(self, name: str) -> str | None:
+        """The next shape's expression; None: it takes statements, or is unknown to us."""
+        shape = self.take()
+        return detached(name, shape) if not self.guard else None
 
-    def learn(self, error: str | None) -> None:
-        """From the error of a trial; None where the patch was not tried."""
-        seen = shape_in(error or "")
-        if seen == "none":
-            self.guard = "{} is not None"
-        elif seen == "number":
-            self.guard = "torch.is_tensor({})"
-        elif seen is None or self.shapes is None:
-            self.shapes = None
-        elif seen == "key":  # the items of a dict were taken for those of a list
-            self.shapes = (*self.shapes[:-1], "dict")
+    def lines(self, name: str, source: Source) -> tuple[str, ...]:
+        """The next shape's statements."""
+        lines = cut_lines(name, self.take(), (fresh(source, "k"), fresh(source, "v")))
+        if self.guard and lines:
+            return (f"if {self.guard.format(name)}:", *(f"    {line}" for line in lines))
+        return lines
+
+    def take(self) -> Shape:
+        self._now = self._left.pop(0)
+        self._tried.append((self._now, self.guard))
+        return self._now
+
+    def learn(self, answer: str | None) -> None:
+        """From the error of a trial, and what it says about the value; None where the patch was not tried."""
+        error, _, seen = (answer or "").partition("\n")
+        structure = ast.literal_eval(seen) if seen else None
+        if "object has no attribute 'detach'" not in error or structure is None:
+            return
+        if self._now != TENSOR:  # it was empty when it was looked at first
+            known = _filled(self._now, structure)
+            if known is not None:
+                self._again(known, self.guard)
+        elif structure == "none":
+            self._again(self._now, "{} is not None")
+        elif structure == "other":
+            self._again(self._now, "torch.is_tensor({})")
         else:
-            self.shapes = (*self.shapes, seen)
+            for shape in shapes_in(structure):
+                self._again(shape, self.guard)
+
+    def _again(self, shape: Shape, guard: str) -> None:
+        if (shape, guard) not in self._tried and shape.depth <= DEEPEST + 1:
+            self.guard = guard
+            self._left.append(shape)

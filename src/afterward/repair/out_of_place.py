@@ -7,8 +7,9 @@ import keyword
 import libcst as cst
 
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignment, wrapped
+from afterward.repair.names import assignment, root, wrapped
 from afterward.repair.passes import only_call
+from afterward.repair.scopes import imported
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -85,19 +86,24 @@ def _rewritten(source: Source, statement: Statement) -> str | None:
         sign = {"Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "MatrixMultiply": "@", "Power": "**"}
         if operator in sign:
             return f"{name} = {name} {sign[operator]} {_operand(source, made.value)}"
+    call, owner = _writing_call(source, statement)
+    if call is None or owner is None or keyword.iskeyword(source.code(call.func).rsplit(".", 1)[-1][:-1]):
+        return None
+    rest = source.text[source.span(call.func)[1] : source.bare_span(call)[1]]
+    return f"{owner} = {source.code(call.func)[:-1]}{rest}"
+
+
+def _writing_call(source: Source, statement: Statement) -> tuple[cst.Call | None, str | None]:
+    """The call that writes in place, and what it writes into: `x` of `x.relu_()` and of `F.relu_(x)`."""
     call = only_call(statement)
-    if call is not None and isinstance(call.func, cst.Attribute):
-        method = call.func.attr.value
-        if (
-            method.endswith("_")
-            and not method.endswith("__")
-            and not keyword.iskeyword(method[:-1])
-            and isinstance(call.func.value, (cst.Name, cst.Attribute))
-        ):
-            name = source.code(call.func.value)
-            rest = source.text[source.span(call.func)[1] : source.bare_span(call)[1]]
-            return f"{name} = {name}.{method[:-1]}{rest}"
-    return None
+    if call is None or not isinstance(call.func, cst.Attribute):
+        return None, None
+    method, owner = call.func.attr.value, call.func.value
+    if not method.endswith("_") or method.endswith("__"):
+        return None, None
+    if root(source.code(owner)) in imported(source):
+        owner = call.args[0].value if call.args and not call.args[0].star else owner
+    return call, source.code(owner) if isinstance(owner, (cst.Name, cst.Attribute)) else None
 
 
 def _operand(source: Source, value: cst.BaseExpression) -> str:
@@ -112,9 +118,17 @@ def _written_name(source: Source, statement: Statement) -> str | None:
         target = made.target
     elif isinstance(made, cst.Assign) and isinstance(made.targets[0].target, cst.Subscript):
         target = made.targets[0].target
-    call = only_call(statement)
-    if call is not None and isinstance(call.func, cst.Attribute):
-        target = call.func.value
+    elif only_call(statement) is not None:
+        return _writing_call(source, statement)[1] or _method_of_an_item(source, statement)
     while isinstance(target, cst.Subscript):
         target = target.value
     return source.code(target) if isinstance(target, (cst.Name, cst.Attribute)) else None
+
+
+def _method_of_an_item(source: Source, statement: Statement) -> str | None:
+    """`x` of `x[0].zero_()`"""
+    call = _writing_call(source, statement)[0]
+    owner = call.func.value if call is not None and isinstance(call.func, cst.Attribute) else None
+    while isinstance(owner, cst.Subscript):
+        owner = owner.value
+    return source.code(owner) if isinstance(owner, (cst.Name, cst.Attribute)) else None

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.site import Site
-from afterward.repair.detaching import fields_of
 from afterward.repair.names import assignment, is_read, reads, targets
 from afterward.repair.passes import own_nodes
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, descendants
-from afterward.repair.workshop import Candidates, Job
+from afterward.repair.workshop import Candidates, Job, Workshop
 
 Stored = dict[str, str]  # the program's name of a value: the field it is stored in
 
@@ -97,7 +96,7 @@ def _stored(job: Job, source: Source, node: cst.CSTNode) -> tuple[Stored, bool] 
         return None
     labelled = {a.value.value: a.keyword.value for a in node.args if a.keyword and isinstance(a.value, cst.Name)}
     kind = source.code(node.func)
-    fields = list(fields_of(job.shop, kind)) or _named_tuple(job, kind)
+    fields = _fields(job.shop, kind) or _named_tuple(job, kind)
     plain = [a.value for a in node.args if a.keyword is None and not a.star]
     placed = {v.value: f for v, f in zip(plain, fields, strict=False) if isinstance(v, cst.Name)}
     return ({**placed, **labelled}, kind == "dict" or not fields) if placed or labelled else None
@@ -109,4 +108,18 @@ def _named_tuple(job: Job, kind: str) -> list[str]:
         found = re.search(rf"^{re.escape(kind)}\s*=.*namedtuple\([^,]+,\s*(.+?)\)", text, re.M)
         if found and job.shop.source(Site(file, 1, 1)) is not None:
             return re.findall(r"\w+", found[1])
+    return []
+
+
+def _fields(shop: Workshop, name: str) -> list[str]:
+    """The fields of a record class of the program (a NamedTuple or dataclass)."""
+    for file in shop.texts:
+        if f"class {name}" not in shop.texts[file]:
+            continue
+        source = shop.source(Site(file, 1, 1))
+        for each in source.statements if source is not None else ():
+            if isinstance(each, cst.ClassDef) and each.name.value == name and isinstance(each.body, cst.IndentedBlock):
+                lines = [s.body[0] for s in each.body.body if isinstance(s, cst.SimpleStatementLine)]
+                notes = [line for line in lines if isinstance(line, cst.AnnAssign)]
+                return [line.target.value for line in notes if isinstance(line.target, cst.Name)]
     return []

@@ -11,7 +11,8 @@ from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.source import Source, Statement
 
-# A remedy yields patches, best first; what is sent back is the error of the trial, if it was tried and failed.
+# A remedy yields patches, best first; what is sent back is the error of the trial, if it was tried and failed. Where
+# a value could not be detached, a second line says what it is (see `Shapes.learn`).
 Candidates = Generator[Patch, str, None]
 
 
@@ -21,6 +22,7 @@ class Workshop:
 
     texts: Mapping[str, str]
     _sources: dict[str, Source | None] = field(default_factory=dict)
+    tries: bool = False  # are patches run, so that a trial tells what a value is?
 
     def source(self, site: Site | None) -> Source | None:
         """The file of a site; None where it can not be edited."""

@@ -208,7 +208,7 @@ class Fixer:
         """The best patch of one remedy: proven and true to the first step; else proven; else what failed last."""
         from afterward.repair import Workshop, candidates
 
-        shop = Workshop(texts)
+        shop = Workshop(texts, tries=True)
         writing = candidates(shop, found, remedy)
         fallback: _Cure | None = None
         failed: _Cure | None = None
@@ -236,7 +236,7 @@ class Fixer:
                 fallback = fallback or cure
             else:
                 failed = failed or cure
-            answer = cure.trial.error if cure.trial.ending == "raised" else ""
+            answer = f"{cure.trial.error}\n{cure.trial.refused}" if cure.trial.ending == "raised" else ""
         return fallback or failed
 
     def _try(

@@ -15,6 +15,7 @@ from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
 from afterward.model.saved import Chapter
 from afterward.tasks.run import Watched, run
+from afterward.tasks.structure import structure_of
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Trial:
     broken_at: int | None = None  # the pass that failed first
     unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
     chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
+    refused: str = ""  # what it is that could not be detached, as plain data
 
 
 def perform(request: Request) -> None:
@@ -88,6 +90,7 @@ def perform(request: Request) -> None:
             dict(statements.sources),
             broken[0] if broken else None,
             chapters=seen[0].chapters if request.shown else [],
+            refused=_refused(error),
         )
         _leave(request, result)
 
@@ -138,6 +141,13 @@ def _leave(request: Request, result: Trial) -> None:
     scratch = path.with_suffix(".part")
     scratch.write_bytes(pickle.dumps(replace(result)))
     scratch.replace(path)
+
+
+def _refused(error: BaseException | None) -> str:
+    """What the value is that has no `detach`: a container, an object, None, a number."""
+    if not isinstance(error, AttributeError) or error.name != "detach":
+        return ""
+    return repr(structure_of(error.obj))
 
 
 def _one_line(error: BaseException | None) -> str:
