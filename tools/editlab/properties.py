@@ -123,9 +123,10 @@ class _Moved:
         self._starts = [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r", after.text))]
 
     def diagnosis(self, found: Diagnosis, remedy: Remedy) -> Diagnosis | None:
-        """The same fault in the new text; None where the statement that it strikes is gone."""
+        """The same fault in the new text; None where one of its passes is gone: then it is that fault no more."""
         primary = self.site(found.primary.site)
-        if primary is None:
+        passes = [site for site in (found.freed, found.reused) if site is not None]
+        if primary is None or any(self.site(site) is None for site in passes):
             return None
         ways = Ways(
             *(tuple(s for site in way if (s := self.site(site)) is not None) for way in _ways(found)),
