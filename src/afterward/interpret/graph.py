@@ -75,7 +75,7 @@ class Naming:
 class GraphNode:
     """One recorded operation."""
 
-    __slots__ = ("custom", "edges", "freed", "leaf", "moment", "names", "number", "op", "saved", "where")
+    __slots__ = ("custom", "edges", "freed", "given", "leaf", "moment", "names", "number", "op", "saved", "where")
 
     def __init__(self, number: int, op: str, moment: int, where: Where | None) -> None:
         self.number = number
@@ -83,6 +83,7 @@ class GraphNode:
         self.moment = moment
         self.where = where
         self.edges: list[tuple[GraphNode, int]] = []
+        self.given: list[Cutting] = []  # where inputs that have no history lost it
         self.saved: list[Kept] = []
         self.freed = False
         self.leaf: Tensor | None = None
@@ -190,6 +191,8 @@ class Graph:
             edge = self.edge(tensor)
             if edge is not None:
                 node.edges.append(edge)
+            elif tensor.cut is not None:
+                node.given.append(tensor.cut)
         node.saved.extend(saves)
         return node
 

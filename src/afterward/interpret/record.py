@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from afterward.interpret.core import site_of
-from afterward.interpret.graph import Cutting, GraphNode, Sweep, Tensor
+from afterward.interpret.graph import Cutting, GraphNode, Naming, Sweep, Tensor
 from afterward.interpret.values import Instance, Module, Scope
-from afterward.model.history import Cut, Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
-from afterward.model.reuse import Reuse, find_reuse
+from afterward.model.history import BY_GRAD, Cut, Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
+from afterward.model.reuse import Entry, Reuse, find_reuse
 from afterward.model.site import Site, Where
 
 if TYPE_CHECKING:
@@ -75,7 +75,17 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
     if reuse is None:
         return first
     by_number = {node.number: node for node in found}
-    return replace(first, values=tuple(_values(machine, reuse, by_number)))
+    values = tuple(_values(machine, reuse, by_number))
+    return replace(first, values=values, links=_links(reuse, [by_number[number] for number in reuse.fresh]))
+
+
+def _links(reuse: Reuse, fresh: list[GraphNode]) -> frozenset[tuple[int, int]]:
+    """The earlier pass and the broken one, where what the first returned, without a history, went into the second."""
+    early = reuse.early
+    if early is None or early.call != "grad" or early.creates_graph:
+        return frozenset()
+    fed = any(cut.how == BY_GRAD and cut.where == early.where for node in fresh for cut in node.given)
+    return frozenset({(early.id, reuse.late.id)}) if fed else frozenset()
 
 
 def _owners(machine: Machine) -> dict[int, list[str]]:
@@ -148,6 +158,7 @@ def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> 
         names = node.names.get(entry.output, [])
         found = [(name, kind, "held") for name, kind, tensor in held if _is(tensor, node, entry.output)]
         if not found:
+            names = names or _names_of_derived(machine, entry)
             found = [(one.name, one.kind, "carried") for one in reversed(names)]
         for name, kind, how in found:
             level = next((_level(node.where, one.call, one.moment) for one in names if one.name == name), -1)
@@ -163,6 +174,15 @@ def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> 
                 level=level,
                 renewed=again,
             )
+
+
+def _names_of_derived(machine: Machine, entry: Entry) -> list[Naming]:
+    """Of a way that leads through a derivative into the graph of what it was taken of: the names of that."""
+    number = entry.consumer.id if entry.consumer is not None else -1
+    for one in machine.passes:
+        if len(one.created) == 2 and one.created[0] <= number < one.created[1]:
+            return [naming for root, slot in one.roots for naming in root.names.get(slot, ())]
+    return []
 
 
 def _is(tensor: Tensor, node: GraphNode, slot: int) -> bool:

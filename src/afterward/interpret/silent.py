@@ -85,10 +85,20 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
         steps = len({bisect_right(moments, node.moment) for node in found})
     swept = [times[node.number] for node in found]
     # Nothing of it swept: it may still be. Swept again and again: a state, not a record.
-    if steps < _enough(machine) or not any(swept) or max(swept) > 1:
+    if steps < _enough(machine) or not any(swept) or max(swept) > 1 or _swept_together(machine, nodes, moments):
         return None
     newest = max(nodes, key=lambda node: node.moment)
     return Kept(name, steps, len(found), 0, _put_there(newest, name))
+
+
+def _swept_together(machine: Machine, nodes: list[GraphNode], moments: list[int]) -> bool:
+    """Has one pass walked values of several steps: those of a list, or the sum of them itself?"""
+    several = len(nodes) > 1
+    for one in machine.passes:
+        met = {bisect_right(moments, node.moment) for node in nodes if node.number in one.swept}
+        if one.call == "backward" and not one.retains and len(met) > several:
+            return True
+    return False
 
 
 def _put_there(node: GraphNode, name: str) -> Site | None:

@@ -36,6 +36,7 @@ class Saved:
     elsewhere: bool = False  # a hook keeps it (checkpointing, offloading): it may be made anew when it is needed
 
 
+BY_GRAD = "autograd.grad(...)"  # how a value lost its history that came out of it without `create_graph=True`
 SUMMING = frozenset({"Add", "Sub", "Mul", "Div", "Stack", "Cat"})
 
 
@@ -134,6 +135,7 @@ class Write:
     target: str
     leaf: LeafId | None = None
     sure: bool = True  # seen to share memory with what was saved; else the only write in question
+    how: str = ""  # what makes a module write on being called, where no statement says it: `inplace=True`, `max_norm`
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +167,21 @@ class Value:
     read_at: int | None = None  # the moment of that reading
     is_target: bool = False  # read as what a loss is to meet, not as what is trained
     renewed: bool = False  # the statement that made it has run again in the present step
+    latest: bool = False  # it is what that statement gave when it last ran before the present step
     lost_cut: Site | None = None  # a statement that detaches a copy of it which nobody keeps
     lost_how: str = ""  # the call in that statement
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A name that keeps graphs of past steps alive, which no pass sweeps any more."""
+    """A name that keeps graphs of past steps alive, which no pass sweeps any more, or none has ever swept."""
 
     name: str
     steps: int
     nodes: int
     bytes: int
     site: Site | None = None  # the statement that put the value there
+    swept: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +248,14 @@ class Wasted:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Work that was tried in two ways after the run, on numbers of its own."""
+    """Work that was tried in two ways: after the run on numbers of its own, or with a model's own forward."""
 
     calls: int
     seconds: float
     together: float  # the same work in one go, in seconds
-
-
     model: str = ""  # the name of the model whose own forward was tried
+
+
 @dataclass(frozen=True, slots=True)
 class Singles:
     """A loop that hands one sample after the other to code that takes a batch."""
@@ -262,10 +266,10 @@ class Singles:
     nodes: int  # of the whole pass
     swept: Site
     measured: Measured | None = None
-
-
     kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
     source: str = ""  # the name of what holds the samples
+
+
 @dataclass(frozen=True, slots=True)
 class Unswept:
     """A statement that gave a name a new loss several times per pass, of which only the last was swept."""

@@ -10,6 +10,7 @@ from afterward.interpret import record, silent
 from afterward.interpret.graph import GraphNode, Kept, Sweep, Tensor
 from afterward.interpret.library import ops
 from afterward.interpret.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
+from afterward.model.history import BY_GRAD, operation
 from afterward.model.site import Where
 
 if TYPE_CHECKING:
@@ -83,17 +84,48 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
         return machine.unknown()
     results: list[Value] = []
     before = machine.graph.count
+    leaves = [one.leaf for one in machine.graph.reach(_starts(machine, roots)) if one.leaf is not None]
     for _ in inputs:
         made = Tensor()
         if creates:
-            leaves = [one.leaf for one in walked if one.leaf is not None]
-            recorded = machine.graph.record("GradBackward", leaves, [Kept("saved")])
-            made.node = recorded
+            made.node = machine.graph.record("GradBackward", leaves, [Kept("saved")])
+            made.node.edges += _curved(walked)
+        elif machine.graph.records:
+            made.cut = machine.cutting(BY_GRAD, _result_name(machine), node)
         results.append(made)
     if machine.graph.count > before:
         machine.passes[-1].created = (before + 1, machine.graph.count + 1)
     single = not isinstance(given.get("inputs"), (list, tuple, Iter, Stream, dict))
     return results[0] if single and len(results) == 1 else tuple(results)
+
+
+def _result_name(machine: Machine) -> str:
+    """What the statement at hand calls its result, if that is one name."""
+    statement = machine.frame.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+
+
+def _starts(machine: Machine, roots: list[Value]) -> list[GraphNode]:
+    edges = (machine.graph.edge(root) for root in roots if isinstance(root, Tensor))
+    return [edge[0] for edge in edges if edge is not None]
+
+
+# Operations whose derivative is computed from their own result, or from their input: so it has that as its history.
+_OF_RESULT = ("Tanh", "Sigmoid", "Exp", "Softmax", "LogSoftmax", "Relu", "Sqrt", "Rsqrt", "Reciprocal")
+_OF_INPUT = ("Sin", "Cos", "Pow", "Log", "Gelu", "Silu", "Softplus", "LeakyRelu", "Erf", "Tan", "Atan")
+
+
+def _curved(walked: list[GraphNode]) -> list[tuple[GraphNode, int]]:
+    """The nodes of a forward pass that a gradient taken through it leads back to, as far as that is certain."""
+    found: list[tuple[GraphNode, int]] = []
+    for node in walked:
+        kind = operation(node.op)
+        if kind in _OF_RESULT:
+            found.append((node, 0))
+        elif kind in _OF_INPUT:
+            found += node.edges[:1]
+    return found
 
 
 def _tensors(machine: Machine, value: Value, unknown: bool = False) -> list[Value] | None:
