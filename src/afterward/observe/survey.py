@@ -29,6 +29,7 @@ from afterward.observe.singles import OneByOne, find_singles
 from afterward.observe.sources import stem
 from afterward.observe.stack import user_frames
 from afterward.observe.statements import COUNTER, SHIFT
+from afterward.observe.stored import Storage
 from afterward.observe.swept import contains
 from afterward.observe.unswept import find_unswept
 from afterward.observe.updates import Updates, has_gradient
@@ -109,6 +110,7 @@ class Surveyor:
         self.kept: dict[str, Kept] = {}
         self.one_by_one: list[OneByOne] = []
         self.one_each: list[OneEach] = []
+        self.storage = Storage()
         self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
         self.leaf_names: dict[int, str] = {}
         self.owners: dict[int, set[str]] = {}
@@ -120,7 +122,7 @@ class Surveyor:
         self._note_optimizers(names)
         for number, name in names.leaves.items():
             self.leaf_names.setdefault(number, name)
-        self._note_kept(names, recorder)
+        self._note_kept(names, recorder, at_end=seen is None)
         if seen is not None and seen.swept is not None:
             earlier = [
                 e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
@@ -136,13 +138,15 @@ class Surveyor:
             self.optimizers[number] = (shown, frozenset(id(p) for p in leaves), any_gradient)
             self.updates.meet(optimizer)
 
-    def _note_kept(self, names: Names, recorder: Recorder) -> None:
+    def _note_kept(self, names: Names, recorder: Recorder, *, at_end: bool) -> None:
         """Values that hold graphs of several past steps: many in a container, or one sum of many."""
         # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
         backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
         passes = [e for e in backward if not e.retains_graph] or backward
         counters = _one_per_step(passes, recorder)
         swept = [event.swept for event in passes if event.swept is not None]
+        counter = compat.sequence_counter()
+        self.storage.look(names, counters, counter() if counter is not None else 0, at_end=at_end)
         groups: dict[str, list[Held]] = {}
         for held in names.held:
             groups.setdefault(re.sub(r"(\[[^\]]*\])+$", "", held.name), []).append(held)
@@ -154,16 +158,16 @@ class Surveyor:
             orders = [compat.order_of(node) for node in found]
             depth = {bisect_right(counters, order) for order in orders if order != compat.LEAF_ORDER}
             steps = max(len(ages), len(depth) if len(members) == 1 and _is_sum(members[0].node) else 0)
-            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _any_swept(orders, swept):
+            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _swept_apart(orders, swept):
                 continue
             if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record
             self.kept[name] = Kept(name, steps, len(found), saved_bytes(found))
 
-    def _kept(self, places: Places) -> Iterable[Kept]:
+    def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
         """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
         best: dict[object, Kept] = {}
-        for one in self.kept.values():
+        for one in (*self.kept.values(), *self.storage.kept(passes)):
             one = replace(one, site=places.assigning(one.name))
             key = (one.site, stem(one.name)) if one.site is not None else one.name
             if key not in best or one.steps > best[key].steps:
@@ -198,7 +202,7 @@ class Surveyor:
             ),
             tuple(self._step(event, places, leaf_numbers) for event in after.events if isinstance(event, StepSeen)),
             leaves=self._leaves(leaf_numbers),
-            kept=tuple(self._kept(places)),
+            kept=tuple(self._kept(places, after.passes)),
             idle=tuple(find_idle(after)),
             unswept=unswept,
             left_out=left_out,
@@ -288,5 +292,6 @@ def _is_sum(node: Any) -> bool:
     return operation(node.name()) in SUMMING
 
 
-def _any_swept(orders: list[int], swept: list[array[int]]) -> bool:
-    return any(contains(one, order) for order in orders for one in swept)
+def _swept_apart(orders: list[int], swept: list[array[int]]) -> bool:
+    """Have several passes swept these? What one pass has swept as a whole is its rollout, not a record of many."""
+    return sum(any(contains(one, order) for order in orders) for one in swept) > 1

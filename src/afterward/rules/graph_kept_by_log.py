@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.figures import human
-from afterward.model.history import History
+from afterward.model.history import History, Kept
 from afterward.rules import rule
 from afterward.rules._silent import warning
 
@@ -25,7 +25,7 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
             kept.site,
             f"`{kept.name}` holds graphs of {kept.steps} steps ({kept.nodes:,} nodes{size})",
             f"`{kept.name}` takes tensors with their history, so the graph of every step stays reachable from it. "
-            f"No pass walks them any more; memory grows by about {growth} a step.",
+            f"{_unused(kept)}; memory grows by about {growth} a step.",
             Remedy(
                 "item_for_logging",
                 Effect.SAME_GRADIENTS,
@@ -37,3 +37,9 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
             nodes=kept.nodes,
             size=kept.bytes,
         )
+
+
+def _unused(kept: Kept) -> str:
+    if kept.swept:
+        return "No pass walks them any more"
+    return "No pass has walked them, though every backward of the program had come by since the first was put there"
