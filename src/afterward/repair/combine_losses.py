@@ -5,11 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from afterward.model.site import Site
-from afterward.repair.each_time import argument_for
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, fresh, normal, reads, root, wrapped
 from afterward.repair.passes import keyword, only_call, pass_calls, swept
-from afterward.repair.scopes import known_at
+from afterward.repair.scopes import argument_for, known_at
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 

@@ -141,7 +141,9 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
         lines = shapes.lines(name, source)
         if lines:
             edit = source.insert_before(before, *lines)
-            shapes.learn((yield job.patch(f"detach `{name}` before line {line}", source, edit)))
+            title = f"detach `{name}` as the step begins; gradients then stop at the step boundary"
+            own = title if job.remedy.title.startswith("store") else ""
+            shapes.learn((yield job.patch(f"detach `{name}` before line {line}", source, edit, title=own)))
 
 
 def _where_it_is_stored(job: Job) -> Candidates:
@@ -223,7 +225,8 @@ def _stored_value(job: Job, source: Source, value: cst.BaseExpression, line: int
     while shapes:
         text = shapes.expression(wrapped(source, value))
         if text is not None:
-            shapes.learn((yield job.patch(f"store it detached on line {line}", source, source.replace(value, text))))
+            edit = source.replace(value, text)
+            shapes.learn((yield job.patch(f"store it detached on line {line}", source, edit, title=_stored_title(job))))
 
 
 def _after(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
@@ -243,5 +246,12 @@ def _stored_argument(job: Job, source: Source, statement: Statement) -> Candidat
         for argument in call.args:
             if isinstance(argument.value, (cst.Integer, cst.Float, cst.SimpleString)) or argument.star:
                 continue
-            text = f"{wrapped(source, argument.value)}.detach()"
-            yield job.patch(f"store it detached on line {line}", source, source.replace(argument.value, text))
+            edit = source.replace(argument.value, f"{wrapped(source, argument.value)}.detach()")
+            yield job.patch(f"store it detached on line {line}", source, edit, title=_stored_title(job))
+
+
+def _stored_title(job: Job) -> str:
+    """What to say of a cut where the value is stored, unless the remedy says so itself."""
+    if job.remedy.title.startswith("store") or not job.name:
+        return ""
+    return f"store `{job.name}` detached; what it was computed from then gets no gradient through it"

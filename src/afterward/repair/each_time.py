@@ -7,7 +7,7 @@ import libcst as cst
 from afterward.repair.edits import Edit
 from afterward.repair.names import assignment, breaks_off, fresh, named, normal, reads, targets, wrapped
 from afterward.repair.passes import own_nodes
-from afterward.repair.scopes import imported, module_names
+from afterward.repair.scopes import argument_for, imported, module_names, parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -122,7 +122,7 @@ def _handed_over_as_closure(job: Job) -> Candidates:
         return
     source, sweeping = place
     function = source.function_of(sweeping)
-    if not isinstance(function, cst.FunctionDef) or job.name not in _parameters(function):
+    if not isinstance(function, cst.FunctionDef) or job.name not in parameters_of(function):
         return
     for site in reversed(job.found.ways.reused[:-1]):
         caller = job.at(site)
@@ -139,30 +139,6 @@ def _handed_over_as_closure(job: Job) -> Candidates:
         summary = f"hand it over as a function on line {lines[0]}, and call it in the function of line {lines[1]}"
         yield job.patches(summary, edits)
         return
-
-
-def _parameters(function: cst.FunctionDef) -> list[str]:
-    every = (*function.params.posonly_params, *function.params.params)
-    return [parameter.name.value for parameter in every]
-
-
-def argument_for(
-    source: Source, statement: Statement, function: cst.FunctionDef, name: str
-) -> cst.BaseExpression | None:
-    """What a statement hands to a function for one of its parameters."""
-    for call in own_nodes(statement):
-        if not isinstance(call, cst.Call) or source.code(call.func).rsplit(".", 1)[-1] != function.name.value:
-            continue
-        labelled = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == name]
-        if labelled:
-            return labelled[0]
-        names = _parameters(function)
-        if names[:1] in (["self"], ["cls"]) and isinstance(call.func, cst.Attribute):
-            names = names[1:]
-        plain = [arg for arg in call.args if arg.keyword is None]
-        if name in names and names.index(name) < len(plain) and not any(arg.star for arg in plain):
-            return plain[names.index(name)].value
-    return None
 
 
 def _called_within(job: Job, source: Source, function: cst.FunctionDef) -> list[Edit]:

@@ -22,11 +22,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class Patch:
-    """One remedy written out: the edits of each file, and what they do in a few words."""
+    """One remedy written out: the edits of each file, and what they do in a few words. A patch that goes another way
+    than the remedy says has a title of its own."""
 
     kind: str
     summary: str
     edits: Mapping[str, tuple[Edit, ...]]
+    title: str = ""
 
     def applied(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The new text of each file that changes."""

@@ -176,15 +176,15 @@ def _before_the_late_statement(job: Job) -> Candidates:
             if pass_calls(maker) and not assigned_names(source, maker):
                 continue  # it sweeps what it makes: nothing of it would be there for the late one
             if source.function_of(maker) is source.function_of(second) and source.alone(second) and maker is not second:
-                yield from _with_what_follows(job, source, maker, second)
+                yield from _with_what_follows(job, source, maker, one[1], second)
                 edit = source.insert_before(second, *source.dedented(maker))
                 lines = source.range(maker).start.line, source.range(second).start.line
                 yield job.patch(f"repeat line {lines[0]} before line {lines[1]}", source, edit)
         return
 
 
-def _with_what_follows(job: Job, source: Source, maker: Statement, second: Statement) -> Candidates:
-    """The late loss was formed from the old value before the step: it is formed behind it, from the value made anew."""
+def _with_what_follows(job: Job, source: Source, maker: Statement, first: Statement, second: Statement) -> Candidates:
+    """The late loss is formed from the value made anew: that is made before it, or the loss behind the early pass."""
     block = source.block_of(maker) or []
     home = source.in_block(second, block) if maker in block else None
     if home is None or block.index(home) <= block.index(maker):
@@ -199,6 +199,12 @@ def _with_what_follows(job: Job, source: Source, maker: Statement, second: State
             wanted |= reads(source, statement)
     late = _that_hang_on(source, late, assigned_names(source, maker))
     if not late:
+        return
+    early = source.in_block(first, block)
+    if early is not None and block.index(late[0]) > block.index(early):
+        places = source.range(maker).start.line, source.range(late[0]).start.line
+        edit = source.insert_before(late[0], *source.dedented(maker))
+        yield job.patch(f"repeat line {places[0]} before line {places[1]}", source, edit)
         return
     lines = tuple(line for statement in (maker, *late) for line in source.dedented(statement))
     own = {id(statement) for statement in (*late, home)}

@@ -34,8 +34,10 @@ def _part_already_swept(job: Job) -> Candidates:
         return
     line = source.range(sweeping).start.line
     for name in dict.fromkeys(names_at_loop(job, source, sweeping, whole)):
+        title = f"drop what was swept from `{name}` after each backward; each loss then counts once"
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
-            yield job.patch(f"drop what was swept, after line {line}", source, source.insert_after(sweeping, cut))
+            edit = source.insert_after(sweeping, cut)
+            yield job.patch(f"drop what was swept, after line {line}", source, edit, title=title)
 
 
 def _new_loss_alone(job: Job, source: Source, sweeping: Statement, loss: cst.BaseExpression) -> Candidates:

@@ -9,8 +9,10 @@ import libcst as cst
 
 from afterward.repair.names import assigned_names, root
 from afterward.repair.passes import own_nodes
-from afterward.repair.source import Source
+from afterward.repair.source import FunctionBody, Source, Statement
 from afterward.repair.workshop import Job
+
+_NAMED = (cst.Name, cst.Attribute, cst.Subscript)
 
 
 def imported(source: Source) -> set[str]:
@@ -48,55 +50,110 @@ def known_at(source: Source, node: cst.CSTNode) -> set[str]:
     return names
 
 
+def parameters_of(function: cst.FunctionDef) -> list[str]:
+    """The names of a function's parameters that are given by place."""
+    every = (*function.params.posonly_params, *function.params.params)
+    return [parameter.name.value for parameter in every]
+
+
+def argument_for(
+    source: Source, statement: Statement, function: cst.FunctionDef, name: str
+) -> cst.BaseExpression | None:
+    """What a statement hands to a function for one of its parameters."""
+    for call in own_nodes(statement):
+        if isinstance(call, cst.Call) and source.code(call.func).rsplit(".", 1)[-1] == function.name.value:
+            found = _argument(call, function, name, isinstance(call.func, cst.Attribute))
+            if found is not None:
+                return found
+    return None
+
+
+def _argument(call: cst.Call, function: cst.FunctionDef, name: str, bound: bool) -> cst.BaseExpression | None:
+    """What a call of a function hands it for a parameter; `bound`: the object comes before the first argument."""
+    labelled = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == name]
+    if labelled:
+        return labelled[0]
+    names = parameters_of(function)
+    if names[:1] in (["self"], ["cls"]) and bound:
+        names = names[1:]
+    plain = [arg for arg in call.args if arg.keyword is None]
+    if name in names and names.index(name) < len(plain) and not any(arg.star for arg in plain):
+        return plain[names.index(name)].value
+    return None
+
+
+# One value, by the names of another function
+
+
 def names_at_loop(job: Job, source: Source, loop: cst.CSTNode, whole: str) -> Iterator[str]:
     """What the function of a loop calls a value: its own name for it, or the way through the calls it makes."""
     here = source.function_of(loop)
-    if root(whole) in known_at(source, loop) and not _of_another_self(job, source, here, whole):
+    reader = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    if reader is not None and reader[0].function_of(reader[1]) is not here:
+        yield from _by_the_callers(job, here, reader, whole)
+    if root(whole) in known_at(source, loop) and not _of_another_self(source, here, whole, reader):
         yield whole
-    if root(whole) == "self":
-        yield from _through_calls(job, source, here, whole)
 
 
-def _of_another_self(job: Job, source: Source, here: cst.CSTNode, whole: str) -> bool:
+def _of_another_self(source: Source, here: cst.CSTNode, whole: str, reader: tuple[Source, Statement] | None) -> bool:
     """Is `self` there another object than the one that holds the value?"""
-    if root(whole) != "self":
+    if root(whole) != "self" or reader is None:
         return False
-    site = job.found.bridge.site if job.found.bridge is not None else None
-    reader = job.at(site)
-    if reader is None:
-        return False
-    return _class_of(reader[0], reader[1]) is not _class_of(source, here)
+    return _class_of(*reader) is not _class_of(source, here)
 
 
 def _class_of(source: Source, node: cst.CSTNode) -> cst.CSTNode | None:
     return next((each for each in (node, *source.ancestors(node)) if isinstance(each, cst.ClassDef)), None)
 
 
-def _through_calls(job: Job, source: Source, here: cst.CSTNode, whole: str) -> Iterator[str]:
-    """`self.state` of a method is `net.state` where `net(x)` or `net.forward(x)` is called."""
-    levels = [job.at(site) for site in job.found.ways.built]
-    start = next(
-        (i for i, at in enumerate(levels) if at is not None and at[0] is source and source.function_of(at[1]) is here),
-        None,
-    )
-    if start is None:
+def _by_the_callers(job: Job, here: FunctionBody, reader: tuple[Source, Statement], whole: str) -> Iterator[str]:
+    """From the function that reads the value out to the one of the loop, call by call: `self.state` of a method is
+    `env.state` where `env.step(u)` is called, and that is what the caller hands over as `env`."""
+    levels = [at for site in job.found.ways.built if (at := job.at(site)) is not None]
+    functions = [each.function_of(statement) for each, statement in levels]
+    inner = reader[0].function_of(reader[1])
+    if here not in functions or inner not in functions[functions.index(here) :]:
         return
-    owners = [""]
-    for at in levels[start:-1]:
-        if at is None:
-            return
-        modules = imported(at[0])
-        found = []
-        for call in own_nodes(at[1]):
-            if not isinstance(call, cst.Call):
-                continue
-            receiver = call.func.value if isinstance(call.func, cst.Attribute) else call.func
-            if isinstance(receiver, (cst.Name, cst.Attribute, cst.Subscript)):
-                text = at[0].code(receiver)
-                if root(text) not in modules and text != "super":
-                    own = text == "self" or text.startswith("self.")  # a method of the same object, or of a part of it
-                    found += [o + text[4:] if o else text for o in owners if own or not o]
-        owners = list(dict.fromkeys(found))[:4]
-    for owner in owners:
-        if owner:
-            yield owner + whole[4:]
+    names = [whole]
+    first, last = functions.index(here), len(functions) - 1 - functions[::-1].index(inner)
+    for (source, statement), function in zip(
+        levels[first:last][::-1], functions[first + 1 : last + 1][::-1], strict=True
+    ):
+        if isinstance(function, cst.FunctionDef):
+            names = [new for name in names for new in _by_the_caller(source, statement, function, name)]
+            names = list(dict.fromkeys(names))[:4]
+    yield from names
+
+
+def _by_the_caller(source: Source, statement: Statement, function: cst.FunctionDef, name: str) -> Iterator[str]:
+    """What a statement that calls a function calls a value that goes by `name` in there."""
+    first, rest = root(name), name[len(root(name)) :]
+    parameters = parameters_of(function)
+    if first not in parameters:
+        if first in known_at(source, statement):  # of the module, or of a function around
+            yield name
+        return
+    modules = imported(source)
+    method = parameters[0] == "self"
+    for node in own_nodes(statement):
+        owner = _receiver(source, node, function) if method else None
+        text = source.code(owner) if owner is not None else ""
+        if first == "self" and method:
+            if text and root(text) not in modules and text != "super()":
+                yield text + rest
+        elif isinstance(node, cst.Call) and (text or source.code(node.func).rsplit(".", 1)[-1] == function.name.value):
+            given = _argument(node, function, first, method)
+            if isinstance(given, _NAMED):
+                yield source.code(given) + rest
+
+
+def _receiver(source: Source, node: cst.CSTNode, function: cst.FunctionDef) -> cst.BaseExpression | None:
+    """The object whose method a node calls: `net` of `net.step(x)`, of `net(x)` for its `forward`, of a property."""
+    name = function.name.value
+    if isinstance(node, cst.Attribute) and node.attr.value == name and isinstance(node.value, _NAMED):
+        return node.value if not isinstance(source.parent(node), cst.Call) else None
+    if not isinstance(node, cst.Call):
+        return None
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value == name:
+        return node.func.value if isinstance(node.func.value, _NAMED) else None
+    return node.func if name in ("forward", "__call__") and isinstance(node.func, _NAMED) else None

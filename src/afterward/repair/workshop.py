@@ -49,8 +49,8 @@ class Job:
         """The bridge, or what the remedy speaks of."""
         return self.remedy.target or (self.found.bridge.name if self.found.bridge is not None else "")
 
-    def patch(self, summary: str, source: Source, *edits: Edit) -> Patch:
-        return Patch(self.remedy.kind, summary, {source.file: tuple(edits)})
+    def patch(self, summary: str, source: Source, *edits: Edit, title: str = "") -> Patch:
+        return Patch(self.remedy.kind, summary, {source.file: tuple(edits)}, title)
 
     def patches(self, summary: str, edits: Mapping[str, Iterable[Edit]]) -> Patch:
         """One change to several files."""

@@ -17,7 +17,9 @@ from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, 
 from afterward.model.saved import SavedRun
 from afterward.tasks import proof as judging
 from afterward.tasks.book import read_any, read_book
+from afterward.tasks.choices import naming_all, remedies_for, whole
 from afterward.tasks.files import Original, compiles
+from afterward.tasks.minimal import smaller
 from afterward.tasks.nursery import Nursery
 from afterward.tasks.trial import Request, Trial
 
@@ -30,19 +32,6 @@ TRIALS = 40  # in all
 PER_REMEDY = 8
 SHARE = 12  # trials of one remedy and what it brings to light: the next one is to have its chance
 PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
-
-_OTHERS = {  # what else may cure an error, in the order in which a maintainer would try it
-    "second_backward": ("detach_state", "detach_input", "recompute_forward", "combine_losses", "retain_graph"),
-    "inplace": (
-        "recompute_forward",
-        "combine_losses",
-        "detach_state",
-        "reorder_step",
-        "detach_input",
-        "out_of_place",
-    ),
-}
-_RATHER_ANEW = ("swept-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
 
 _FOLLOW_UPS = ("remove_retain", "detach_state", "detach_input", "recompute_forward", "remove_duplicate", "zero_grad")
 
@@ -84,6 +73,8 @@ class _Cure:
     verdict: judging.Verdict
     trial: Trial
     curing: frozenset[str] = frozenset()  # codes of the faults that it is meant to cure
+    parts: int = 1  # patches that it is made of
+    names: tuple[str, ...] = ()  # what they change
 
 
 @dataclass
@@ -163,7 +154,7 @@ class Fixer:
         proven: _Cure | None = None
         starved: _Cure | None = None  # cures, and takes a parameter its gradient: another may be better
         listed = {remedy.kind for remedy in found.remedies}
-        for remedy in _remedies_for(found):
+        for remedy in remedies_for(found):
             advice = remedy.kind == "retain_graph"
             if not advice and (proven is not None or (starved is not None and remedy.kind not in listed)):
                 continue
@@ -174,6 +165,7 @@ class Fixer:
             if best is None:
                 continue
             if best.verdict.outcome == "proven":
+                best = self._smaller(first, before, found, best, texts)
                 recommended = proven or starved
                 if advice and recommended is not None:
                     best = self._compared(best, recommended)
@@ -182,6 +174,23 @@ class Fixer:
                 else:
                     proven = proven or best
             yield best
+
+    def _smaller(self, first: Trial, before: Trial, found: Diagnosis, cure: _Cure, texts: Mapping[str, str]) -> _Cure:
+        """A cure of several patches without what turned out to be needless: each was right for the fault it met."""
+        left = SHARE // 2 if cure.parts > 1 else 0
+        for file in sorted(cure.texts):
+            for text in smaller(texts[file], cure.texts[file]):
+                if not left or time.monotonic() > self._until:
+                    return cure
+                new = {**cure.texts, file: text}
+                tried = self._run(first, before, found, cure.remedy, cure.summary, {**texts, **new}, cure.curing)
+                left -= tried is not None
+                same = tried is not None and judging.first_difference(tried.trial, cure.trial) == 0
+                if tried is not None and same and tried.verdict.as_good_as(cure.verdict):
+                    return self._smaller(
+                        first, before, found, replace(tried, parts=cure.parts - 1, names=cure.names), texts
+                    )
+        return cure
 
     def _compared(self, retained: _Cure, proven: _Cure) -> _Cure:
         """What following the message's own advice computes, next to the recommended change."""
@@ -192,6 +201,8 @@ class Fixer:
         text = retained.verdict.proof.text
         if same is False:
             text = f"runs, but from step {differs} on with other gradients than the recommended change ({text})"
+        elif same:
+            text = f"runs with the same gradients, and keeps the graph of the pass before ({text})"
         proof = replace(retained.verdict.proof, text=text, same_gradients=same)
         return replace(retained, verdict=replace(retained.verdict, proof=proof))
 
@@ -249,7 +260,20 @@ class Fixer:
         texts: Mapping[str, str],
         curing: frozenset[str],
     ) -> _Cure | None:
-        changed = {**texts, **patch.applied(texts)}
+        remedy = replace(remedy, title=patch.title or remedy.title)
+        return self._run(first, before, found, remedy, patch.summary, {**texts, **patch.applied(texts)}, curing)
+
+    def _run(
+        self,
+        first: Trial,
+        before: Trial,
+        found: Diagnosis,
+        remedy: Remedy,
+        summary: str,
+        changed: Mapping[str, str],
+        curing: frozenset[str],
+    ) -> _Cure | None:
+        """Run the program with these texts; None where they are no program."""
         new = {file: text for file, text in changed.items() if text != self.originals[file].text}
         if not new or not all(compiles(text, file) for file, text in new.items()):
             return None
@@ -263,12 +287,12 @@ class Fixer:
             seconds=self.limit,
             shown=False,
         )
-        trial = self.nursery.run(request, limit=self.limit + 15, tick=self._tick(patch.summary))
+        trial = self.nursery.run(request, limit=self.limit + 15, tick=self._tick(summary))
         if trial.unrestored:
             raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
         self._hindered = self._hindered or judging.obstacle(trial) or ""
         verdict = judging.judge(first, before, found, trial, curing)
-        return _Cure(remedy, new, patch.summary, verdict, trial, curing)
+        return _Cure(remedy, new, summary, verdict, trial, curing, names=(whole(remedy.target),))
 
     def _follow(self, first: Trial, cure: _Cure, depth: int, kin: tuple[object, ...]) -> _Cure | None:
         """The patch has brought another fault to light: cure that one too, on top of it."""
@@ -278,7 +302,7 @@ class Fixer:
         if following.name == "history-cut" and cure.remedy.kind in ("detach_state", "detach_input"):
             return None  # the cut went too far: taking out another one would train something else
         texts = {**{file: o.text for file, o in self.originals.items()}, **cure.texts}
-        remedies = _remedies_for(following)
+        remedies = remedies_for(following)
         if following.severity is not Severity.ERROR:
             remedies = [r for r in remedies if r.kind in _FOLLOW_UPS]
         wanted = [r for r in remedies if r.kind == cure.remedy.kind] + [
@@ -290,7 +314,11 @@ class Fixer:
             best = self._best(first, cure.trial, following, remedy, texts, depth - 1, cure.curing)
             if best is not None and best.verdict.outcome == "proven":
                 # The whole goes by the name of its first part.
-                return replace(best, remedy=cure.remedy, summary=f"{cure.summary}; {best.summary}")
+                summary, parts = f"{cure.summary}; {best.summary}", best.parts + 1
+                names = cure.names + (best.names if remedy.kind == cure.remedy.kind else ())
+                return replace(
+                    best, remedy=cure.remedy, summary=summary, parts=parts, names=tuple(dict.fromkeys(names))
+                )
         return None
 
     # What is told
@@ -317,7 +345,7 @@ class Fixer:
             effect = Effect.CHANGES_GRADIENTS
         elif effect is Effect.SAME_GRADIENTS and proof.same_gradients is None and proof.status == "proven":
             proof = replace(proof, text=f"{proof.text}; gradients not compared")
-        return replace(cure.remedy, patch=patch, proof=proof, effect=effect)
+        return replace(cure.remedy, patch=patch, proof=proof, effect=effect, title=naming_all(cure.remedy, cure.names))
 
     def _tick(self, what: str) -> Callable[[float], None] | None:
         progress = self.progress
@@ -327,30 +355,3 @@ class Fixer:
 def _true_to_start(cure: _Cure) -> bool:
     """A state is cut between steps, so the first step must compute what it did; elsewhere it may differ."""
     return cure.remedy.kind != "detach_state" or cure.verdict.same_start is not False
-
-
-def _remedies_for(found: Diagnosis) -> list[Remedy]:
-    """The remedies that the rule names, then others that may do, each once."""
-    remedies = list({remedy.kind: remedy for remedy in reversed(found.remedies)}.values())[::-1]
-    kinds = {remedy.kind for remedy in remedies}
-    if found.severity is Severity.ERROR:
-        family = "inplace" if found.code.startswith("AFT2") else "second_backward"
-        if found.code.startswith("AFT1") or family == "inplace":
-            name = found.bridge.name if found.bridge is not None else ""
-            site = found.bridge.site if found.bridge is not None else None
-            others = list(_OTHERS[family])
-            if found.name in _RATHER_ANEW:
-                others.sort(key=lambda kind: kind != "recompute_forward")
-            remedies += [Remedy(kind, *_OTHER_WORDS[kind], site, name) for kind in others if kind not in kinds]
-    return remedies
-
-
-_OTHER_WORDS: dict[str, tuple[Effect, str]] = {
-    "detach_state": (Effect.CUTS_GRADIENTS, "detach what is carried over; gradients then stop there"),
-    "detach_input": (Effect.CUTS_GRADIENTS, "detach the value where this pass reads it; it is data there"),
-    "recompute_forward": (Effect.CHANGES_GRADIENTS, "compute the value anew for each pass; costs a forward each time"),
-    "combine_losses": (Effect.CHANGES_GRADIENTS, "add the losses and call backward once on the sum"),
-    "retain_graph": (Effect.CHANGES_GRADIENTS, "pass `retain_graph=True` to the first pass; keeps its graph in memory"),
-    "reorder_step": (Effect.CHANGES_GRADIENTS, "move the step behind the last pass that needs the old parameters"),
-    "out_of_place": (Effect.SAME_GRADIENTS, "make a new tensor instead of writing into this one; costs one copy"),
-}

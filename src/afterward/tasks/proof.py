@@ -29,6 +29,11 @@ class Verdict:
     same_start: bool | None = None  # are the gradients of the first step those of the run that failed?
     starved: bool = False  # has a parameter lost its gradient for good?
 
+    def as_good_as(self, other: Verdict) -> bool:
+        """Is as much proven, at no greater cost?"""
+        same = (self.outcome, self.same_start) == (other.outcome, other.same_start)
+        return same and self.starved <= other.starved and self.proof.passes >= other.proof.passes
+
 
 def loud(trial: Trial) -> list[Diagnosis]:
     """The findings that matter, the error that ended the program first."""
