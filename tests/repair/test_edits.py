@@ -16,6 +16,7 @@ from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy
 from afterward.model.site import Site
 from afterward.repair import _KINDS as KINDS
 from afterward.repair import Edit, Patch, Workshop, apply, candidates, in_place, unified
+from afterward.repair.names import named
 from afterward.repair.source import Source
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -122,6 +123,12 @@ def test_parentheses_stay_where_a_cut_was_taken_out() -> None:
         found = Diagnosis("", Label(site, ""), (), cut=site, name="history-cut")
         patch = next(candidates(Workshop({"m.py": text}), found, remedy))
         assert wanted in patch.applied({"m.py": text})["m.py"]
+
+
+def test_a_pattern_is_no_place_to_read_a_name() -> None:
+    source = Source("m.py", "match kind:\n    case self.mode.FULL if self.ready:\n        print(self.mode)\n")
+    reads = [source.range(node).start.line for node in named(source, source.module, "self")]
+    assert reads == [2, 3], "in the guard and in the body"
 
 
 def test_the_diff_leads_there_and_back(tmp_path: Path) -> None:

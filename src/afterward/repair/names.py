@@ -37,7 +37,8 @@ def named(source: Source, node: cst.CSTNode, name: str) -> Iterator[cst.BaseExpr
 
 
 _IMPORTS = (cst.Import, cst.ImportFrom)
-_BINDING = (cst.Param, cst.AsName, cst.NameItem, *_IMPORTS, cst.ImportAlias, cst.Del, cst.AssignTarget)
+_NO_CODE = (*_IMPORTS, cst.MatchPattern)  # names in there are no expressions
+_BINDING = (cst.Param, cst.AsName, cst.NameItem, *_NO_CODE, cst.ImportAlias, cst.Del, cst.AssignTarget)
 _WITH_TARGET = (cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor)
 
 
@@ -48,7 +49,7 @@ def is_read(source: Source, node: cst.CSTNode) -> bool:
     child, parent = node, source.parent(node)
     while parent is not None:
         if isinstance(parent, (cst.Subscript, cst.Attribute)) and parent.value is child:
-            return not any(isinstance(each, _IMPORTS) for each in source.ancestors(parent))  # read, or written into
+            return not any(isinstance(each, _NO_CODE) for each in source.ancestors(parent))  # read, or written into
         if isinstance(parent, _BINDING) and not (isinstance(parent, cst.Param) and parent.default is child):
             return False
         if isinstance(parent, _WITH_TARGET) and parent.target is child:
