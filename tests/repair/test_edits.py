@@ -127,7 +127,7 @@ def test_parentheses_stay_where_a_cut_was_taken_out() -> None:
 
 def test_a_pattern_is_no_place_to_read_a_name() -> None:
     source = Source("m.py", "match kind:\n    case self.mode.FULL if self.ready:\n        print(self.mode)\n")
-    reads = [source.range(node).start.line for node in named(source, source.module, "self")]
+    reads = sorted(source.range(node).start.line for node in named(source, source.module, "self"))
     assert reads == [2, 3], "in the guard and in the body"
 
 
