@@ -13,6 +13,8 @@ from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
+    if "where it is made" in job.remedy.title:
+        yield from _where_it_is_made(job)
     yield from _where_it_is_read(job)
     yield from _where_it_is_made(job)
     yield from _where_it_is_handed_on(job)
