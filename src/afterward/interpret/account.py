@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.values import Bound, Class, Function, Instance, Iter, Lib, Star, Value
-from afterward.model.site import Turn, Where
+from afterward.model.site import Site, Turn, Where
 
 if TYPE_CHECKING:
     from afterward.interpret.core import Frame
@@ -76,6 +76,7 @@ class Account:
         self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name
         self.dropped: list[Dropped] = []
         self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None]] = []
+        self.cut_names: dict[Site, dict[str, None]] = {}  # names given to values, by where they lost their history
         self.by_hand: set[int] = set()  # leaves that the program itself changes
         self.wiped: dict[int, Wiped] = {}  # leaves whose gradient was zeroed before anyone used it
         self.early: list[tuple[Instance, Wiped]] = []  # steps of optimizers that were left with nothing

@@ -288,6 +288,8 @@ class Core:
                     names.append(Naming(name, kind, frame.call, frame.moment, frame.function == "", *at))
                 if kind in ("local", "global"):
                     self.account.assigns(frame, name, value)
+            elif value.cut is not None:
+                self.account.cut_names.setdefault(value.cut.site, {})[name] = None
             elif value.needs and not value.label:
                 value.label = name
         elif isinstance(value, Instance):

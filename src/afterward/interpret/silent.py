@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.account import Dropped
 from afterward.interpret.core import site_of
+from afterward.interpret.flat_parts import find_flat_parts
 from afterward.interpret.graph import Cutting, GraphNode, Naming, Tensor
 from afterward.interpret.values import Instance, Module, Scope, Value
 from afterward.model.history import (
@@ -225,6 +226,7 @@ def history(machine: Machine) -> History | None:
         kept=tuple(account.kept.values()),
         idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
         zeroed=tuple(_zeroed(machine, unsure)),
+        flat=tuple(find_flat_parts(machine)),
         unswept=tuple(_unswept(machine, lost, owners)),
         observed=False,
     )

@@ -221,6 +221,17 @@ class Zeroed:
 
 
 @dataclass(frozen=True, slots=True)
+class FlatPart:
+    """A summand of a loss that comes from `autograd.grad` without `create_graph=True`: a value without a history."""
+
+    name: str
+    site: Site  # where it is added
+    taken: Site  # where the derivative was taken
+    swept: Site  # the pass over the sum
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """A part of a loss with a graph of its own that no pass sweeps, though another part of it is swept."""
 
@@ -309,6 +320,7 @@ class History:
     unheld: tuple[Unheld, ...] = ()
     zeroed: tuple[Zeroed, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    flat: tuple[FlatPart, ...] = ()
     wasted: tuple[Wasted, ...] = ()
     singles: tuple[Singles, ...] = ()
     gaps: tuple[Gap, ...] = ()

@@ -13,7 +13,7 @@ from afterward.observe.places import Places
 from afterward.observe.recorder import OPENING, PassSeen, Recorder, StepSeen
 from afterward.observe.replay import Place, Replay
 from afterward.observe.sources import stem, targets
-from afterward.observe.statements import SHIFT
+from afterward.observe.statements import COUNTER, SHIFT
 from afterward.observe.updates import Updates
 
 
@@ -119,6 +119,15 @@ class Aftermath:
             for place, follower in self.paths.pairs(places):
                 found.setdefault(place.number, []).append((place, follower))
         return found
+
+    def built_by_mark(self, place: Place) -> int:
+        """How many nodes were made from a mark to the next: by the statement, if it calls nothing that is marked."""
+        recorder, after = self.recorder, place.moment + 1
+        if after >= recorder.base:
+            marks, at = recorder.marks, after - recorder.base
+        else:
+            marks, at = recorder.opening, after
+        return (marks[at] & COUNTER) - place.order_at if at < len(marks) else 0
 
     @cached_property
     def counters(self) -> list[int]:

@@ -15,6 +15,7 @@ from afterward.observe import compat
 from afterward.observe.account import Account
 from afterward.observe.collector import collector_at_rest
 from afterward.observe.engine import passes_announced
+from afterward.observe.flat_parts import Bare
 from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.pulse import OnBeat, Pulse
@@ -206,6 +207,7 @@ class Session:
             seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
             detail.stale = self._updates.pass_begins(seen, shown)
             self._tape.steps_due = STEPS_LOOKED_AT
+            self.surveyor.bare += [Bare(seen, shown.bare)] if shown.bare else []
         self.surveyor.details[id(seen)] = detail
         recorder.keep_look(seen, array("Q", sorted(shown.orders)), shown.bytes)
 

@@ -20,6 +20,7 @@ from afterward.model.clock import event_moment
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
+from afterward.observe.flat_parts import Bare, find_flat_parts
 from afterward.observe.idle import find_idle, find_unheld, find_zeroed
 from afterward.observe.naming import Held, Names, living_optimizers, search
 from afterward.observe.places import Places
@@ -111,6 +112,7 @@ class Surveyor:
         self.one_by_one: list[OneByOne] = []
         self.one_each: list[OneEach] = []
         self.storage = Storage()
+        self.bare: list[Bare] = []
         self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
         self.leaf_names: dict[int, str] = {}
         self.owners: dict[int, set[str]] = {}
@@ -209,6 +211,7 @@ class Surveyor:
             wasted=tuple(find_wasted(after, told)) if final else (),
             unheld=tuple(find_unheld(after)),
             zeroed=tuple(find_zeroed(after)),
+            flat=tuple(find_flat_parts(after, self.bare)),
             singles=(*find_singles(after, self.one_by_one), *find_single_turns(after, self.one_each)) if final else (),
             gaps=tuple(gaps),
         )

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from afterward.model.history import SUMMING, operation
 from afterward.observe import compat
 
 LOOK_NODES = 5000
+SUMMANDS = 64  # of a loss, looked at
+_SCALING = SUMMING | {"Neg", "Mean", "Sum"}
+_PRODUCTS = frozenset({"Mul", "Div"})
 
 
 @dataclass
@@ -96,6 +100,7 @@ class Shown(NamedTuple):
     bytes: int  # that they have saved, each storage counted once, parameters left out
     leaves: dict[int, Any]
     used_at: dict[int, int]  # leaf -> order of the oldest node that takes it
+    bare: list[int]  # orders of the additions above all else that add something without a history
 
 
 def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
@@ -128,7 +133,26 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
             if tensor is not None:
                 key, size = storage_key(tensor)
                 storages[key] = size
-    return Shown(swept, sum(size for key, size in storages.items() if key not in own), leaves, used_at)
+    size = sum(size for key, size in storages.items() if key not in own)
+    return Shown(swept, size, leaves, used_at, _bare_sums(found, orders))
+
+
+def _bare_sums(found: Walk, orders: list[int]) -> list[int]:
+    """Additions that are met from the first root by going through sums and factors alone, and have a bare summand."""
+    bare: list[int] = []
+    todo, seen = [0] if found.nodes else [], {0}
+    while todo and len(seen) < SUMMANDS:
+        position = todo.pop()
+        kind = operation(found.nodes[position].name())
+        if kind in ("Add", "Sub") and any(node is None for node, _ in found.links[position]):
+            bare.append(orders[position])
+        # Of a product with another value that has a history, a bare summand does matter: to the other's gradient.
+        if kind in _SCALING and not (kind in _PRODUCTS and len(found.inputs[position]) > 1):
+            for below, _ in found.inputs[position]:
+                if below not in seen:
+                    seen.add(below)
+                    todo.append(below)
+    return bare
 
 
 def saved_bytes(nodes: Iterable[Any]) -> int:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from afterward.model.site import Site
 from afterward.repair.passes import pass_calls, with_keyword
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
-    yield from with_flag(job, "retain_graph")
+    yield from with_flag(job, "retain_graph", *freeing_sites(job))
 
 
-def with_flag(job: Job, flag: str) -> Candidates:
-    """Give the flag to the pass that freed: the statement itself, or a caller that hands it on."""
-    for site in dict.fromkeys((job.found.freed, *reversed(job.found.ways.freed))):
+def freeing_sites(job: Job) -> tuple[Site | None, ...]:
+    """The pass that freed: the statement itself, or a caller that hands it on."""
+    return job.found.freed, *reversed(job.found.ways.freed)
+
+
+def with_flag(job: Job, flag: str, *sites: Site | None) -> Candidates:
+    """Give the flag to the passes of these statements."""
+    for site in dict.fromkeys(sites):
         place = job.at(site)
         if place is None:
             continue

@@ -17,7 +17,11 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
     if _some_not_looked_at(history):
         return
     looked = [run for run in history.passes if run.swept is not None]
+    wanting = {(part.taken.file, part.taken.line) for part in history.flat}  # AFT407: it should keep more, not less
     for runs in passes_by_site(history):
+        site = site_of(runs[0])
+        if (site.file, site.line) in wanting:
+            continue
         kept = [run for run in runs if run.retains_graph or run.creates_graph]
         if len(kept) != len(runs) or not kept or len({run.creates_graph for run in kept}) > 1:
             continue

@@ -11,6 +11,7 @@ from afterward.interpret.graph import Tensor
 from afterward.interpret.library import ops, passes
 from afterward.interpret.library.words import words
 from afterward.interpret.values import MISSING, Instance, Iter, Lib, Method, Stream, Unknown, Value
+from afterward.model.history import BY_GRAD
 from afterward.model.life.table import table
 
 if TYPE_CHECKING:
@@ -267,6 +268,8 @@ def _backward(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node:
 def _detach(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     made = Tensor(owner.version)
     made.cut = ops.cut_of(machine, owner, ".detach()", node)
+    if made.cut is not None and made.cut.how == BY_GRAD:
+        made.cut = None  # whoever detaches plain numbers means them to be plain numbers
     return made
 
 
