@@ -74,6 +74,43 @@ for epoch in range(2):
         loss = (model(sample) - target).abs().sum()
         {STEP}
 """,
+    "in a function that the loop calls": """
+def learn(sample, target, count=0):
+    output = model(sample)
+    loss = nn.functional.mse_loss(output, target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+for epoch in range(2):
+    total = 0.0
+    for sample, target in zip(inputs, targets):
+        total += learn(sample, target)
+""",
+    "in a method that the loop calls": """
+def squared(output, target):
+    return (output - target).pow(2).mean()
+
+class Trainer:
+    def __init__(self):
+        self.net, self.seen = model, 0
+        self.optimizer = optimizer
+
+    def learn(self, sample, target):
+        loss = squared(self.net(sample), target)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.seen += 1
+
+    def fit(self, epochs):
+        for epoch in range(epochs):
+            for sample, target in zip(inputs, targets):
+                self.learn(sample, target)
+
+Trainer().fit(2)
+""",
     "one step after all": """
 for epoch in range(3):
     optimizer.zero_grad()
@@ -246,6 +283,73 @@ for epoch in range(2):
         loss = (model(sample) - target).pow(2).mean()
         {STEP}
 assert len(calls) == 40
+""",
+    "a method that reads what it has changed": """
+class Trainer:
+    def __init__(self):
+        self.net, self.last = model, torch.zeros(1)
+
+    def learn(self, sample, target):
+        output = self.net(sample)
+        loss = self.loss(output, target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        self.last = output.detach()
+
+    def loss(self, output, target):
+        return (output - target - self.last).pow(2).mean()
+
+trainer = Trainer()
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        trainer.learn(sample, target)
+""",
+    "a function that is given the state": """
+def learn(sample, state):
+    output = model(sample) + state
+    loss = output.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return output.detach()
+
+for epoch in range(2):
+    state = torch.zeros(1)
+    for sample in inputs:
+        state = learn(sample, state)
+""",
+    "a function that keeps the state in a list": """
+states = [torch.zeros(1)]
+
+def learn(sample):
+    output = model(sample) + states[-1]
+    loss = output.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    states.append(output.detach())
+
+for epoch in range(2):
+    for sample in inputs:
+        learn(sample)
+""",
+    "gradients of single samples, looked at elsewhere": """
+class Watch:
+    def __init__(self):
+        self.norms = []
+
+    def look(self):
+        self.norms.append([p.grad.norm().item() for p in model.parameters()])
+
+watch = Watch()
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        loss = (model(sample) - target).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        watch.look()
+        optimizer.step()
 """,
     "two passes a turn": f"""
 for epoch in range(2):

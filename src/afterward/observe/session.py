@@ -170,8 +170,8 @@ class Session:
                 found = one_by_one((node for node, _ in roots_of(outputs)), seen)
                 self.surveyor.one_by_one += [found] if found is not None else []
             if count == FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
-                frame = next(iter(user_frames(sys._getframe(), is_user_file)), None)
-                each = one_each(recorder, seen, [node for node, _ in roots_of(outputs)], frame)
+                frames = user_frames(sys._getframe(), is_user_file)
+                each = one_each(recorder, seen, [node for node, _ in roots_of(outputs)], frames)
                 self.surveyor.one_each += [each] if each is not None else []
         recorder.take_off()
         recorder.forget_events()

@@ -8,21 +8,22 @@ of samples gives what the samples give one by one. That forward is called only w
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from types import FrameType
 from typing import Any
 
 from afterward.model.history import Measured, Singles
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
-from afterward.observe.making import Making, making_of, mentions_gradients
-from afterward.observe.pure import UNKNOWN, Purity, attribute_of, expression_computes, parts_of
+from afterward.observe.making import mentions_gradients
+from afterward.observe.pure import UNKNOWN, parts_of
 from afterward.observe.recorder import PassSeen, Recorder, StepSeen
 from afterward.observe.sources import Sources
 from afterward.observe.tried import nobody_notices, rows_of, try_batch
+from afterward.observe.turn import Turn, turn_at
 from afterward.observe.walk import LOOK_NODES, walk
 
 TURNS = 16  # of one entry of the loop
@@ -51,20 +52,15 @@ class OneEach:
     measured: Measured
 
 
-def one_each(recorder: Recorder, seen: PassSeen, roots: list[Any], frame: FrameType | None) -> OneEach | None:
+def one_each(recorder: Recorder, seen: PassSeen, roots: list[Any], frames: Iterable[FrameType]) -> OneEach | None:
     """Look whether a pass belongs to a loop that trains on single samples, and try a batch if so."""
-    if seen.site < 0 or frame is None or seen.call != "backward" or seen.retains_graph or seen.creates_graph:
+    if seen.site < 0 or seen.call != "backward" or seen.retains_graph or seen.creates_graph:
         return None
     nodes = _single_row(roots)
-    if not nodes:
+    if not nodes or not nobody_notices():
         return None
-    sources = Sources(recorder.statements)
-    entry = recorder.statements.table[seen.site]
-    swept = sources.statement(seen.site)
-    loop = next((one for one in sources.around(entry.file, swept) if isinstance(one, ast.For)), None) if swept else None
-    if swept is None or loop is None or frame.f_code.co_filename != entry.file or not nobody_notices():
-        return None
-    return _Look(sources, seen, entry.file, loop, swept, frame, nodes).judge()
+    turn = turn_at(Sources(recorder.statements), seen.site, list(islice(frames, 2)))
+    return _Look(seen, turn, nodes).judge() if turn is not None else None
 
 
 def _single_row(roots: list[Any]) -> int:
@@ -93,19 +89,12 @@ def _single_row(roots: list[Any]) -> int:
 class _Look:
     """One look at one turn, while it is at its backward."""
 
-    def __init__(
-        self, sources: Sources, seen: PassSeen, file: str, loop: ast.For, swept: ast.stmt, frame: FrameType, nodes: int
-    ) -> None:
-        self.sources, self.seen, self.file, self.loop, self.swept = sources, seen, file, loop, swept
-        self.spaces = (dict(frame.f_locals), frame.f_globals, vars(builtins))
-        self.nodes = nodes
-        self.purity = Purity(sources)
+    def __init__(self, seen: PassSeen, turn: Turn, nodes: int) -> None:
+        self.seen, self.turn, self.nodes = seen, turn, nodes
+        self.known = turn.known
 
     def judge(self) -> OneEach | None:
-        making = making_of(self.loop, self.swept)
-        if making is None or any(mentions_gradients(one) for one in self.loop.body):
-            return None
-        call = self._model_call(making)
+        call = self._model_call()
         if call is None:
             return None
         statement, expression, model = call
@@ -119,21 +108,17 @@ class _Look:
         measured = try_batch(model, given, samples, ast.unparse(expression.func))
         if measured is None:
             return None
+        loop = self.turn.loop
         return OneEach(
-            self.seen, (self.file, statement.lineno, statement.col_offset),
-            (self.file, self.loop.lineno, self.loop.col_offset), self.nodes, names[0], measured,
+            self.seen, (self.turn.file, statement.lineno, statement.col_offset),
+            (self.turn.loop_file, loop.lineno, loop.col_offset), self.nodes, names[0], measured,
         )  # fmt: skip
 
-    def _model_call(self, making: Making) -> tuple[ast.stmt, ast.Call, Any] | None:
-        """The one call of a module with parameters; everything else that makes the loss must only compute."""
+    def _model_call(self) -> tuple[ast.stmt, ast.Call, Any] | None:
+        """The one call of a module with parameters; its input must still have its name."""
         torch = compat.torch_module()
         found: list[tuple[ast.stmt, ast.Call, Any]] = []
-        for statement in (*making.statements, self.swept):
-            value = getattr(statement, "value", None)
-            if statement is self.swept:
-                value = _receiver(statement)
-            if not isinstance(value, ast.expr) or not expression_computes(self.purity, value, self.known):
-                return None
+        for statement, value in self.turn.values():
             for node in ast.walk(value):
                 called = self.known(node.func) if isinstance(node, ast.Call) else None
                 if isinstance(node, ast.Call) and isinstance(called, torch.nn.Module) and _parameters(called):
@@ -141,24 +126,12 @@ class _Look:
         if len(found) != 1 or not self.seen.leaves or not self.seen.leaves <= _parameters(found[0][2]):
             return None
         statement, call, model = found[0]
-        later = making.statements[: making.statements.index(statement) + 1] if statement in making.statements else []
-        assigned = {
-            n.id for one in later for n in ast.walk(one) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
+        made = self.turn.making.statements
+        later = made[: made.index(statement) + 1] if statement in made else []
+        names = (node for one in later for node in ast.walk(one) if isinstance(node, ast.Name))
+        assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
         given = {n.id for one in call.args for n in ast.walk(one) if isinstance(n, ast.Name)}
         return (statement, call, model) if not assigned & given else None  # what it was given has its name no more
-
-    def known(self, expression: ast.expr) -> Any:
-        """What an expression stands for at this moment, where reading it runs no code."""
-        if isinstance(expression, ast.Name):
-            for space in self.spaces:
-                if expression.id in space:
-                    return space[expression.id]
-            return UNKNOWN
-        if isinstance(expression, ast.Attribute):
-            value = self.known(expression.value)
-            return UNKNOWN if value is UNKNOWN else attribute_of(value, expression.attr)
-        return UNKNOWN
 
     def _value(self, expression: ast.expr) -> Any:
         """The tensor that an argument was: a name, a part of one, or another view of it."""
@@ -199,23 +172,24 @@ class _Look:
         torch = compat.torch_module()
         if type(given) is not torch.Tensor or given.requires_grad or given.device.type != "cpu" or not given.dim():
             return None
-        for name in sorted({n.id for n in ast.walk(self.loop) if isinstance(n, ast.Name)}):
-            whole = self.known(ast.Name(name, ast.Load()))
+        loop = self.turn.loop
+        for name in sorted({n.id for n in ast.walk(loop) if isinstance(n, ast.Name)}):
+            whole = self.turn.around(ast.Name(name, ast.Load()))
             rows = rows_of(whole, given) if type(whole) is torch.Tensor else None
             if rows is not None and len(rows) >= TURNS:
                 return rows, name
         rows = rows_of(given._base, given) if type(given._base) is torch.Tensor else None  # what it is a view of
         if rows is not None and len(rows) >= TURNS:
-            return rows, ast.unparse(self.loop.iter)
+            return rows, ast.unparse(loop.iter)
         return self._loaded(given)
 
     def _loaded(self, given: Any) -> tuple[Any, str] | None:
         """The samples of a data set that a loader hands out one by one."""
         torch = compat.torch_module()
-        iterated = self.loop.iter
+        iterated = self.turn.loop.iter
         while isinstance(iterated, ast.Call) and iterated.args and _last_name(iterated.func) in _AROUND:
             iterated = iterated.args[0]
-        loader = self.known(iterated)
+        loader = self.turn.around(iterated)
         data = torch.utils.data
         if type(loader) is not data.DataLoader or loader.batch_size != 1 or given.shape[0] != 1:
             return None
@@ -226,14 +200,6 @@ class _Look:
             return None
         shades = torch.linspace(1.0, 0.5, TURNS, dtype=given.dtype).reshape(-1, *[1] * given.dim())
         return shades * given, ast.unparse(iterated)  # samples are not fetched: that would run the program's code
-
-
-def _receiver(statement: ast.stmt) -> ast.expr | None:
-    """What `.backward()` is called on."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
-        return call.func.value if not call.args and not call.keywords else None
-    return None
 
 
 def _last_name(expression: ast.expr) -> str:
@@ -269,14 +235,21 @@ def _course(after: Aftermath, one: OneEach) -> tuple[str, int]:
     for index, event in enumerate(kept):
         if not isinstance(event, PassSeen) or event.place is None or event.place.number != one.seen.site:
             continue
-        turn = next((t for t in event.place.turns if _is(after, t[0], one.loop)), None)
-        if turn is None or turn != event.place.turns[-1]:
+        turns_around = [turn for level in event.place.chain() for turn in level.turns]
+        turn = turns_around[-1] if turns_around and _is(after, turns_around[-1][0], one.loop) else None
+        if turn is None:
             return "", 0
         entries.setdefault(turn[1], []).append((turn[2], event, _steps(kept, index)))
     looks = [event for several in entries.values() for _, event, _ in several if event.swept is not None]
     same = {(len(event.swept or ()), event.bytes) for event in looks}
     turns = max((several[-1][0] for several in entries.values()), default=0)
     if len(entries) < ENTRIES or turns < TURNS or len(same) != 1:
+        return "", 0
+    spans = [(several[0][1].moment, several[-1][1].moment) for several in entries.values()]
+    others = [run for run in after.passes if run.place is None or run.place.number != one.seen.site]
+    if any(first < run.moment < last for run in others for first, last in spans):
+        return "", 0  # a turn holds more than one pass
+    if _heeds_gradients(after, one.seen):
         return "", 0
     inner = [one for several in entries.values() for one in several[:-1]]
     if any(turn + 1 != then[0] for several in entries.values() for (turn, _, _), then in _pairs(several)):
@@ -286,6 +259,14 @@ def _course(after: Aftermath, one: OneEach) -> tuple[str, int]:
         return "step", turns
     last = [several[-1][2] for several in list(entries.values())[:-1]]
     return ("sum", turns) if steps == {0} and last and set(last) == {1} and not _zeroes(after, one) else ("", 0)
+
+
+def _heeds_gradients(after: Aftermath, seen: PassSeen) -> bool:
+    """Does any statement between two passes read gradients, or change them?"""
+    next_pass = next((run.moment for run in after.passes if run.moment > seen.moment), seen.moment)
+    begin, end = (bisect_left(after.trail, at, key=lambda place: place.moment) for at in (seen.moment, next_pass))
+    statements = [after.places.sources.statement(number) for number in {one.number for one in after.trail[begin:end]}]
+    return begin == end or any(one is not None and mentions_gradients(one) for one in statements)
 
 
 def _pairs(several: list[Any]) -> Iterator[tuple[Any, Any]]:

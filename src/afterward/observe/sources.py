@@ -57,7 +57,12 @@ class Sources:
             self._trees[file] = _by_position(self.text(file))
         return self._trees[file].get((line, column))
 
-    def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
+    def statement_on(self, file: str, line: int) -> ast.stmt | None:
+        """The innermost statement that a line belongs to."""
+        self.statement_at(file, line, 0)
+        around = [one for one in self._trees[file].values() if one.lineno <= line <= (one.end_lineno or one.lineno)]
+        return min(around, key=lambda one: (one.end_lineno or one.lineno) - one.lineno, default=None)
+
     def definition(self, file: str, line: int, name: str) -> ast.FunctionDef | None:
         """The function that begins on a line of a marked file; one that is decorated is not what it says."""
         self.statement_at(file, line, 0)

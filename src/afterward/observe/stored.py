@@ -77,7 +77,7 @@ def _live(members: list[Held]) -> tuple[int, int] | None:
     """(nodes, bytes) of graphs that no pass has freed; None where one has, or where nothing is saved."""
     nodes = walk((held.node for held in members), limit=NODES).nodes
     inner = [node for node in nodes if compat.order_of(node) != compat.LEAF_ORDER]
-    if any(state != "live" for node in inner for _, state, _ in compat.saved_states(node)):
+    if any(state == "freed" for node in inner for _, state, _ in compat.saved_states(node)):
         return None
     size = saved_bytes(nodes)
     return (len(inner), size) if size else None
