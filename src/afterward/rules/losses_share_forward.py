@@ -24,6 +24,14 @@ def losses_share_forward(history: History) -> Iterator[Diagnosis]:
 
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "one forward pass")
+    if _is_derivative(case):
+        return diagnosis(
+            case,
+            why=f"What {say.freed_by(case)} returned went into this loss without a history. "
+            f"Taking it walked the graph of {name} and freed it; this pass comes to that graph by another way.",
+            built_text="the derivative and this loss come from here",
+            remedies=_remedies(case),
+        )
     return diagnosis(
         case,
         why=f"Both losses were computed from {name}. "
@@ -33,11 +41,17 @@ def _diagnose(case: Case) -> Diagnosis:
     )
 
 
+def _is_derivative(case: Case) -> bool:
+    """Is what the earlier pass returned a part of the later loss?"""
+    early = case.reuse.early
+    return early is not None and early.call == "grad" and (early.id, case.reuse.late.id) in case.history.links
+
+
 def _remedies(case: Case) -> tuple[Remedy, ...]:
     early = case.reuse.early
+    if _is_derivative(case):
+        return remedy.create_graph(case), remedy.recompute_forward(case)
     if early is not None and early.call == "grad":
-        if (early.id, case.reuse.late.id) in case.history.links:
-            return remedy.create_graph(case), remedy.recompute_forward(case)
         return remedy.retain_graph(case, start=""), remedy.recompute_forward(case)
     if case.old_leaves_stepped:  # the shared values are out of date: a sum cannot be formed any more
         return remedy.recompute_forward(case), remedy.detach_input(case)
