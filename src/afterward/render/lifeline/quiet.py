@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
-from afterward.model.history import History, LeftOut, Singles, Unheld, Wasted, Zeroed
+from afterward.model.history import FlatPart, History, LeftOut, Singles, Unheld, Wasted, Zeroed
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Block, Event, Lane, Story
@@ -21,6 +21,9 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     for left in history.left_out:
         if left.site.same_lines(site) or left.swept.same_lines(site):
             return _left_out(left, sources)
+    for flat in history.flat:
+        if flat.site.same_lines(site):
+            return _flat(flat, sources)
     for wasted in history.wasted:
         if wasted.site.same_lines(site):
             return _wasted(wasted, sources)
@@ -100,6 +103,23 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
     missing = counted(left.parameters, "parameter")
     sheet.tell(f"Nothing walks `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
     return sheet.story(f"`{left.name}` is computed with a graph of its own, and left out of the backward")
+
+
+def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
+    sheet = Sheet()
+    sheet.column("", "only")
+    part = sheet.lane(Lane(flat.name, "plain numbers", flat.taken.line, role="bridge"))
+    rest = sheet.lane(_lane(flat.site, sources, _receiver(flat.swept, sources) or "the loss"))
+    taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, ()))
+    bare = sheet.block(part, "ghost", "no graph", facts=("nothing leads back from it",))
+    built = sheet.block(rest, "done", "its graph", facts=(f"`{flat.name}` is no part of it",))
+    swept = sheet.event(Event(0, "pass", _call(flat.swept, sources), flat.swept.line, (rest,)))
+    sheet.end(built, swept)
+    sheet.tell(f"The `autograd.grad` on line {flat.taken.line} returns plain numbers.", "frees", event=taken)
+    sheet.tell(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)
+    sheet.tell(f"The backward on line {flat.swept.line} walks the rest: `{flat.name}` teaches nothing.", "fails",
+               event=swept)  # fmt: skip
+    return sheet.story(f"`{flat.name}` is added to the loss, and has no graph")
 
 
 def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
