@@ -435,7 +435,7 @@ def check_case(case, quiet_stack=False):
         step = all(w in rec["steps"] for w in written)
         need(step or "stepped-before-backward" not in truth["names"] or truth["class"] == "inplace_parameter", "modified_line is no optimiser step: %s" % rec["steps"])
     if kind == "no_grad":
-        need(re.search(r"detach|no_grad|inference_mode|\.item|\.data|requires_grad|torch\.tensor\(|numpy|tolist|float\(|argmax|round|enable_grad|grad_enabled|deepcopy|\.long\(|\.bool\(| [<>] |as_tensor", line_text(case, truth["built_line"])),
+        need(re.search(r"detach|no_grad|inference_mode|\.item|\.data|requires_grad|torch\.tensor\(|numpy|tolist|float\(|argmax|round|enable_grad|grad_enabled|deepcopy|\.long\(|\.bool\(| [<>] |as_tensor|checkpoint\(|autograd\.grad\(", line_text(case, truth["built_line"])),
              "built_line does not cut a graph")
     if kind == "none":
         probe_kind = truth.get("probe")

@@ -27,3 +27,74 @@ def test_what_is_only_added_up_is(tmp_path: Path, torch_as_it_was: None) -> None
     summed = MEMORY.replace("critic(memory).mean()", "memory.mean() * 0.5")
     (finding,) = watch_source(summed, tmp_path).findings
     assert finding.code == "AFT106"
+
+
+EVERY_SECOND = """
+net = torch.nn.Linear(4, 4)
+mean = torch.zeros(4)
+for step in range(4):
+    if step % 2 == 0:
+        mean = torch.tanh(mean + net(torch.randn(4)))
+        mean.sum().backward()
+    else:
+        net(torch.randn(4)).sum().backward()
+"""
+
+
+def test_a_state_may_be_renewed_every_second_step(tmp_path: Path, torch_as_it_was: None) -> None:
+    (finding,) = watch_source(EVERY_SECOND, tmp_path).findings
+    assert (finding.code, finding.bridge.name, finding.remedies[0].kind) == ("AFT103", "mean", "detach_state")
+
+
+IN_A_CALLBACK = """
+class Trainer:
+    callbacks = [lambda trainer: trainer.kept.square().sum().backward()]
+
+net, trainer = torch.nn.Linear(4, 1), Trainer()
+for step in range(2):
+    trainer.kept = net(torch.randn(3, 4)).exp()
+    trainer.kept.mean().backward()
+    for callback in trainer.callbacks:
+        callback(trainer)
+"""
+
+
+def test_a_loop_that_holds_one_of_two_passes_is_not_why(tmp_path: Path, torch_as_it_was: None) -> None:
+    (finding,) = watch_source(IN_A_CALLBACK, tmp_path).findings
+    assert (finding.code, finding.remedies[0].kind) == ("AFT102", "combine_losses")
+
+
+ACTED = """
+policy, critic, alpha = torch.nn.Linear(4, 2), torch.nn.Linear(2, 1), torch.zeros(1, requires_grad=True)
+opts = [torch.optim.SGD(p, 0.1) for p in (policy.parameters(), critic.parameters(), [alpha])]
+act = torch.tanh(policy(torch.randn(3, 4)))
+(-critic(act)).mean().backward()
+opts[0].step()
+(alpha * act).mean().backward()
+"""
+
+
+def test_what_a_pass_only_goes_through_is_not_its_own(tmp_path: Path, torch_as_it_was: None) -> None:
+    """The critic judges the action; nobody steps it by this loss. So the action is data to the second one."""
+    (finding,) = watch_source(ACTED, tmp_path).findings
+    assert (finding.code, finding.remedies[0].kind) == ("AFT105", "detach_input")
+
+
+UNROLLED = """
+learner, theta, total = torch.nn.Linear(3, 3), torch.ones(3), 0.0
+opt = torch.optim.SGD(learner.parameters(), 0.1)
+for step in range(1, 7):
+    theta = theta + torch.tanh(learner(theta))
+    total = total + theta.square().mean()
+    if step % 2 == 0:
+        opt.zero_grad()
+        total.backward()
+        opt.step()
+        total = 0.0
+"""
+
+
+def test_turns_of_one_update_belong_together(tmp_path: Path, torch_as_it_was: None) -> None:
+    """The sum goes over two turns and begins anew; what comes from the update before is the state."""
+    (finding,) = watch_source(UNROLLED, tmp_path).findings
+    assert (finding.code, finding.bridge.name) == ("AFT103", "theta")

@@ -28,6 +28,25 @@ IN_A_ROW = {  # source, and the lines of the cuts: the first one is where the hi
         "y = head(z)\nloss = y.data.mean()\nloss.backward()",
         [4],
     ),
+    "a closure that is called where gradients are off": (
+        "net = torch.nn.Linear(4, 1)\ndef closure():\n    loss = net(torch.ones(2, 4)).mean()\n    loss.backward()\n"
+        "@torch.no_grad()\ndef step():\n    closure()\nstep()",
+        [5],
+    ),
+    "a checkpoint of a frozen input": (
+        "from torch.utils.checkpoint import checkpoint\nnet = torch.nn.Linear(4, 1)\nemb = torch.nn.Embedding(3, 4)\n"
+        "emb.requires_grad_(False)\nh = checkpoint(net, emb(torch.tensor([0])), use_reentrant=True)\n"
+        "h.sum().backward()",
+        [5],
+    ),
+    "a derivative that has no graph, of which a number is taken": (
+        "net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())\ndef second(loss):\n"
+        "    grads = torch.autograd.grad(loss, list(net.parameters()))\n"
+        "    flat = torch.cat([g.flatten() for g in grads])\n"
+        "    return torch.autograd.grad(flat.sum(), list(net.parameters()))\n"
+        "print(second(net(torch.ones(2, 4)).sum())[0].norm().item())",
+        [3],
+    ),
     "a target that is rightly detached": (
         "net = torch.nn.Linear(4, 1)\ntarget = net(torch.ones(2, 4)).detach()\np = net(torch.ones(2, 4)).detach()\n"
         "loss = (p - target).square().mean()\nloss.backward()",

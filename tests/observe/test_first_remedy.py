@@ -51,6 +51,29 @@ for epoch in range(3):
 """,
         ["recompute_forward", "detach_input"],
     ),
+    "weights that this very pass trains, between others that it does not": (
+        """
+alphas, cell = torch.nn.Parameter(torch.zeros(3)), torch.nn.Linear(4, 4)
+architect, trainer = torch.optim.SGD([alphas], 0.1), torch.optim.SGD(cell.parameters(), 0.1)
+weights = alphas.softmax(0)
+for step in range(3):
+    loss = (weights[0] * cell(torch.randn(2, 4))).square().mean()
+    architect.zero_grad()
+    loss.backward()
+    architect.step()
+""",
+        ["recompute_forward", "detach_input"],
+    ),
+    "the rows of a Jacobian": (
+        """
+x = torch.randn(3, requires_grad=True)
+y = torch.tanh(x)
+rows = []
+for i in range(3):
+    rows.append(torch.autograd.grad(y[i], x)[0])
+""",
+        ["retain_graph", "recompute_forward"],
+    ),
     "a penalty computed once": (
         """
 net = torch.nn.Linear(4, 1)

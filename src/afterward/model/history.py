@@ -113,6 +113,7 @@ class Pass:
     clock: float | None = None  # seconds into the watch as it began, where somebody looked
     released: float | None = None  # and when the program dropped what it started from, of one that keeps its graph
     still_held: bool = False  # what it started from was alive when the record ended
+    by_library: bool = False  # a library keeps the graph on its own account, as `torch.func` does
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 
@@ -167,7 +168,6 @@ class Value:
     read_at: int | None = None  # the moment of that reading
     is_target: bool = False  # read as what a loss is to meet, not as what is trained
     renewed: bool = False  # the statement that made it has run again in the present step
-    latest: bool = False  # it is what that statement gave when it last ran before the present step
     lost_cut: Site | None = None  # a statement that detaches a copy of it which nobody keeps
     lost_how: str = ""  # the call in that statement
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write
-from afterward.model.site import Parting, parting
+from afterward.model.site import Parting, Turn, parting
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,17 @@ class Reuse:
 
 
 def _lies(node: Node, reuse: Reuse) -> Parting | None:
-    """ "outside" or "turns" for the outermost loop of the pass that does not hold the node in the same turn."""
-    late = reuse.late.where
+    """ "outside" or "turns" for the outermost loop of the pass that does not hold the node in the same turn.
+
+    A loop that does not hold the earlier pass is not why the part was swept twice.
+    """
+    late, early = reuse.late.where, reuse.early.where if reuse.early is not None else None
     if node.where is None or late is None:
         return None
     for turn in late.turns:
         number = node.where.turn_of(turn)
+        if number is None and early is not None and early.turn_of(turn) is None:
+            continue
         if number is None:
             return Parting("outside", turn)
         if number != turn.number:
@@ -80,7 +85,10 @@ def _lies(node: Node, reuse: Reuse) -> Parting | None:
         own = {level.call for level in late.levels} - earlier
         if not own & {level.call for level in node.where.levels}:
             return Parting("outside", None)
-    return parting(node.where, late)
+    found = parting(node.where, late)
+    if found.how == "outside" and found.loop is not None and early is not None and early.turn_of(found.loop) is None:
+        return Parting("statements", None)
+    return found
 
 
 def find_reuse(history: History, late: Pass) -> Reuse | None:
@@ -207,11 +215,22 @@ def _reuse(
     built = found.built_parts
     if built is not None and built.how == "turns" and built.loop is not None:
         # What comes from an earlier turn may reach the old part through nodes that no pass has swept.
-        loop = built.loop
-        before = {n.id for n in walked if n.where is None or n.where.turn_of(loop) != loop.number}
+        loop, last = built.loop, last_turn_before(history, found, built.loop)
+        turns = {n.id: n.where.turn_of(loop) if n.where is not None else None for n in walked}
+        before = {n for n, turn in turns.items() if turn is None or turn <= last}
         entries = _entries(history, late, walked, before, above)
         found = replace(found, entries=entries) if entries else found
     return found
+
+
+def last_turn_before(history: History, reuse: Reuse, loop: Turn) -> int:
+    """The last turn, before the present, in which the line of this pass swept: turns since are those of one update."""
+    late, early = reuse.late, reuse.early
+    same = (p.where for p in history.passes if p.moment < late.moment and p.where is not None)
+    turns = [where.turn_of(loop) for where in same if late.where and where.site.same_lines(late.where.site)]
+    if early is not None and early.where is not None:
+        turns.append(early.where.turn_of(loop))
+    return max((turn for turn in turns if turn is not None and turn < loop.number), default=loop.number - 1)
 
 
 def _entries(

@@ -41,10 +41,9 @@ class Bridges:
             holders = [one for one in names.held if one.node is raw and one.output == entry.output]
             carried = names_crossing(self.paths, entry.node, entry.output, place_of(consumer, self.paths), began)
             renewed = began is not None and self._runs_since(entry.node, began)
-            latest = self._is_latest(entry.node, reuse)
             named = [self._held(one, entry, consumer) for one in sorted(holders, key=lambda h: h.depth)]
             named += [flow.restorable(self.sources, value, entry.node, consumer, executed) for value in carried]
-            values += [replace(value, renewed=renewed, latest=latest) for value in named]
+            values += [replace(value, renewed=renewed) for value in named]
         return tuple(self._with_lost_cut(value, reuse) for value in values)
 
     def links(self, history: History, reuse: Reuse) -> frozenset[tuple[int, int]]:
@@ -83,16 +82,6 @@ class Bridges:
         """Has the statement that made a node run again since?"""
         place = self.places.get(node.order)
         return place is not None and any(p.number == place.number and p.moment >= moment for p in self.trail)
-
-    def _is_latest(self, node: Node, reuse: Reuse) -> bool:
-        """Did the statement that made a node not run in any step between that one and the present?"""
-        place, built = self.places.get(node.order), reuse.built_parts
-        made = node.where.turn_of(built.loop) if built is not None and built.loop is not None and node.where else None
-        if place is None or built is None or built.loop is None or made is None:
-            return False
-        entry, now = built.loop.entry, built.loop.number
-        runs = (turn for p in self.trail if p.number == place.number for turn in p.turns)
-        return not any(began == entry and made < number < now for _, began, number in runs)
 
     def _began(self, reuse: Reuse) -> int | None:
         """The moment at which the present turn of the loop between the part and the pass began."""

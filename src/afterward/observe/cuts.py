@@ -82,17 +82,20 @@ class _Search:
         level = late.where.levels[-1]
         place = next((p for p in reversed(self.paths.by_call.get(level.call, [])) if p.moment == level.moment), None)
         if place is not None:
-            self._follow(place, late.receiver)
+            self._follow(place, late.receiver, around=("grad",))
         return place is not None
 
-    def _follow(self, place: Place, only: str = "") -> None:
-        """Note the cuts in a statement itself, then in what it called, then in what it read."""
+    def _follow(self, place: Place, only: str = "", around: tuple[str, ...] = ()) -> None:
+        """Note the cuts in a statement itself, then in what it called, then in what it read.
+
+        `around` names a call in it: what is done with the outcome of that call comes later than the value in question.
+        """
         self.budget -= 1
         statement = self.sources.statement(place.number)
         if statement is None or self.budget < 0:
             return
         before, known = self.nearer, len(self.found)
-        self._note_own_cuts(place, statement)
+        self._note_own_cuts(place, statement, around)
         own = self.found[known:]
         building = self.built.get((place.call, place.moment), 0) > 0
         for call in reversed(self.paths.children.get((place.call, place.moment), [])):  # the last call gave the value
@@ -121,7 +124,9 @@ class _Search:
             self.seen.add(key)
             place = self._assigned(name, reader)
             if place is not None:
-                self._follow(place)
+                caller = place is reader.caller and place.call != reader.call
+                function = self.sources.statements.table[reader.number].function.rpartition(".")[2]
+                self._follow(place, around=(function,) if caller else ())
 
     def _assigned(self, name: Name, reader: Place) -> Place | None:
         """Where a name got its value: the last assignment, or the call that passed it as an argument."""
@@ -130,7 +135,7 @@ class _Search:
             return own[-1] if own else reader.caller
         return self.paths.assigned_before(name, reader)
 
-    def _note_own_cuts(self, place: Place, statement: ast.stmt) -> None:
+    def _note_own_cuts(self, place: Place, statement: ast.stmt, around: tuple[str, ...] = ()) -> None:
         spot = self.where(place)
         if spot is None:
             return
@@ -138,13 +143,13 @@ class _Search:
         name = assigned[0].text if assigned else ""
         for part in head(statement):
             for node in ast.walk(part):
-                how = _cutting(node)
+                how = _cutting(node) if not _calls_within(node, around) else None
                 if how is not None and isinstance(node, (ast.Attribute, ast.Call, ast.Compare)):
                     cut = Cut(
                         spot, how, name or self._cut_name(place, node), self.sources.site_of(spot.site.file, node)
                     )
                     self.found.append(_Found(self._had_history(place, node), cut, node, self.nearer))
-        mode = self._grad_mode(place, statement, spot, name)
+        mode = self._grad_mode(place, statement, spot, name) or self._mode_of_callers(place, name)
         if mode is not None:
             cuts = self.built.get((place.call, place.moment), 0) == 0 and _calls(statement)
             self.found.append(_Found(cuts, mode, nearer=self.nearer))
@@ -181,6 +186,8 @@ class _Search:
 
     def _had_history(self, place: Place, cut: ast.expr) -> bool:
         """Was there a history to cut? Only if a statement that the cut value came from has built nodes."""
+        if isinstance(cut, ast.Call) and _is_given(cut, "use_reentrant"):
+            return True  # that of the parameters in what it runs
         if _has_call(cut) and self.built.get((place.call, place.moment), 0) > 0:
             return True
         for node in ast.walk(cut):
@@ -216,6 +223,30 @@ class _Search:
                     return Cut(spot, how, name, self.sources.site_of(spot.site.file, mark))
         return None
 
+    def _mode_of_callers(self, place: Place, name: str) -> Cut | None:
+        """Was the function called where gradients are off, as a closure is by an optimizer's own `step`?"""
+        if self.built.get((place.call, place.moment), 0) > 0:
+            return None
+        caller = place.caller
+        while caller is not None:
+            statement, spot = self.sources.statement(caller.number), self.where(caller)
+            if self._switched_on(place):
+                return None
+            mode = (
+                self._grad_mode(caller, statement, spot, name) if statement is not None and spot is not None else None
+            )
+            if mode is not None:
+                return mode
+            place, caller = caller, caller.caller
+        return None
+
+    def _switched_on(self, place: Place) -> bool:
+        """Is the statement inside `with torch.enable_grad()`?"""
+        statement, file = self.sources.statement(place.number), self.sources.statements.table[place.number].file
+        around = self.sources.around(file, statement) if statement is not None else ()
+        items = [item.context_expr for outer in around if isinstance(outer, ast.With) for item in outer.items]
+        return any("enable_grad" in ast.unparse(item) for item in items)
+
 
 def _holds(outer: ast.expr | None, inner: ast.expr) -> bool:
     return outer is not None and any(node is inner for node in ast.walk(outer))
@@ -224,6 +255,12 @@ def _holds(outer: ast.expr | None, inner: ast.expr) -> bool:
 def _has_call(cut: ast.expr | None) -> bool:
     """Does the expression that is cut call something?"""
     return cut is not None and any(isinstance(node, ast.Call) and node is not cut for node in ast.walk(cut))
+
+
+def _calls_within(node: ast.AST, names: tuple[str, ...]) -> bool:
+    """Does the expression call one of these, itself or within?"""
+    calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)) if names else ()
+    return any((f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in names for f in calls)
 
 
 def _switch(node: ast.AST) -> str | None:
@@ -263,7 +300,7 @@ def _cutting(node: ast.AST) -> str | None:
     if isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
         return ".data"
     if isinstance(node, ast.Compare) and not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-        return "a comparison"
+        return "a comparison" if not _compares_words(node) else None
     if not isinstance(node, ast.Call):
         return None
     function = node.func
@@ -274,15 +311,31 @@ def _cutting(node: ast.AST) -> str | None:
             return f"{function.value.id}.{function.attr}(...)" if not _literal(node.args[0]) else None
         if function.attr == "requires_grad_" and node.args and _is_false(node.args[0]):
             return ".requires_grad_(False)"
+    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if called == "grad" and "autograd" in ast.unparse(function) and not _is_given(node, "create_graph"):
+        return "autograd.grad(...)"
+    if called == "checkpoint" and _is_given(node, "use_reentrant"):
+        return "checkpoint(use_reentrant=True)"
     if isinstance(function, ast.Name) and function.id in _NUMBERS and node.args and not _literal(node.args[0]):
         return f"{function.id}(...)"
     return None
+
+
+def _compares_words(node: ast.Compare) -> bool:
+    """`reduction == "mean"` compares no tensors."""
+    sides = (node.left, *node.comparators)
+    return any(isinstance(side, ast.Constant) and not isinstance(side.value, (int, float)) for side in sides)
 
 
 def _literal(node: ast.expr) -> bool:
     return all(
         isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)) for n in ast.walk(node)
     )
+
+
+def _is_given(call: ast.Call, flag: str) -> bool:
+    """Is a flag passed, as anything but False?"""
+    return any(keyword.arg == flag and not _is_false(keyword.value) for keyword in call.keywords)
 
 
 def _is_false(node: ast.expr) -> bool:

@@ -86,6 +86,7 @@ class _Scope:
 
     def _inside(self, statement: ast.stmt, number: int) -> None:
         """Mark what lies inside a statement: nested blocks, nested functions, ways out."""
+        _Lambdas(self).visit_head(statement)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inner = _Scope(self.file, f"{self.function}.{statement.name}", self.statements)
             statement.body = inner.body_of_function(statement.body)
@@ -159,6 +160,42 @@ class _Scope:
             ast.copy_location(call.args[0], value)
         return call
 
+    def body_of_lambda(self, body: ast.expr) -> ast.expr:
+        """A lambda's body as if it were a function with the one statement `return body`."""
+        statement = as_return(body)
+        self.exit_number = self._number(statement, EXIT)
+        enter = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(self._number(statement, ENTER))], [])
+        both = ast.BoolOp(ast.Or(), [_located(enter, statement), body])  # a mark gives None
+        return self._wrapped(RETURN, self.exit_number, ast.copy_location(both, body))
+
+
+class _Lambdas(ast.NodeTransformer):
+    """Marks the lambdas in a statement: one is often written in one place and called in another."""
+
+    def __init__(self, scope: _Scope) -> None:
+        self.scope = scope
+
+    def visit_head(self, statement: ast.stmt) -> None:
+        """Change what the statement itself says; the statements inside it are visited when it is their turn."""
+        for name, value in ast.iter_fields(statement):
+            if isinstance(value, ast.expr):
+                setattr(statement, name, self.visit(value))
+            elif isinstance(value, ast.arguments):
+                self.visit(value)
+            elif isinstance(value, list):
+                kept = (ast.stmt, ast.ExceptHandler, ast.match_case)
+                value[:] = [self.visit(v) if isinstance(v, ast.AST) and not isinstance(v, kept) else v for v in value]
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        within = list(ast.walk(node.body))
+        calls = any(isinstance(inner, ast.Call) for inner in within)  # a sort key that calls nothing stays as quick
+        yields = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in within)
+        self.generic_visit(node)
+        if calls and not yields:
+            inner = _Scope(self.scope.file, f"{self.scope.function}.<lambda>", self.scope.statements)
+            node.body = inner.body_of_lambda(node.body)
+        return node
+
 
 class _Yields(ast.NodeTransformer):
     def __init__(self, scope: _Scope, statement: ast.stmt) -> None:
@@ -187,6 +224,11 @@ def _split_head(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
             break
         count += 1
     return body[:count], body[count:]
+
+
+def as_return(body: ast.expr) -> ast.Return:
+    """What a lambda does, as a statement."""
+    return ast.copy_location(ast.Return(body), body)
 
 
 def head_end(statement: ast.stmt) -> tuple[int, int | None]:

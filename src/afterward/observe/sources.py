@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from afterward.model.site import Site
+from afterward.observe.rewrite import as_return
 from afterward.observe.statements import Statement, Statements
 
 
@@ -71,6 +72,7 @@ class Sources:
                 return found if not found.decorator_list else None
         return None
 
+    def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
         """The statements that hold this one, innermost first, up to the function it is in."""
         if file not in self._around:
             self.statement_at(file, 1, 0)
@@ -125,7 +127,9 @@ def _by_position(text: str) -> dict[tuple[int, int], ast.stmt]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return {}
-    return {(node.lineno, node.col_offset): node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+    lambdas = (as_return(node.body) for node in ast.walk(tree) if isinstance(node, ast.Lambda))
+    found = {(statement.lineno, statement.col_offset): statement for statement in lambdas}
+    return found | {(node.lineno, node.col_offset): node for node in ast.walk(tree) if isinstance(node, ast.stmt)}
 
 
 def _statements_in(holder: ast.stmt) -> Iterator[ast.stmt]:

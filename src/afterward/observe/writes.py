@@ -13,6 +13,7 @@ from afterward.model.history import Node, Write
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.crossing import Trail
+from afterward.observe.hidden_writes import written_by_activation, written_by_owner
 from afterward.observe.naming import Names, storage_pointer
 from afterward.observe.replay import Place
 from afterward.observe.sources import Name, Sources, head, reads, stem, targets
@@ -28,6 +29,7 @@ class Spoilt:
 
 def find_writes(
     paths: Trail,
+    nodes: Sequence[Node],
     spoilt: Sequence[Spoilt],
     trail: Sequence[Place],
     frames: Sequence[FrameType],
@@ -38,7 +40,7 @@ def find_writes(
 
     A target is looked up in the frames that are still alive, and among the names of living tensors in the same
     memory. One that can no longer be looked up counts where the statement that saved the value names it too, or
-    (`sure` False) where it is the only in-place change since.
+    (`sure` False) where it is the only in-place change since. A module may have made the write, out of sight.
     """
     if not spoilt:
         return ()
@@ -69,6 +71,12 @@ def find_writes(
                 sure.append(write)
             elif not values:
                 loose.setdefault(id(target), []).append(replace(write, sure=False))
+    hidden = None
+    if not sure:
+        hidden = written_by_activation(sources, nodes, culprit)
+        hidden = hidden or written_by_owner(sources, trail, where, culprit, storages, names)
+    if hidden is not None:
+        return (hidden,)
     if not sure and len(loose) == 1:
         return tuple(next(iter(loose.values())))
     return tuple(sure)

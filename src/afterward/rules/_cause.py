@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from afterward.model.history import History, Node, Pass, Value, operation
-from afterward.model.reuse import Reuse, bridge_of, find_reuse, other_outputs
+from afterward.model.reuse import Reuse, bridge_of, find_reuse, last_turn_before, other_outputs
 from afterward.model.site import Turn
 
 _ADDING = {"Add", "Sub", "Rsub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze"}
@@ -105,7 +105,16 @@ def _foreign(history: History, reuse: Reuse) -> bool:
     if not old or not new:
         return False
     theirs, ours = history.optimizers_of(old), history.optimizers_of(new)
-    return bool(ours) and not (ours & theirs)
+    return bool(ours) and not (ours & theirs) and not _trains_the_old(history, reuse, theirs, ours)
+
+
+def _trains_the_old(history: History, reuse: Reuse, theirs: frozenset[str], ours: frozenset[str]) -> bool:
+    """Is it one line that sweeps both times, and does the step that follows train the old part, not the rest?"""
+    early, late = reuse.early, reuse.late
+    if early is None or early.where is None or late.where is None or not early.where.site.same_lines(late.where.site):
+        return False
+    stepped = {step.optimizer for step in history.steps_between(early.moment, late.moment)}
+    return bool(stepped & theirs) and not stepped & ours
 
 
 def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) -> Cause | None:
@@ -140,20 +149,22 @@ def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> 
     renewed = _renewed(history, reuse, bridge)
     if renewed and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
-    in_memory = (bridge is not None and bridge.how == "held" and bridge.kind == "item") or _skipped_a_turn(reuse)
+    in_memory = (bridge is not None and bridge.how == "held" and bridge.kind == "item") or _skipped_a_turn(
+        history, reuse
+    )
     if renewed and not in_memory:
         return Cause.STATE_CARRIED_OVER
     plain = bridge is not None and bridge.kind in ("local", "global") and "." not in bridge.name
     return Cause.FORWARD_OUTSIDE_LOOP if plain and not in_memory else Cause.HISTORY_CACHED
 
 
-def _skipped_a_turn(reuse: Reuse) -> bool:
-    """A state comes from the turn before; what is older was kept somewhere."""
+def _skipped_a_turn(history: History, reuse: Reuse) -> bool:
+    """A state comes from the last turn that swept; what is older was kept somewhere."""
     built, where = reuse.built_parts, reuse.entry.node.where
     if built is None or built.loop is None or where is None:
         return False
     made = where.turn_of(built.loop)
-    return made is not None and made < built.loop.number - 1
+    return made is not None and made < last_turn_before(history, reuse, built.loop)
 
 
 def _shared_trunk(history: History, reuse: Reuse) -> bool:
@@ -161,7 +172,11 @@ def _shared_trunk(history: History, reuse: Reuse) -> bool:
     early, late = reuse.early, history.optimizers_of(history.leaves_under(history.walk_of(reuse.late)))
     if early is None or early.optimizers is None:
         return False
-    return bool(early.optimizers - late) and bool(late - early.optimizers)
+    own = early.optimizers - late
+    steps = history.steps_between(early.moment, reuse.late.moment)
+    if steps:  # what it reached and nobody stepped then, it went through on the way: a critic that judges an action
+        own &= {step.optimizer for step in steps}
+    return bool(own) and bool(late - early.optimizers)
 
 
 def _other_output(reuse: Reuse) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from afterward.model.diagnosis import Effect, Remedy
+from afterward.model.history import Write
 from afterward.model.site import Level, Site
 from afterward.rules import _speech as say
 from afterward.rules._cause import Case
@@ -160,3 +161,18 @@ def reorder_step(case: Case, what: str) -> Remedy:
         f"move {what} behind the last backward that still needs these values; "
         "the gradients are then those of one set of parameters",
     )
+
+
+def out_of_place(case: Case, target: str) -> Remedy:
+    """Write somewhere else, or save something else than what is written to."""
+    write = case.reuse.write
+    how = write.how if isinstance(write, Write) else ""
+    title = f"make a new tensor instead of writing into {target} (drop the trailing `_`, write `x = x + y`)"
+    rest = ", or clone it before the write; costs one copy"
+    if how == "inplace=True":
+        title, rest = "take `inplace=True` out of the module that is called there", f", or hand it a clone of {target}"
+    elif how:
+        title, rest = f"compute with a clone of {target}", ", or call the module that writes to it first"
+    site = write.where.site_at(case.loop) if write is not None and write.where is not None else None
+    name = write.target if isinstance(write, Write) else ""
+    return Remedy("out_of_place", Effect.SAME_GRADIENTS, title + rest, site, name)

@@ -20,7 +20,7 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + "would send gradients through every earlier step again, and keep all their graphs",)
     if case.cause is Cause.LOSS_ACCUMULATED:
         return (prefix + "would count the loss of every earlier step again in each pass",)
-    if case.cause is Cause.SWEPT_TWICE:
+    if case.cause is Cause.SWEPT_TWICE and both_fill_grad(case):
         return (prefix + "would run, and add the same gradients a second time",)
     if case.cause is Cause.SAVED_READ_AFTER_FREE and case.reuse.late.nested_in is not None:
         return (prefix + f"outside does not reach the pass inside {case.reuse.late.nested_in}",)
@@ -61,9 +61,21 @@ def zeroed_between(case: Case) -> bool:
     return bool(shared) and not shared & late.filled
 
 
+def both_fill_grad(case: Case) -> bool:
+    """Does each of the two passes add to `.grad`? What `autograd.grad` computes, it returns."""
+    return case.reuse.late.call == "backward" and case.reuse.early is not None and case.reuse.early.call == "backward"
+
+
+def graph_is_meant(case: Case) -> bool:
+    """Does `autograd.grad` ask the same graph again, as for the rows of a Jacobian? Nothing adds up in `.grad` then."""
+    return case.reuse.late.call == "grad" and not both_fill_grad(case) and not case.stepped_between
+
+
 def outcome(case: Case) -> str:
     if case.reuse.late.call == "read":
         return "the gradients stay the same"
+    if case.reuse.late.call == "grad":
+        return "`autograd.grad` returns what it computes and leaves `.grad` alone"
     if case.reuse.early is not None and case.reuse.early.call == "grad":
         return "the first pass leaves `.grad` alone"
     return "the gradients of both passes add up"

@@ -13,6 +13,7 @@ from afterward.rules import rule
 from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
+from afterward.rules._retaining import graph_is_meant
 
 _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
@@ -53,6 +54,8 @@ def is_target(case: Case) -> bool:
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
+    if graph_is_meant(case):
+        return remedy.retain_graph(case, start=""), remedy.recompute_forward(case)
     if case.foreign or is_target(case) or computed_anew(case):
         return _detach(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):

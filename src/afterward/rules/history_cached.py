@@ -36,9 +36,9 @@ def _diagnose(case: Case) -> Diagnosis:
 
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
-    """A memory of many values holds data; one value computed from what is trained here must be computed anew."""
+    """A memory, or what each step makes anew, holds data; one value of what is trained here must be computed anew."""
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
-    memory = case.bridge is not None and case.bridge.kind == "item"
+    memory = case.bridge is not None and (case.bridge.kind == "item" or case.bridge.renewed)
     if trained and not memory and not case.foreign:
         return remedy.recompute_forward(case), remedy.detach_kept(case)
     return remedy.detach_kept(case), remedy.recompute_forward(case)

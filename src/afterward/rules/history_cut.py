@@ -47,9 +47,8 @@ def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
             *(Label(other.site, f"`{other.how}` cuts it here too") for other in others),
         ),
         notes=notes,
-        why=f"`{cut.how}` keeps the numbers and drops the graph. "
-        f"So {what} leads back to no parameter, and there is nothing to walk.",
-        remedies=(Remedy("remove_detach", Effect.CHANGES_GRADIENTS, _cure(cut), cut.site, cut.name),),
+        why=f"{_what_it_does(cut)}. So {what} leads back to no parameter, and there is nothing to walk.",
+        remedies=(Remedy(_kind(cut), Effect.CHANGES_GRADIENTS, _cure(cut), cut.site, cut.name),),
         reused=reused,
         cut=cut.where.site_at(loop),
         bridge=Bridge(cut.name or late.receiver, "local"),
@@ -61,7 +60,23 @@ def _lines(cuts: list[Cut]) -> str:
     return " and ".join(dict.fromkeys(str(cut.site.line) for cut in cuts))
 
 
+def _kind(cut: Cut) -> str:
+    return "create_graph" if cut.how == "autograd.grad(...)" else "remove_detach"
+
+
+def _what_it_does(cut: Cut) -> str:
+    if cut.how == "autograd.grad(...)":
+        return "Without `create_graph=True`, what `autograd.grad` returns has no history"
+    if cut.how.startswith("checkpoint"):
+        return f"`{cut.how}` records nothing where no tensor that it is given needs gradients"
+    return f"`{cut.how}` keeps the numbers and drops the graph"
+
+
 def _cure(cut: Cut) -> str:
+    if cut.how == "autograd.grad(...)":
+        return f"pass `create_graph=True` on line {cut.site.line}: its result is what is to be trained through"
+    if cut.how.startswith("checkpoint"):
+        return "pass `use_reentrant=False`: it then records what its parameters need, whatever it is given"
     if "tensor" in cut.how.lower():
         return f"use `torch.stack` (or the tensor itself) in place of `{cut.how}`; gradients then flow through it"
     if "no_grad" in cut.how or "inference_mode" in cut.how or "set_grad_enabled" in cut.how:

@@ -44,6 +44,8 @@ def _diagnose(case: Case) -> Diagnosis:
     if written is not None:
         labels.append(Label(written, f"changed {name} in place" + say.in_step(written)))
     general = diagnosis(case, why="", built_text="", remedies=_remedies(case, who))
+    if isinstance(reuse.write, Write) and reuse.write.how:  # it belongs to the forward pass: it can not be put off
+        general = replace(general, remedies=(remedy.out_of_place(case, name),))
     return replace(
         general,
         message="backward through a graph whose parameters have changed since",

@@ -11,6 +11,7 @@ from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
+from afterward.rules._retaining import graph_is_meant
 
 
 @rule("AFT101", Severity.ERROR)
@@ -29,6 +30,8 @@ def _diagnose(case: Case) -> Diagnosis:
     remedies = (drop, remedy.recompute_forward(case))
     if part is not None and built is not None and part.how in ("turns", "calls") and built.how == "outside":
         remedies = (remedy.recompute_forward(case), drop)  # each turn means to sweep: it lacks a forward of its own
+    if graph_is_meant(case):
+        remedies = (remedy.retain_graph(case, start=""), remedy.recompute_forward(case))
     return diagnosis(
         case,
         why=f"{name} was swept before, by {say.freed_by(case)}, and that freed its graph. "

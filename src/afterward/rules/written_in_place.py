@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
 from afterward.model.history import History, Pass, Write
 from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
@@ -32,23 +32,19 @@ def _diagnose(case: Case) -> Diagnosis:
     reuse = case.reuse
     write = reuse.write
     reused = say.reused_site(case)
-    target = f"`{write.target}`" if isinstance(write, Write) else "a saved value"
+    target = f"`{write.target}`" if isinstance(write, Write) and write.target else "a value"
     written = write.where.site_at(case.loop) if write is not None and write.where is not None else None
     built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
     labels = []
     if built is not None:
         labels.append(Label(built, f"saved {target} for its backward" + say.in_step(built)))
     if written is not None:
-        labels.append(Label(written, f"writes over {target}" + say.in_step(written)))
-    fresh = Remedy(
-        "out_of_place",
-        Effect.SAME_GRADIENTS,
-        f"make a new tensor instead of writing into {target} (drop the trailing `_`, write `x = x + y`), "
-        "or clone it before the write; costs one copy",
-        written,
-        write.target if isinstance(write, Write) else "",
-    )
-    remedies = (fresh,) if of_an_inner_loop(case) else (fresh, remedy.reorder_step(case, "the write"))
+        by = f" (`{write.how}`)" if isinstance(write, Write) and write.how else ""
+        labels.append(Label(written, f"writes over {target}{by}" + say.in_step(written)))
+    fresh = remedy.out_of_place(case, target)
+    remedies: tuple[Remedy, ...] = (fresh, remedy.reorder_step(case, "the write"))
+    if of_an_inner_loop(case) or (isinstance(write, Write) and write.how):
+        remedies = (fresh,)
     general = diagnosis(case, why="", built_text="", remedies=remedies)
     return replace(
         general,
