@@ -174,7 +174,10 @@ def _run(
         return None
     walked = machine.graph.reach(start for start, _ in edges)
     if inputs is not None:
-        walked = machine.graph.leading_to(walked, [one for one in inputs if isinstance(one, Tensor)])
+        wanted = [one for one in inputs if isinstance(one, Tensor)]
+        leaves = [one for one in walked if one.leaf is not None and any(one.leaf is tensor for tensor in wanted)]
+        # `backward(inputs=...)` adds to the gradients of what it names, `grad` hands them over.
+        walked = machine.graph.leading_to(walked, wanted) + (leaves if call == "backward" else [])
     made = PassMade(
         len(machine.passes),
         machine.here(),
