@@ -88,6 +88,8 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     # Nothing of it swept: it may still be. Swept again and again: a state, not a record.
     if steps < _enough(machine) or not any(swept) or max(swept) > 1 or _swept_together(machine, nodes, moments):
         return None
+    if _of_different_networks(machine, {node.number for node in found}):
+        return None
     newest = max(nodes, key=lambda node: node.moment)
     return Kept(name, steps, len(found), 0, _put_there(newest, name))
 
@@ -100,6 +102,13 @@ def _swept_together(machine: Machine, nodes: list[GraphNode], moments: list[int]
         if one.call == "backward" and not one.retains and len(met) > several:
             return True
     return False
+
+
+def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
+    """Did each pass over these reach other parameters? So much for one turn over several networks, not for steps."""
+    mine = [one for one in machine.passes if one.call == "backward" and one.swept & numbers]
+    reached = [frozenset(id(leaf) for leaf in one.leaves) for one in mine]
+    return len(set(reached)) == len(reached)
 
 
 def _put_there(node: GraphNode, name: str) -> Site | None:

@@ -22,7 +22,7 @@ from afterward.observe.pulse import OnBeat, Pulse
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.single_turns import one_each
 from afterward.observe.singles import one_by_one
-from afterward.observe.stack import user_frames
+from afterward.observe.stack import called_by_library, user_frames
 from afterward.observe.statements import SHIFT
 from afterward.observe.survey import Detail, Gradients, Surveyor
 from afterward.observe.tape import Calls, Tape, new_tape
@@ -203,6 +203,7 @@ class Session:
         detail = Detail(seen, self._clock(), loss_value(outputs))
         if (seen.retains_graph or seen.creates_graph) and isinstance(outputs, (tuple, list)) and len(outputs) == 1:
             detail.follow(outputs[0], self._clock)
+            detail.by_library = called_by_library(sys._getframe(), is_user_file)
         if seen.call == "backward":
             seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
             detail.stale = self._updates.pass_begins(seen, shown)

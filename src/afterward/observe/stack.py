@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from types import FrameType
 from typing import Any
@@ -12,6 +13,22 @@ def user_frames(frame: FrameType | None, is_user: Any) -> Iterable[FrameType]:
         if is_user(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
+
+
+_DOORS = tuple(
+    os.path.join("torch", *rest) for rest in (("autograd", "graph.py"), ("autograd", "__init__.py"), ("_tensor.py",))
+)
+
+
+def called_by_library(frame: FrameType | None, is_user: Any) -> bool:
+    """Was a pass begun by a library on its own account, such as `torch.func`, and not by the program itself?"""
+    ours = os.path.dirname(__file__)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(ours) and not file.endswith(_DOORS):
+            return not is_user(file)
+        frame = frame.f_back
+    return False
 
 
 def function_around(frame: FrameType, is_user: Any) -> str | None:

@@ -6,9 +6,9 @@ numbers, never a tensor.
 
 from __future__ import annotations
 
+import ast
 import re
 import weakref
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -87,6 +87,7 @@ class Detail:
     clock: float  # seconds into the watch
     value: float | None
     stale: frozenset[int] = frozenset()
+    by_library: bool = False
     released: float | None = None  # when the tensor it started from was dropped, of a pass that keeps its graph
     reference: Any = None
 
@@ -160,7 +161,9 @@ class Surveyor:
             orders = [compat.order_of(node) for node in found]
             depth = {bisect_right(counters, order) for order in orders if order != compat.LEAF_ORDER}
             steps = max(len(ages), len(depth) if len(members) == 1 and _is_sum(members[0].node) else 0)
-            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _swept_apart(orders, swept):
+            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _swept_apart(
+                orders, passes
+            ):
                 continue
             if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record
@@ -259,8 +262,15 @@ class Surveyor:
             clock=detail.clock if detail else None,
             released=detail.released if detail else None,
             still_held=bool(detail and detail.reference is not None and detail.reference() is not None),
+            by_library=bool(detail and detail.by_library and not self._asks(event, places)),
             created=self._created(event),
         )
+
+    def _asks(self, event: PassSeen, places: Places) -> bool:
+        """Does the statement of the program say itself that the graph is to be kept?"""
+        statement = places.sources.statement(event.place.number) if event.place is not None else None
+        said = ast.unparse(statement) if statement is not None else ""
+        return "retain_graph" in said or "create_graph" in said
 
     def _created(self, event: PassSeen) -> tuple[int, ...]:
         """The nodes that a pass with `create_graph=True` made: those up to the mark of the next statement."""
@@ -295,6 +305,11 @@ def _is_sum(node: Any) -> bool:
     return operation(node.name()) in SUMMING
 
 
-def _swept_apart(orders: list[int], swept: list[array[int]]) -> bool:
-    """Have several passes swept these? What one pass has swept as a whole is its rollout, not a record of many."""
-    return sum(any(contains(one, order) for order in orders) for one in swept) > 1
+def _swept_apart(orders: list[int], passes: list[PassSeen]) -> bool:
+    """Have several passes swept these, some of them for the same parameters?
+
+    What one pass has swept as a whole is its rollout. What each swept for other parameters is one turn over several
+    networks. Neither is a record of many steps.
+    """
+    mine = [run for run in passes if run.swept is not None and any(contains(run.swept, order) for order in orders)]
+    return len({run.leaves for run in mine}) < len(mine)

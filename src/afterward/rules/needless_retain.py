@@ -22,7 +22,7 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
         site = site_of(runs[0])
         if (site.file, site.line) in wanting:
             continue
-        kept = [run for run in runs if run.retains_graph or run.creates_graph]
+        kept = [run for run in runs if (run.retains_graph or run.creates_graph) and not run.by_library]
         if len(kept) != len(runs) or not kept or len({run.creates_graph for run in kept}) > 1:
             continue
         judged = [used for run in kept if (used := _used(run, runs, looked)) is not None]
