@@ -38,3 +38,16 @@ def test_a_list_of_an_object_has_one_name(tmp_path: Path) -> None:
 
 def test_a_sum_is_told_of_where_it_grows_not_where_it_began(tmp_path: Path) -> None:
     assert _lines(TRAINER.format(log="self.total = self.total + loss"), tmp_path) == [("AFT301", 15)]
+
+
+def test_a_list_in_a_dict_grows_where_something_is_put_into_it(tmp_path: Path) -> None:
+    source = """
+logs = {}
+net = torch.nn.Linear(4, 1)
+for x in torch.randn(12, 8, 4):
+    loss = net(x).square().mean()
+    loss.backward()
+    net.zero_grad()
+    logs.setdefault("loss", []).append(loss)
+"""
+    assert _lines(source, tmp_path) == [("AFT301", 8)]
