@@ -188,7 +188,12 @@ def _grown(call: ast.Call) -> list[Name]:
     }
     function = call.func
     if isinstance(function, ast.Attribute) and function.attr in growing and call.args:
-        return list(_flat(function.value))
+        owner = function.value
+        while (
+            isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in _ITEM_METHODS
+        ):
+            owner = owner.func.value  # `log.setdefault(key, []).append(x)`
+        return list(_flat(owner))
     if isinstance(function, ast.Name) and function.id == "setattr" and len(call.args) == 3:
         owner, name = call.args[:2]
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
