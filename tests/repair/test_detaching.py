@@ -62,7 +62,11 @@ def _learned(make: Callable[[], Any], by_statement: bool) -> tuple[str, Any]:
     """Tries shapes as `fix` does, each on a state of its own and with the answer of a trial, until one holds."""
     shapes = Shapes(Workshop({}, tries=True))
     while shapes:
-        text = "\n".join(shapes.lines("state", SOURCE)) if by_statement else f"state = {shapes.expression('state')}"
+        text = (
+            "\n".join(shapes.lines("state", SOURCE, SOURCE.statements[0]))
+            if by_statement
+            else f"state = {shapes.expression('state')}"
+        )
         space = {**NAMES, "state": make()}
         try:
             exec(text, space)
@@ -163,7 +167,9 @@ def test_a_loop_takes_no_name_of_the_program() -> None:
     shapes = Shapes(Workshop({}, tries=True))
     assert shapes.expression("state") == "state.detach()"
     shapes.learn(f"'defaultdict' object has no attribute 'detach'\n{structure_of(defaultdict(list, a=Leaf()))!r}")
-    assert shapes.lines("state", Source("m.py", "for v in values:\n    k = v\n")) == (
+    source = Source("m.py", "if True:\n    pass\nfor v in values:\n\tk = v\n")
+    near = next(each for each in source.statements if source.code(each) == "k = v")
+    assert shapes.lines("state", source, near) == (
         "for k_2, v_2 in state.items():",
-        "    state[k_2] = v_2.detach()",
+        "\tstate[k_2] = v_2.detach()",
     )

@@ -30,6 +30,7 @@ class Meter:
     sizes: list[int] = field(default_factory=list)  # graph bytes that each pass found
     steps: list[dict[int, Gradient]] = field(default_factory=list)  # by step: parameter (its place) -> its gradient
     reached: set[int] = field(default_factory=set)  # places of parameters that had a gradient at any step
+    fed: dict[int, bool] = field(default_factory=dict)  # by optimizer: has one of its steps found a gradient?
     _places: dict[int, int] = field(default_factory=dict)
 
     def around(self, begins: Hook) -> Hook:
@@ -59,14 +60,17 @@ class Meter:
         """The gradients that an optimizer is about to use."""
         try:
             found: dict[int, Gradient] = {}
+            fed = False
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
                     place = self._places.setdefault(id(parameter), len(self._places))
                     if parameter.grad is None:
                         continue
+                    fed = True
                     self.reached.add(place)
                     if len(self.steps) < STEPS:
                         found[place] = _numbers(parameter.grad)
+            self.fed[id(optimizer)] = fed or self.fed.get(id(optimizer), False)
             if len(self.steps) < STEPS:
                 self.steps.append(found)
         except Exception:  # an optimizer of another make

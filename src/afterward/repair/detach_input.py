@@ -174,7 +174,7 @@ def _without_gradients(job: Job, source: Source, statement: Statement) -> Candid
 
     indent = source.indent(statement)
     start, end = source.lines(statement)
-    inner = "".join(f"{indent}    {line}{source.newline}" for line in source.dedented(statement))
+    inner = "".join(f"{indent}{source.unit(statement)}{line}{source.newline}" for line in source.dedented(statement))
     text = f"{indent}with torch.no_grad():{source.newline}{inner}"
     line = source.range(statement).start.line
     yield job.patch(f"compute it under `no_grad` on line {line}", source, Edit(start, end, text))

@@ -59,7 +59,7 @@ def _where_it_is_read(job: Job) -> Candidates:
     source = job.shop.source(site)
     if source is None or site is None:
         return
-    node, loop = source.expression_at(site), source.loop_at(job.found.ways.loop)
+    node, loop = _node_read(job, source), source.loop_at(job.found.ways.loop)
     if node is None or loop is None or source.loops_around(node)[:1] != [loop]:
         return
     name = source.code(node)
@@ -71,11 +71,21 @@ def _where_it_is_read(job: Job) -> Candidates:
         text = shapes.expression(name)
         if text is not None:
             edit = source.replace(node, text)
-            shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit)))
+            title = f"detach `{name}` where it is read; what it was computed from then gets no gradient through it"
+            own = title if job.remedy.title.startswith("store") else ""
+            shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit, title=own)))
+
+
+def _node_read(job: Job, source: Source) -> cst.BaseExpression | None:
+    """What the site of the bridge shows; where the statement has the very name elsewhere, that."""
+    node = source.expression_at(job.found.bridge.site if job.found.bridge is not None else None)
+    statement = source.statement_of(node) if node is not None else None
+    exact = list(named(source, statement, job.name)) if statement is not None and job.name else []
+    return node if node is None or node in exact or len(exact) != 1 else exact[0]
 
 
 def _is_argument(source: Source, node: cst.CSTNode) -> bool:
-    return isinstance(source.parent(node), cst.Arg)
+    return isinstance(source.parent(node), (cst.Arg, cst.BinaryOperation))
 
 
 def _reads_in_loop(source: Source, loop: cst.CSTNode, name: str) -> list[cst.BaseExpression]:
@@ -138,7 +148,7 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
     line = source.range(before).start.line
     shapes = Shapes(job.shop, likely_shape(job.name))
     while shapes and assignable(name):
-        lines = shapes.lines(name, source)
+        lines = shapes.lines(name, source, before)
         if lines:
             edit = source.insert_before(before, *lines)
             title = f"detach `{name}` as the step begins; gradients then stop at the step boundary"
@@ -233,7 +243,7 @@ def _after(job: Job, source: Source, statement: Statement, name: str) -> Candida
     shapes = Shapes(job.shop, likely_shape(job.name))
     line = source.range(statement).start.line
     while shapes:
-        lines = shapes.lines(name, source)
+        lines = shapes.lines(name, source, statement)
         if lines:
             edit = source.insert_after(statement, *lines)
             shapes.learn((yield job.patch(f"detach `{name}` after line {line}", source, edit)))

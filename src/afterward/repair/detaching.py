@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from afterward.repair.names import fresh, stem
-from afterward.repair.source import Source
+from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Workshop
 
 _EACH = ("t", "u", "s", "r")  # names for what a container holds, from the outside in
@@ -229,12 +229,13 @@ class Shapes:
         shape = self.take()
         return detached(name, shape) if not self.guard else None
 
-    def lines(self, name: str, source: Source) -> tuple[str, ...]:
-        """The next shape's statements."""
+    def lines(self, name: str, source: Source, near: Statement) -> tuple[str, ...]:
+        """The next shape's statements, laid out as those near by."""
+        unit = source.unit(near)
         lines = cut_lines(name, self.take(), (fresh(source, "k"), fresh(source, "v")))
         if self.guard and lines:
-            return (f"if {self.guard.format(name)}:", *(f"    {line}" for line in lines))
-        return lines
+            lines = (f"if {self.guard.format(name)}:", *(f"    {line}" for line in lines))
+        return tuple(re.sub(r"^( {4})+", lambda found: unit * (len(found[0]) // 4), line) for line in lines)
 
     def take(self) -> Shape:
         self._now = self._left.pop(0)

@@ -43,7 +43,7 @@ def _names_a_turn(source: Source, statement: Statement, name: str) -> bool:
     return any(name in _target_names(source, loop) for loop in loops)
 
 
-def _target_names(source: Source, loop: cst.For) -> list[str]:
+def _target_names(source: Source, loop: cst.For | cst.CompFor) -> list[str]:
     target = loop.target
     return [source.code(e.value) for e in target.elements] if isinstance(target, cst.Tuple) else [source.code(target)]
 
@@ -54,7 +54,7 @@ def _several(job: Job, source: Source, statement: Statement, name: str) -> Candi
     loop = source.loops_around(statement)[0]
     if text is None or not isinstance(loop, cst.For) or source.body(loop) != [statement] or loop.orelse is not None:
         return
-    several = _gone_over(source, loop, name)
+    several = gone_over(source, loop, name)
     if several is None or not source.alone(loop):
         return
     value = text.removeprefix(f"{name} = ")
@@ -65,7 +65,7 @@ def _several(job: Job, source: Source, statement: Statement, name: str) -> Candi
     yield job.patch(f"make new tensors on line {line}", source, edit)
 
 
-def _gone_over(source: Source, loop: cst.For, name: str) -> str | None:
+def gone_over(source: Source, loop: cst.For | cst.CompFor, name: str) -> str | None:
     """The list that a loop's name stands for one of: `fast` of `for w, g in zip(fast, grads)`."""
     over = loop.iter
     if isinstance(over, cst.Call) and source.code(over.func) == "zip" and not any(a.star for a in over.args):

@@ -11,7 +11,7 @@ from afterward.model.site import Site
 from afterward.repair import each_time, records
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, assignment, reads, root, targets
-from afterward.repair.passes import pass_calls
+from afterward.repair.passes import only_call, pass_calls
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, children
 from afterward.repair.workshop import Candidates, Job
@@ -26,6 +26,7 @@ def candidates(job: Job) -> Candidates:
     yield from each_time.candidates(job, list(_makers(job)))
     yield from records.candidates(job, list(_makers(job)))
     yield from _into_the_loop(job)
+    yield from _call_into_the_loop(job)
     yield from _before_the_late_statement(job)
     yield from _where_it_is_read(job)
     yield from _without_the_cache(job)
@@ -78,6 +79,23 @@ def _into_the_loop(job: Job) -> Candidates:
             summary, edits = _moved(source, moving, inner, body)
             yield job.patch(summary, source, *edits)
             break
+
+
+def _call_into_the_loop(job: Job) -> Candidates:
+    """`self.update_prototypes()` in front of the loop that uses them moves into it."""
+    source = job.shop.source(job.found.ways.loop)
+    loop = source.loop_at(job.found.ways.loop) if source is not None else None
+    body = source.body(loop) if source is not None and loop is not None else None
+    if source is None or loop is None or not body:
+        return
+    block = source.block_of(loop) or []
+    for other, call in _makers(job):
+        if other is not source or only_call(call) is None or pass_calls(call) or call not in block:
+            continue
+        if block.index(call) < block.index(loop):
+            edits = (source.delete(call), source.insert_before(body[0], *source.dedented(call)))
+            lines = source.range(call).start.line, source.range(loop).start.line
+            yield job.patch(f"move line {lines[0]} in the loop of line {lines[1]}", source, *edits)
 
 
 def _makes_what_is_trained(source: Source, moving: list[Statement]) -> bool:

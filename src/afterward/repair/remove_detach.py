@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.site import Site
+from afterward.repair import thawing
 from afterward.repair.edits import Edit
 from afterward.repair.names import assigned_names, in_place_of, reads, wrapped
 from afterward.repair.passes import only_call, own_nodes, pass_calls
@@ -29,6 +30,7 @@ def candidates(job: Job) -> Candidates:
     for source, statement in places:
         yield from _all_of_the_function(job, source, statement)
         yield from _switched_off(job, source, statement)
+    yield from thawing.candidates(job)
 
 
 def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
@@ -50,8 +52,9 @@ def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
 
 
 def _called(job: Job, source: Source, statement: Statement) -> Iterator[tuple[Source, Statement]]:
-    """The statements of the program's own functions that a statement calls by name."""
+    """The statements of the program's own functions that a statement calls by name; of a module, its `forward`."""
     names = {source.code(node.func).rsplit(".", 1)[-1] for node in own_nodes(statement) if isinstance(node, cst.Call)}
+    names |= {"forward", "__call__"} if names else set()
     for file in job.shop.texts:
         other = job.shop.source(Site(file, 1, 1))
         for each in other.statements if other is not None else ():
@@ -152,6 +155,8 @@ def _cuts(source: Source, statement: Statement) -> Iterator[tuple[str, Edit]]:
 
 def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
     function = call.func
+    if source.code(function).rsplit(".", 1)[-1] in ("Variable", "Parameter") and call.args:
+        yield source.code(function), source.replace(call, in_place_of(source, call, _uncut(call.args[0].value)))
     if not isinstance(function, cst.Attribute):
         return
     method = function.attr.value
@@ -168,6 +173,13 @@ def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
         else:
             yield f"torch.{method}", source.replace(call, _inner(source, first))
             yield f"torch.{method}", source.replace(call, f"{source.code(function.value)}.stack({source.code(first)})")
+
+
+def _uncut(value: cst.BaseExpression) -> cst.BaseExpression:
+    """`loss` of `loss.data` and of `loss.detach()`."""
+    if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and value.func.attr.value in _METHODS:
+        return _uncut(value.func.value)
+    return _uncut(value.value) if isinstance(value, cst.Attribute) and value.attr.value == "data" else value
 
 
 def _inner(source: Source, value: cst.BaseExpression) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
-from afterward.repair.names import assignable, assignment, fresh, normal, stem, targets
-from afterward.repair.passes import only_call, pass_calls, swept
+from afterward.repair.names import assignable, assignment, fresh, normal, plain_names, stem, targets
+from afterward.repair.out_of_place import gone_over
+from afterward.repair.passes import only_call, own_nodes, pass_calls, swept
 from afterward.repair.scopes import names_at_loop
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -33,11 +36,26 @@ def _part_already_swept(job: Job) -> Candidates:
     if not whole or not assignable(whole) or only_call(sweeping) is None or not source.alone(sweeping):
         return
     line = source.range(sweeping).start.line
-    for name in dict.fromkeys(names_at_loop(job, source, sweeping, whole)):
+    names = [*_collections(job, whole), *names_at_loop(job, source, sweeping, whole)]
+    for name in dict.fromkeys(names):
         title = f"drop what was swept from `{name}` after each backward; each loss then counts once"
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
             edit = source.insert_after(sweeping, cut)
             yield job.patch(f"drop what was swept, after line {line}", source, edit, title=title)
+
+
+def _collections(job: Job, name: str) -> Iterator[str]:
+    """What a loop takes the value from, where its name is that of a turn: `saved` of `for loss in saved`."""
+    place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    if place is None:
+        return
+    source, reading = place
+    inside = [node for node in own_nodes(reading) if isinstance(node, cst.CompFor)]
+    for loop in (*inside, reading, *source.loops_around(reading)):
+        if isinstance(loop, (cst.For, cst.CompFor)) and name in plain_names(loop.target):
+            several = gone_over(source, loop, name)
+            if several is not None:
+                yield several
 
 
 def _new_loss_alone(job: Job, source: Source, sweeping: Statement, loss: cst.BaseExpression) -> Candidates:

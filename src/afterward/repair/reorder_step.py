@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from afterward.repair.edits import Patch
 from afterward.repair.names import assigned_names, normal, reads
 from afterward.repair.passes import only_call
 from afterward.repair.source import Source, Statement
@@ -70,13 +71,32 @@ def _forward_after(job: Job, source: Source, block: list[Statement], writing: St
             break  # something else needs it before the step
         moving.insert(0, statement)
         wanted |= reads(source, statement)
-    if moving:
-        lines = tuple(line for statement in moving for line in source.dedented(statement))
-        edits = [source.insert_after(writing, *lines), *(source.delete(s) for s in moving)]
-        shown = ", ".join(str(source.range(s).start.line) for s in moving)
-        yield job.patch(
-            f"compute line {shown} after the step of line {source.range(writing).start.line}", source, *edits
-        )
+    for some in (_stale(job, source, moving), moving):
+        if some:
+            yield _moved_behind(job, source, writing, some)
+
+
+def _stale(job: Job, source: Source, moving: list[Statement]) -> list[Statement]:
+    """Of these statements, the one that met the old parameters, and what was computed from its result."""
+    built = [at[1] for site in job.found.ways.built if (at := job.at(site)) is not None and at[0] is source]
+    found: list[Statement] = []
+    names: set[str] = set()
+    for statement in moving:
+        if statement in built or reads(source, statement) & names:
+            found.append(statement)
+            names |= assigned_names(source, statement)
+    return found
+
+
+def _moved_behind(job: Job, source: Source, writing: Statement, moving: list[Statement]) -> Patch:
+    lines = tuple(line for statement in moving for line in source.dedented(statement))
+    edits = [source.insert_after(writing, *lines), *(source.delete(s) for s in moving)]
+    shown = ", ".join(str(source.range(s).start.line) for s in moving)
+    line = source.range(writing).start.line
+    names = sorted(set().union(*(assigned_names(source, s) for s in moving)))
+    title = f"compute {' and '.join(f'`{name}`' for name in names)} after the step of line {line}, not before it; "
+    title += "the gradients are then those of the present parameters"
+    return job.patch(f"compute line {shown} after the step of line {line}", source, *edits, title=title)
 
 
 def _behind(source: Source, block: list[Statement], home: Statement) -> Statement:

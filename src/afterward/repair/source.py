@@ -184,6 +184,10 @@ class Source:
         start = self._starts[self.range(statement).start.line - 1]
         return re.match(r"[ \t\f]*", self.text[start:]).group()  # type: ignore[union-attr]
 
+    def unit(self, statement: Statement) -> str:
+        """What one more level of indentation looks like where a statement stands."""
+        return "\t" if "\t" in self.indent(statement) else self.module.default_indent
+
     def lines(self, statement: Statement) -> tuple[int, int]:
         """Whole lines of a statement, its decorators and its line end included."""
         place = self.range(statement)

@@ -54,7 +54,7 @@ def _each_of_several(job: Job, source: Source, sweeping: Statement) -> Candidate
             continue
         name = statement.target.value
         if f"{name}.step(" in source.code(statement):
-            lines = (f"for {name} in {source.code(statement.iter)}:", f"    {name}.zero_grad()")
+            lines = (f"for {name} in {source.code(statement.iter)}:", f"{source.unit(sweeping)}{name}.zero_grad()")
             line = source.range(sweeping).start.line
             yield job.patch(f"zero each of them before line {line}", source, source.insert_before(sweeping, *lines))
 

@@ -33,7 +33,15 @@ PER_REMEDY = 8
 SHARE = 12  # trials of one remedy and what it brings to light: the next one is to have its chance
 PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
 
-_FOLLOW_UPS = ("remove_retain", "detach_state", "detach_input", "recompute_forward", "remove_duplicate", "zero_grad")
+_FOLLOW_UPS = (
+    "remove_retain",
+    "item_for_logging",
+    "detach_state",
+    "detach_input",
+    "recompute_forward",
+    "remove_duplicate",
+    "zero_grad",
+)
 
 Progress = Callable[[str, float], None]
 
@@ -89,6 +97,7 @@ class Fixer:
     shown: bool = True  # does the first run's own output go to the terminal?
     originals: dict[str, Original] = field(default_factory=dict)
     _books: dict[str, str] = field(default_factory=dict)  # a notebook's program, as it is
+    _passed_over: set[str] = field(default_factory=set)  # kinds that need not be tried for the present fault
     _trials: int = 0
     _allowed: int = TRIALS
     _until: float = math.inf
@@ -154,9 +163,11 @@ class Fixer:
         proven: _Cure | None = None
         starved: _Cure | None = None  # cures, and takes a parameter its gradient: another may be better
         listed = {remedy.kind for remedy in found.remedies}
+        self._passed_over.clear()
         for remedy in remedies_for(found):
             advice = remedy.kind == "retain_graph"
             if not advice and (proven is not None or (starved is not None and remedy.kind not in listed)):
+                self._passed_over.add(remedy.kind)
                 continue
             # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
             depth = (0 if remedy.kind not in listed else 1) if advice else DEPTH
@@ -331,7 +342,11 @@ class Fixer:
         shown = [self._written(cure, texts) for cure in order]
         seen = {remedy.kind for remedy in shown}
         for remedy in found.remedies:
-            if remedy.kind not in seen:
+            if remedy.kind in seen:
+                continue
+            if remedy.kind in self._passed_over:
+                shown.append(replace(remedy, proof=Proof("not_proven", "not tried: the change above holds")))
+            else:
                 shown.append(replace(remedy, proof=Proof("not_applicable", "does not apply")))
         return tuple(shown)
 

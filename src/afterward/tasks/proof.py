@@ -14,6 +14,7 @@ from afterward.tasks.trial import Trial
 
 TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
 
+CUT = "history-cut"
 STARVED = "parameters-never-reached"  # a cut may have to leave something untrained; it is the last choice
 
 _LOUD = (Severity.ERROR, Severity.WARNING)
@@ -75,6 +76,9 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
     new = [f for f in found if f.code not in known and fault(f, trial) not in there]
     starving = [f for f in new if f.name == STARVED and f.code not in curing]
     same, starved = same_gradients(first, trial), bool(starving) or bool(first.reached - trial.reached)
+    if cured.name == CUT and trial.idle > first.idle:  # something flows again, but not to what this loss is to train
+        text = "runs, but the optimizer of this loss still finds no gradient"
+        return Verdict("failed", Proof("failed", text, trial.passes, _peak(trial), same))
     if len(new) > len(starving):
         proof = Proof("failed", f"runs, but then: {new[0].message}", trial.passes, _peak(trial), same)
         return Verdict("moved", proof, next(f for f in new if f not in starving), same, starved)

@@ -51,6 +51,7 @@ class Trial:
     broken_at: int | None = None  # the pass that failed first
     unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
     chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
+    idle: int = 0  # optimizers that stepped, and never found a gradient
     refused: str = ""  # what it is that could not be detached, as plain data
 
 
@@ -90,6 +91,7 @@ def perform(request: Request) -> None:
             dict(statements.sources),
             broken[0] if broken else None,
             chapters=seen[0].chapters if request.shown else [],
+            idle=sum(not fed for fed in meter.fed.values()),
             refused=_refused(error),
         )
         _leave(request, result)

@@ -11,7 +11,7 @@ state = torch.zeros(2)
 for t in range(12):
     value = critic(state)
     following = state + 0.1 * torch.randn(2)
-    replay.append({"s": state, "r": -following.norm(), "v": value, 's2': following})
+    replay.append({"s": state, "r": -following.norm(), "v": value.item(), 's2': following})
     state = following
     if t >= 4:
         batch = random.sample(replay, 3)

@@ -1,0 +1,80 @@
+"""Parameters that were frozen for another network's turn, and never thawed: let them need gradients again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from afterward.model.site import Site
+from afterward.repair.names import assigned_names, reads, root
+from afterward.repair.passes import only_call
+from afterward.repair.scopes import known_at
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+_OFF = re.compile(r"(requires_grad_\(|requires_grad\s*=\s*|[(,]\s*)False(?=\s*[),]|\s*(#.*)?$)")
+
+
+def candidates(job: Job) -> Candidates:
+    """`freeze(D)` of the generator's turn gets its counterpart where the turn of the pass begins that needs `D`."""
+    place = job.at(job.found.reused or job.found.primary.site)
+    if place is None:
+        return
+    source, sweeping = place
+    function = source.function_of(sweeping)
+    body = source.body(function) if isinstance(function, cst.FunctionDef) else None
+    for other, freezing in _freezing(job):
+        if other is not source or source.function_of(freezing) is function or not body:
+            continue
+        lines = [_OFF.sub(lambda found: f"{found[1]}True", line, count=1) for line in source.dedented(freezing)]
+        names = reads(source, freezing) - assigned_names(source, freezing)
+        if lines == list(source.dedented(freezing)) or not names <= known_at(source, body[0]):
+            continue
+        what = _what(source, freezing)
+        title = f"let {what} need gradients again as this step begins; they were switched off for another one"
+        line = source.range(body[0]).start.line
+        yield job.patch(f"thaw {what} before line {line}", source, source.insert_before(body[0], *lines), title=title)
+
+
+def _freezing(job: Job) -> Iterator[tuple[Source, Statement]]:
+    """The statements that switch gradients of parameters off: themselves, or by a function of the program's own."""
+    files = [file for file, text in job.shop.texts.items() if "False" in text or "requires_grad" in text]
+    sources = [source for file in files if (source := job.shop.source(Site(file, 1, 1))) is not None]
+    switches = {name for source in sources for name in _switching(source)}
+    for source in sources:
+        for statement in source.statements:
+            if not source.alone(statement):
+                continue
+            call = only_call(statement)
+            code = source.code(statement)
+            by_name = call is not None and source.code(call.func).rsplit(".", 1)[-1] in switches
+            loop = isinstance(statement, cst.For) and len(source.body(statement) or ()) == 1
+            direct = "requires_grad" in code and (loop or call is not None)
+            if "False" in code and (by_name or direct) and not _is_of_a_loop(source, statement):
+                yield source, statement
+
+
+def _switching(source: Source) -> Iterator[str]:
+    """The functions that set `requires_grad`."""
+    for each in source.statements if "requires_grad" in source.text else ():
+        if isinstance(each, cst.FunctionDef) and "requires_grad" in source.code(each):
+            yield each.name.value
+
+
+def _is_of_a_loop(source: Source, statement: Statement) -> bool:
+    """Is it the body of a loop over parameters, which is found as a whole?"""
+    holder = source.parent(source.parent(statement) or statement)
+    return isinstance(holder, cst.For) and source.body(holder) == [statement]
+
+
+def _what(source: Source, statement: Statement) -> str:
+    call = only_call(statement)
+    if isinstance(statement, cst.For):
+        return f"`{source.code(statement.iter).split('.parameters')[0]}`"
+    if call is not None and call.args and root(source.code(call.args[0].value)) not in ("False", "True"):
+        return f"`{source.code(call.args[0].value)}`"
+    if call is not None and isinstance(call.func, cst.Attribute):
+        return f"`{source.code(call.func.value)}`"
+    return "the parameters"
