@@ -47,9 +47,19 @@ def counter_address() -> int | None:
         return None
 
 
+# What losses usually end in, for a torch that does not tell how many outputs a node has.
+_ONE_OUTPUT = (
+    "Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Pow", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "NllLoss",
+    "BinaryCrossEntropy", "Dot", "LinalgVectorNorm", "Squeeze", "View", "Logsumexp", "Exp", "Log", "Sqrt", "Abs",
+)  # fmt: skip
+
+
 def outputs_of(node: Any) -> int:
-    """How many outputs a node has; 0 where this torch does not tell."""
-    return len(getattr(node, "_input_metadata", ()))
+    """How many outputs a node has; 0 where this torch does not tell, and it is not an operation of one."""
+    told = getattr(node, "_input_metadata", None)
+    if told is None:
+        return 1 if node.name().startswith(_ONE_OUTPUT) else 0
+    return len(told)
 
 
 def order_of(node: Any) -> int:
