@@ -19,6 +19,24 @@ for step in range(3):
     h, c = cell(x, (h.detach(), c))
     h.sum().backward()  # error: AFT103
 """,
+    "layers replaced by name, all but the new parameters frozen": """
+import torch
+class Adapter(torch.nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.extra = base, torch.nn.Parameter(torch.zeros(1))
+    def forward(self, x):
+        return self.base(x) + self.extra
+first, second = (torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()) for _ in range(2))
+for name, child in list(first.named_children()):
+    setattr(first, name, Adapter(child))
+for name, child in list(second.named_children()):
+    second._modules[name] = Adapter(child)
+for net in (first, second):
+    for name, p in net.named_parameters():
+        p.requires_grad = name.endswith("extra")
+    net(torch.ones(2, 3)).sum().backward()
+""",
     "both of them detached": """
 import torch
 cell, x = torch.nn.LSTMCell(3, 4), torch.randn(2, 3)

@@ -22,6 +22,11 @@ START = "torch.zeros(1, 8)"
 WAYS = {  # how the state is kept and read: (before the loop, in it, the name of the bridge)
     "get": ("cache = {}", f"h = cell(x, cache.get('past', {START})); cache['past'] = h", "cache['past']"),
     "pop": (f"cache = {{'past': {START}}}", "h = cell(x, cache.pop('past')); cache['past'] = h", "cache['past']"),
+    "a context variable": (
+        f"from contextvars import ContextVar\nVAR = ContextVar('state')\ntoken = VAR.set({START})",
+        "h = cell(x, VAR.get()); token = VAR.set(h)",
+        "VAR",
+    ),
     "popleft": (f"queue = deque([{START}])", "h = cell(x, queue.popleft()); queue.append(h)", "queue[0]"),
     "from the end": (f"past = deque([{START}], maxlen=5)", "past.append(cell(x, past[-1])); h = past[-1]", "past[-1]"),
     "by a variable": (f"past = [{START}]", "h = cell(x, past[t]); past.append(h)", "past[t]"),

@@ -98,3 +98,30 @@ def test_turns_of_one_update_belong_together(tmp_path: Path, torch_as_it_was: No
     """The sum goes over two turns and begins anew; what comes from the update before is the state."""
     (finding,) = watch_source(UNROLLED, tmp_path).findings
     assert (finding.code, finding.bridge.name) == ("AFT103", "theta")
+
+
+def test_a_pass_over_several_losses_of_which_one_was_swept(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+net = torch.nn.Linear(3, 2)
+first, second = net(torch.ones(3)).exp()
+first.backward()
+torch.autograd.backward([first, second])
+"""
+    (finding,) = watch_source(source, tmp_path).findings
+    assert finding.code in ("AFT101", "AFT102")
+    assert "already added" not in finding.remedies[0].title
+
+
+def test_what_has_no_name_is_not_called_by_the_name_of_the_loss(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+weight = torch.ones(3, requires_grad=True)
+give = iter([weight.exp()] * 2).__next__
+opt = torch.optim.SGD([weight], 0.1)
+for x in torch.randn(2, 3):
+    loss = (give() * x).sum()
+    loss.backward()
+    opt.step()
+"""
+    (finding,) = watch_source(source, tmp_path).findings
+    assert finding.code == "AFT104"
+    assert "`loss` is computed once" not in finding.why

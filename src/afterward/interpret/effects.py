@@ -15,6 +15,7 @@ from afterward.interpret.values import (
     Instance,
     Lib,
     Module,
+    ModuleParts,
     PartialDict,
     Star,
     Unknown,
@@ -42,7 +43,15 @@ class Effects(Generators):
                     if setter is not None:
                         self.call(setter, [owner, value], {}, node)
                     return
-            owner.attributes[name] = value
+            items = owner.inner.get("items")
+            if (
+                isinstance(items, dict) and name in items
+            ):  # `setattr(layers, "0", ...)` puts it in the place of that layer
+                items[name] = value
+            elif isinstance(items, list) and name.isdecimal() and int(name) < len(items):
+                items[int(name)] = value
+            else:
+                owner.attributes[name] = value
             label = spelled(node) if isinstance(node, ast.expr) else name
             self.name(value, label, "attribute")
             library.attribute_set(self, owner, name, value)
@@ -69,6 +78,8 @@ class Effects(Generators):
             return
         if isinstance(owner, Instance):
             library.set_instance_item(self, owner, key, value, node)
+        elif isinstance(owner, ModuleParts) and isinstance(key, str):
+            self.set_attribute(owner.module, key, value, node)
         elif isinstance(owner, dict):
             try:
                 if isinstance(key, Unknown):

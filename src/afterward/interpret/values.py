@@ -266,6 +266,12 @@ class PartialDict(dict[Any, Any]):
     maker: Value = None
 
 
+class ModuleParts(PartialDict):
+    """A module's `_modules` or `_parameters`: what is put into it becomes part of the module."""
+
+    module: Value = None
+
+
 MISSING = object()  # where a look-up found nothing
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
 from afterward.observe.replay import Place
-from afterward.observe.sources import Name, Sources, is_target, reads, stem, targets
+from afterward.observe.sources import Name, Sources, is_target, reads, sets, stem, targets
 
 BUDGET = 400  # reads followed
 
@@ -87,7 +87,8 @@ class Trail:
 
     def grows(self, place: Place) -> bool:
         """Does the statement put something into a container, as `log.append(x)` does?"""
-        return isinstance(self.sources.statement(place.number), ast.Expr)
+        statement = self.sources.statement(place.number)
+        return statement is not None and (isinstance(statement, ast.Expr) or sets(statement))
 
     def targets(self, place: Place) -> list[Name]:
         statement = self.sources.statement(place.number)

@@ -169,7 +169,16 @@ def targets(statement: ast.stmt) -> list[Name]:
         names += [Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         names += _grown(statement.value)
+    if sets(statement):
+        names += _flat(statement.value.func.value)  # type: ignore[attr-defined]
     return names
+
+
+def sets(statement: ast.stmt) -> bool:
+    """Is it `token = variable.set(x)`, as a context variable is given its value?"""
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    called = value.func if isinstance(value, ast.Call) and len(value.args) == 1 else None
+    return isinstance(called, ast.Attribute) and called.attr == "set"
 
 
 def _grown(call: ast.Call) -> list[Name]:

@@ -41,7 +41,7 @@ def diagnosis(
         message=message,
         primary=Label(reused, reused_text or f"needs values that {say.freed_by(case)} freed"),
         secondary=tuple(labels),
-        why=why,
+        why=why[:1].upper() + why[1:],
         notes=(*notes, *advice(case)),
         remedies=remedies,
         built=built,

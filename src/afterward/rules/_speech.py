@@ -56,8 +56,10 @@ def bridge(case: Case) -> Bridge | None:
 
 
 def name_of(case: Case, otherwise: str = "the value") -> str:
+    """The bridge; what the pass was called on is a name for it only where the pass starts in the old part."""
     found = bridge(case)
-    return f"`{found.name}`" if found is not None else otherwise
+    known = found is not None and (case.bridge is not None or case.reuse.starts_in_stale)
+    return f"`{found.name}`" if found is not None and known else otherwise
 
 
 def amount(case: Case) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
@@ -30,6 +31,10 @@ def _diagnose(case: Case) -> Diagnosis:
     remedies = (drop, remedy.recompute_forward(case))
     if part is not None and built is not None and part.how in ("turns", "calls") and built.how == "outside":
         remedies = (remedy.recompute_forward(case), drop)  # each turn means to sweep: it lacks a forward of its own
+    if len(case.reuse.late.roots) > 1 and case.reuse.fresh:
+        # Of several roots only some were swept before: this pass does what the earlier one did, and more.
+        drop = replace(drop, title=f"drop {say.freed_by(case)}: this pass sweeps {name} too", site=say.freed_site(case))
+        remedies = (drop, remedy.recompute_forward(case))
     if graph_is_meant(case):
         remedies = (remedy.retain_graph(case, start=""), remedy.recompute_forward(case))
     return diagnosis(

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import Tensor
 from afterward.interpret.library import nn, tensors
-from afterward.interpret.values import MISSING, Bound, Instance, Iter, Lib, Method, Native, PartialDict, Unknown, Value
+from afterward.interpret.values import (
+    MISSING,
+    Bound,
+    Instance,
+    Iter,
+    Lib,
+    Method,
+    ModuleParts,
+    Native,
+    PartialDict,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from afterward.interpret.machine import Machine
@@ -199,10 +211,11 @@ def inherited(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
         return MISSING
     if name == "__call__":
         return MISSING
-    if name == "_modules":
-        return PartialDict(children(owner))
-    if name == "_parameters":
-        return PartialDict((k, v) for k, v in owner.attributes.items() if isinstance(v, Tensor) and v.is_parameter)
+    if name in ("_modules", "_parameters"):
+        own = ((k, v) for k, v in owner.attributes.items() if isinstance(v, Tensor) and v.is_parameter)
+        parts = ModuleParts(children(owner) if name == "_modules" else own)
+        parts.module = owner
+        return parts
     if name in METHODS:
         run = METHODS[name]
         return Bound(Native(lambda m, args, kwargs: run(m, args[0], args[1:], kwargs), name), owner)
