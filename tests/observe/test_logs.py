@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.watching import watch_source
 
 TRAINER = """
@@ -51,3 +52,27 @@ for x in torch.randn(12, 8, 4):
     logs.setdefault("loss", []).append(loss)
 """
     assert _lines(source, tmp_path) == [("AFT301", 8)]
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        "recent.append(loss)\n        if len(recent) > 5: recent.pop(0)",
+        "recent = (recent + [loss])[-5:]",
+        "recent = sorted([*recent, loss], key=lambda one: -one.item())[:4]",
+        "recent.append(loss)\n        del recent[:-3]",
+    ],
+)
+def test_the_last_few_are_no_record(keep: str, tmp_path: Path) -> None:
+    source = f"""
+def train(net):
+    recent = []
+    for x in torch.randn(30, 8, 4):
+        loss = net(x).square().mean()
+        loss.backward()
+        net.zero_grad()
+        {keep}
+
+train(torch.nn.Linear(4, 1))
+"""
+    assert _lines(source, tmp_path) == []

@@ -16,6 +16,7 @@ from afterward.interpret.core import site_of
 from afterward.interpret.flat_parts import find_flat_parts
 from afterward.interpret.graph import Cutting, GraphNode, Naming, Tensor
 from afterward.interpret.values import Instance, Module, Scope, Value
+from afterward.interpret.windows import forgets
 from afterward.model.history import (
     SUMMING,
     Cut,
@@ -109,6 +110,12 @@ def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
     mine = [one for one in machine.passes if one.call == "backward" and one.swept & numbers]
     reached = [frozenset(id(leaf) for leaf in one.leaves) for one in mine]
     return len(set(reached)) == len(reached)
+
+
+def _is_window(machine: Machine, kept: Kept) -> bool:
+    """Are only the last few, or the best few, kept?"""
+    tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
+    return tree is not None and forgets(tree, kept.name)
 
 
 def _put_there(node: GraphNode, name: str) -> Site | None:
@@ -232,7 +239,7 @@ def history(machine: Machine) -> History | None:
             Leaf(number, leaf.label, tuple(owners.get(id(leaf), ())))
             for number, leaf in enumerate(machine.graph.leaves)
         ),
-        kept=tuple(account.kept.values()),
+        kept=tuple(one for one in account.kept.values() if not _is_window(machine, one)),
         idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
         zeroed=tuple(_zeroed(machine, unsure)),
         flat=tuple(find_flat_parts(machine)),

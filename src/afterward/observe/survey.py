@@ -22,7 +22,7 @@ from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
 from afterward.observe.flat_parts import Bare, find_flat_parts
 from afterward.observe.idle import find_idle, find_unheld, find_zeroed
-from afterward.observe.naming import Held, Names, living_optimizers, search
+from afterward.observe.naming import WINDOW, Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
 from afterward.observe.single_turns import OneEach, find_single_turns
@@ -30,7 +30,7 @@ from afterward.observe.singles import OneByOne, find_singles
 from afterward.observe.sources import stem
 from afterward.observe.stack import user_frames
 from afterward.observe.statements import COUNTER, SHIFT
-from afterward.observe.stored import Storage
+from afterward.observe.stored import Storage, forgets
 from afterward.observe.swept import contains
 from afterward.observe.unswept import find_unswept
 from afterward.observe.updates import Updates, has_gradient
@@ -172,7 +172,8 @@ class Surveyor:
     def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
         """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
         best: dict[object, Kept] = {}
-        for one in (*self.kept.values(), *self.storage.kept(passes)):
+        records = [one for one in self.kept.values() if one.steps > WINDOW or not forgets(places, one.name)]
+        for one in (*records, *self.storage.kept(passes)):
             one = replace(one, site=places.assigning(one.name))
             key = (one.site, stem(one.name)) if one.site is not None else one.name
             if key not in best or one.steps > best[key].steps:
