@@ -351,6 +351,53 @@ for epoch in range(2):
         watch.look()
         optimizer.step()
 """,
+    "a state that a helper writes": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 1)
+        self.register_buffer("memory", torch.zeros(1))
+
+    def forward(self, x):
+        return self.linear(x) + self.memory
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+def remember(output):
+    model.memory.copy_(output.detach())
+
+for epoch in range(2):
+    for sample in inputs:
+        output = model(sample)
+        loss = output.pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        remember(output)
+""",
+    "a number that a scheduler of the program's writes": """
+class Schedule:
+    def __init__(self):
+        self.weight, self.turn = 1.0, 0
+
+    def tick(self):
+        self.turn += 1
+        self.weight = 1.0 / self.turn
+
+schedule = Schedule()
+
+def after():
+    schedule.tick()
+
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        loss = schedule.weight * (model(sample) - target).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        after()
+""",
     "two passes a turn": f"""
 for epoch in range(2):
     for sample, target in zip(inputs, targets):

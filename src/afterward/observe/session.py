@@ -20,7 +20,7 @@ from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.pulse import OnBeat, Pulse
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
-from afterward.observe.single_turns import one_each
+from afterward.observe.single_turns import look_again, one_each
 from afterward.observe.singles import one_by_one
 from afterward.observe.stack import called_by_library, user_frames
 from afterward.observe.statements import SHIFT
@@ -173,6 +173,9 @@ class Session:
                 frames = user_frames(sys._getframe(), is_user_file)
                 each = one_each(recorder, seen, [node for node, _ in roots_of(outputs)], frames)
                 self.surveyor.one_each += [each] if each is not None else []
+            if count > FIRST_LOOKS and recorder is self.recorders.main:
+                for known in self.surveyor.one_each:
+                    look_again(known, recorder, seen, user_frames(sys._getframe(), is_user_file))
         recorder.take_off()
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.

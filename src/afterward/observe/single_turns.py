@@ -50,6 +50,8 @@ class OneEach:
     nodes: int
     source: str  # the name of what holds the samples
     measured: Measured
+    state: object  # of all that the loss is made of but parameters
+    confirmed: bool | None = None  # was it the same, some turns later?
 
 
 def one_each(recorder: Recorder, seen: PassSeen, roots: list[Any], frames: Iterable[FrameType]) -> OneEach | None:
@@ -61,6 +63,13 @@ def one_each(recorder: Recorder, seen: PassSeen, roots: list[Any], frames: Itera
         return None
     turn = turn_at(Sources(recorder.statements), seen.site, list(islice(frames, 2)))
     return _Look(seen, turn, nodes).judge() if turn is not None else None
+
+
+def look_again(one: OneEach, recorder: Recorder, seen: PassSeen, frames: Iterable[FrameType]) -> None:
+    """Some turns later: has anybody changed what the loss is made of, where no statement of the loop says so?"""
+    if one.seen.site == seen.site and one.confirmed is not False:
+        turn = turn_at(Sources(recorder.statements), seen.site, list(islice(frames, 2)))
+        one.confirmed = turn is not None and turn.state() == one.state
 
 
 def _single_row(roots: list[Any]) -> int:
@@ -111,7 +120,7 @@ class _Look:
         loop = self.turn.loop
         return OneEach(
             self.seen, (self.turn.file, statement.lineno, statement.col_offset),
-            (self.turn.loop_file, loop.lineno, loop.col_offset), self.nodes, names[0], measured,
+            (self.turn.loop_file, loop.lineno, loop.col_offset), self.nodes, names[0], measured, self.turn.state(),
         )  # fmt: skip
 
     def _model_call(self) -> tuple[ast.stmt, ast.Call, Any] | None:
@@ -217,7 +226,7 @@ def _parameters(module: Any) -> frozenset[int]:
 def find_single_turns(after: Aftermath, looked: list[OneEach]) -> Iterator[Singles]:
     """The loops that went on as they were when they were looked at: one sample a turn, entry after entry."""
     for one in looked:
-        kind, turns = _course(after, one)
+        kind, turns = _course(after, one) if one.confirmed else ("", 0)
         table = after.places.table
         called = next((e for e in table if (e.file, e.line, e.column) == one.called), None)
         loop = next((e for e in table if (e.file, e.line, e.column) == one.loop), None)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+from afterward.observe import compat
 from afterward.observe.making import Making, chain_of, hangs_together, making_of
-from afterward.observe.pure import UNKNOWN, Purity, attribute_of, expression_computes
+from afterward.observe.pure import UNKNOWN, Purity, attribute_of, expression_computes, parts_of
 from afterward.observe.sources import Sources
 
 Known = Callable[[ast.expr], Any]
@@ -41,6 +44,53 @@ class Turn:
         loss = _receiver(self.swept)
         if loss is not None:
             yield self.swept, loss
+
+    def state(self) -> object:
+        """Fingerprints of all that the loss is made of and that is not a parameter: numbers, nothing of the program."""
+        made = sorted((name, _mark(known(chain_expression(name)))) for name, known in self._outside())
+        return tuple(made)
+
+    def _outside(self) -> Iterator[tuple[str, Known]]:
+        yield from ((name, self.known) for name in self.making.outside)
+        yield from ((name, self.around) for name in self.outer.outside)
+
+
+def chain_expression(chain: str) -> ast.expr:
+    return ast.parse(chain, mode="eval").body
+
+
+def _mark(value: Any, depth: int = 3) -> str:
+    """By which a change of a value is noticed. Parameters change as they are trained, layers of torch count for
+    themselves; all else should stay as it is."""
+    torch = compat.torch_module()
+    if isinstance(value, (int, float, str, bool, type(None))):
+        return repr(value)
+    if isinstance(value, torch.nn.Parameter):
+        return "parameter"
+    if isinstance(value, torch.Tensor):
+        return f"{id(value)}:{value._version}"
+    if depth == 0 or isinstance(value, (ModuleType, FunctionType, type)):
+        return str(id(value))
+    if isinstance(value, torch.nn.Module):
+        own = [part for part in parts_of(value) if not type(part).__module__.startswith("torch.")]
+        spaces = [{**vars(part), **vars(part).get("_buffers", {})} for part in own]
+        kept = [(n, v) for space in spaces for n, v in space.items() if not n.startswith("_") and n != "training"]
+        return str([(name, _mark(one, depth - 1)) for name, one in kept])
+    if isinstance(value, dict):
+        return str(
+            [
+                (key if isinstance(key, (str, int)) else id(key), _mark(one, depth - 1))
+                for key, one in list(value.items())[:SOME]
+            ]
+        )
+    if isinstance(value, (list, tuple, deque)):
+        some = [*islice(value, SOME), *islice(reversed(value), SOME)]
+        return f"{len(value)} {[_mark(one, depth - 1) for one in some]}"
+    space = getattr(value, "__dict__", {})
+    return f"{id(value)} {[(name, _mark(one, depth - 1)) for name, one in list(space.items())[:SOME]]}"
+
+
+SOME = 32  # of what a container holds
 
 
 def turn_at(sources: Sources, site: int, frames: list[FrameType]) -> Turn | None:
