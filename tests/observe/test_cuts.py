@@ -47,6 +47,18 @@ IN_A_ROW = {  # source, and the lines of the cuts: the first one is where the hi
         "print(second(net(torch.ones(2, 4)).sum())[0].norm().item())",
         [3],
     ),
+    "a critic that stays frozen, beside a rightly detached fake": (
+        "gen, critic = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)\nopt = torch.optim.SGD(critic.parameters(), 0.1)\n"
+        "def switch(net, on):\n    for p in net.parameters():\n        p.requires_grad_(on)\n"
+        "switch(critic, False)\nswitch(gen, True)\nfake = gen(torch.ones(2, 4)).detach()\nloss = critic(fake).mean()\n"
+        "loss.backward()\nopt.step()",
+        [5],
+    ),
+    "a frozen network beside the one that is stepped": (
+        "gen, critic = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)\nopt = torch.optim.SGD(critic.parameters(), 0.1)\n"
+        "gen.requires_grad_(False)\nloss = critic(gen(torch.ones(2, 4))).mean().detach()\nloss.backward()\nopt.step()",
+        [4],
+    ),
     "a target that is rightly detached": (
         "net = torch.nn.Linear(4, 1)\ntarget = net(torch.ones(2, 4)).detach()\np = net(torch.ones(2, 4)).detach()\n"
         "loss = (p - target).square().mean()\nloss.backward()",

@@ -20,6 +20,7 @@ from afterward.observe.bridges import Bridges
 from afterward.observe.collector import collector_at_rest
 from afterward.observe.crossing import Trail
 from afterward.observe.cuts import find_cuts
+from afterward.observe.frozen import frozen_by
 from afterward.observe.naming import Names, living_optimizers, search
 from afterward.observe.places import Wording
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
@@ -119,7 +120,9 @@ class Autopsy:
         kind = late.error
         first = History(nodes, passes, self._steps(), leaves=self._leaves(), gaps=gaps)
         if kind == "no_grad":
-            return replace(first, cuts=find_cuts(self.paths, late, self.trail, self.where))
+            frozen = frozen_by(self.sources, late, self.trail, self.frames, self.where)
+            cuts = (frozen,) if frozen is not None else find_cuts(self.paths, late, self.trail, self.where)
+            return replace(first, cuts=cuts)
         if kind == "inplace":
             spoilt = self.remains.spoilt(nodes)
             writes = find_writes(self.paths, nodes, spoilt, self.trail, self.frames, self.names, self.where)

@@ -72,6 +72,11 @@ class Sources:
                 return found if not found.decorator_list else None
         return None
 
+    def statements_of(self, file: str) -> list[ast.stmt]:
+        """All statements of a file, in the order in which they are written."""
+        self.statement_at(file, 1, 0)
+        return sorted(self._trees[file].values(), key=lambda one: (one.lineno, one.col_offset))
+
     def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
         """The statements that hold this one, innermost first, up to the function it is in."""
         if file not in self._around:

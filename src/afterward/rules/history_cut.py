@@ -33,7 +33,7 @@ def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
             caught=late.caught,
         )
     cut, *others = cuts
-    what = f"`{cut.name}`" if cut.name else name
+    what = f"`{cut.name}`" if cut.name and "requires_grad" not in cut.how else name
     notes = (
         (f"it is cut on line {_lines(others)} too: all these cuts have to go, or there is still nothing to walk",)
         if others
@@ -67,6 +67,8 @@ def _kind(cut: Cut) -> str:
 def _what_it_does(cut: Cut) -> str:
     if cut.how == "autograd.grad(...)":
         return "Without `create_graph=True`, what `autograd.grad` returns has no history"
+    if "requires_grad" in cut.how:
+        return f"`{cut.how}` has switched off the parameters that it is computed from"
     if cut.how.startswith("checkpoint"):
         return f"`{cut.how}` records nothing where no tensor that it is given needs gradients"
     return f"`{cut.how}` keeps the numbers and drops the graph"
@@ -75,6 +77,8 @@ def _what_it_does(cut: Cut) -> str:
 def _cure(cut: Cut) -> str:
     if cut.how == "autograd.grad(...)":
         return f"pass `create_graph=True` on line {cut.site.line}: its result is what is to be trained through"
+    if "requires_grad" in cut.how:
+        return f"leave out `{cut.how}`, or switch the parameters on again before the loss is computed"
     if cut.how.startswith("checkpoint"):
         return "pass `use_reentrant=False`: it then records what its parameters need, whatever it is given"
     if "tensor" in cut.how.lower():

@@ -1,0 +1,104 @@
+"""Finds what froze the parameters that the step after a failed pass would have changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+from afterward.model.history import Cut, Pass
+from afterward.model.site import Where
+from afterward.observe import compat
+from afterward.observe.replay import Place
+from afterward.observe.sources import Sources, head
+
+
+def frozen_by(
+    sources: Sources,
+    late: Pass,
+    trail: Sequence[Place],
+    frames: Sequence[FrameType],
+    where: Callable[[Place], Where | None],
+) -> Cut | None:
+    """The last switch-off, where the optimizer that is stepped next holds nothing but frozen parameters."""
+    optimizer = _stepped_next(sources, late, frames)
+    held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+    if not held or any(parameter.requires_grad for parameter in held):
+        return None
+    for place in reversed(trail):
+        statement = sources.statement(place.number)
+        for node in (node for part in head(statement) for node in ast.walk(part)) if statement is not None else ():
+            switch = _switch(node)
+            spot = where(place) if switch is not None and not _given(sources, place, switch[1], True) else None
+            if spot is not None and switch is not None:
+                return Cut(spot, switch[0], switch[2], sources.site_of(spot.site.file, node))  # type: ignore[arg-type]
+    return None
+
+
+def _switch(node: ast.AST) -> tuple[str, ast.expr, str] | None:
+    """`p.requires_grad_(flag)` or `p.requires_grad = flag`: how it is told, the flag, and what is switched."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+        return (".requires_grad_(False)", node.args[0], ast.unparse(node.func.value)) if node.args else None
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
+                return ".requires_grad = False", node.value, ast.unparse(target.value)
+    return None
+
+
+def _given(sources: Sources, place: Place, flag: ast.expr, value: bool) -> bool:
+    """Was the flag this very value: by itself, or as what the function around it was called with?"""
+    if isinstance(flag, ast.Constant):
+        return flag.value is value
+    caller = sources.statement(place.caller.number) if place.caller is not None else None
+    calls = [node for part in head(caller) for node in ast.walk(part)] if caller is not None else []
+    handed = [
+        a for call in calls if isinstance(call, ast.Call) for a in (*call.args, *(k.value for k in call.keywords))
+    ]
+    return any(isinstance(one, ast.Constant) and one.value is value for one in handed)
+
+
+def _stepped_next(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> Any:
+    """The optimizer that the function of the pass steps next, if it is at hand."""
+    if late.where is None or not frames:
+        return None
+    site = late.where.levels[-1].site
+    for call in _steps_after(sources, site.file, site.line, site.column):
+        called = call.func.value if isinstance(call.func, ast.Attribute) else None
+        for text in (*call.args[:1], called):  # `scaler.step(optimizer)`, `optimizer.step()`
+            found = _look_up(text, frames[0]) if text is not None else None
+            if isinstance(found, compat.torch_module().optim.Optimizer):
+                return found
+    return None
+
+
+def _steps_after(sources: Sources, file: str, line: int, column: int) -> Iterator[ast.Call]:
+    statement = sources.statement_at(file, line, column)
+    if statement is None:
+        return
+    function = _function(sources, file, statement)
+    for later in sources.statements_of(file):
+        if later.lineno > line and _function(sources, file, later) is function:
+            for node in (node for part in head(later) for node in ast.walk(part)):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "step":
+                    yield node
+
+
+def _function(sources: Sources, file: str, statement: ast.stmt) -> ast.stmt | None:
+    around = sources.around(file, statement)
+    return next((one for one in around if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+
+
+def _look_up(text: ast.expr, frame: FrameType) -> Any:
+    """What a name or a chain of attributes stands for in a call, without running the program's code."""
+    chain: list[str] = []
+    while isinstance(text, ast.Attribute):
+        chain.append(text.attr)
+        text = text.value
+    if not isinstance(text, ast.Name):
+        return None
+    value = frame.f_locals.get(text.id, frame.f_globals.get(text.id))
+    for attribute in reversed(chain):
+        value = (getattr(value, "__dict__", None) or {}).get(attribute)
+    return value
