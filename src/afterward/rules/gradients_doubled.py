@@ -32,8 +32,9 @@ def _already_added(history: History, run: Pass) -> Pass | None:
     for earlier in reversed(history.passes):
         if earlier.moment >= run.moment or earlier.window != run.window or earlier.call != "backward":
             continue
-        if not earlier.reached & run.filled:
-            return None  # zeroed or used in between
+        again = earlier.reached & run.reached
+        if not again or not again <= run.filled:
+            return None  # zeroed or used in between, at least what an optimizer holds
         if any(edge.node in (run.swept or ()) for edge in earlier.roots):
             return earlier
     return None

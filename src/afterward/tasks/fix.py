@@ -360,7 +360,10 @@ class Fixer:
             effect = Effect.CHANGES_GRADIENTS
         elif effect is Effect.SAME_GRADIENTS and proof.same_gradients is None and proof.status == "proven":
             proof = replace(proof, text=f"{proof.text}; gradients not compared")
-        return replace(cure.remedy, patch=patch, proof=proof, effect=effect, title=naming_all(cure.remedy, cure.names))
+        title = naming_all(cure.remedy, cure.names)
+        if proof.status == "proven":  # an alternative by the rule, and what is recommended now
+            title = title.removeprefix("or ")
+        return replace(cure.remedy, patch=patch, proof=proof, effect=effect, title=title)
 
     def _tick(self, what: str) -> Callable[[float], None] | None:
         progress = self.progress
