@@ -458,3 +458,31 @@ flags = [part.training for part in model.modules()]
     for watched, plain in zip(seen.names["state"], names["state"], strict=True):  # type: ignore[call-overload]
         assert torch.equal(watched, plain)
     assert seen.names["flags"] == names["flags"]
+
+
+def test_nothing_of_a_turn_is_kept_alive(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = (
+        HEAD
+        + """
+import gc, weakref
+references = []
+def learn(sample, target):
+    output = model(sample)
+    loss = (output - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    references.extend([weakref.ref(output), weakref.ref(loss), weakref.ref(sample)])
+
+gc.disable()
+for epoch in range(2):
+    for sample, target in zip(inputs, targets):
+        learn(sample, target)
+del sample, target
+alive = [reference() is not None for reference in references]
+gc.enable()
+"""
+    )
+    seen = watch_source(source, tmp_path)
+    assert [one.code for one in seen.findings] == ["AFT306"]
+    assert not any(seen.names["alive"])  # type: ignore[call-overload]

@@ -7,6 +7,8 @@ import time
 from array import array
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import islice
+from types import FrameType
 from typing import Any
 
 from afterward.model.history import Gap, History
@@ -36,6 +38,12 @@ QUIET = 8192  # passes noted in a row before the recorder is tidied up
 SECOND = 2  # the pass of a site that is looked at more closely: the first may be unlike the others
 LATE_LOOK = 256  # the pass of a site at which suspects are looked at once more
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
+
+
+def _two_frames(frame: FrameType) -> list[FrameType]:
+    """The call of the program that is at its backward, and who called it. Given our own frame, it would be a cycle."""
+    return list(islice(user_frames(frame, is_user_file), 2))
+
 
 OnBroken = Callable[[BaseException, History], None]
 
@@ -170,12 +178,11 @@ class Session:
                 found = one_by_one((node for node, _ in roots_of(outputs)), seen)
                 self.surveyor.one_by_one += [found] if found is not None else []
             if count == FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
-                frames = user_frames(sys._getframe(), is_user_file)
-                each = one_each(recorder, seen, [node for node, _ in roots_of(outputs)], frames)
+                each = one_each(recorder, seen, [node for node, _ in roots_of(outputs)], _two_frames(sys._getframe(1)))
                 self.surveyor.one_each += [each] if each is not None else []
             if count > FIRST_LOOKS and recorder is self.recorders.main:
                 for known in self.surveyor.one_each:
-                    look_again(known, recorder, seen, user_frames(sys._getframe(), is_user_file))
+                    look_again(known, recorder, seen, _two_frames(sys._getframe(1)))
         recorder.take_off()
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.

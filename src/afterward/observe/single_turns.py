@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -54,21 +54,21 @@ class OneEach:
     confirmed: bool | None = None  # was it the same, some turns later?
 
 
-def one_each(recorder: Recorder, seen: PassSeen, roots: list[Any], frames: Iterable[FrameType]) -> OneEach | None:
+def one_each(recorder: Recorder, seen: PassSeen, roots: list[Any], frames: list[FrameType]) -> OneEach | None:
     """Look whether a pass belongs to a loop that trains on single samples, and try a batch if so."""
     if seen.site < 0 or seen.call != "backward" or seen.retains_graph or seen.creates_graph:
         return None
     nodes = _single_row(roots)
     if not nodes or not nobody_notices():
         return None
-    turn = turn_at(Sources(recorder.statements), seen.site, list(islice(frames, 2)))
+    turn = turn_at(Sources(recorder.statements), seen.site, frames)
     return _Look(seen, turn, nodes).judge() if turn is not None else None
 
 
-def look_again(one: OneEach, recorder: Recorder, seen: PassSeen, frames: Iterable[FrameType]) -> None:
+def look_again(one: OneEach, recorder: Recorder, seen: PassSeen, frames: list[FrameType]) -> None:
     """Some turns later: has anybody changed what the loss is made of, where no statement of the loop says so?"""
     if one.seen.site == seen.site and one.confirmed is not False:
-        turn = turn_at(Sources(recorder.statements), seen.site, list(islice(frames, 2)))
+        turn = turn_at(Sources(recorder.statements), seen.site, frames)
         one.confirmed = turn is not None and turn.state() == one.state
 
 

@@ -99,7 +99,7 @@ def turn_at(sources: Sources, site: int, frames: list[FrameType]) -> Turn | None
     loss = _receiver(swept)
     if swept is None or loss is None or not frames or frames[0].f_code.co_filename != entry.file:
         return None
-    known = values_in(frames[0])
+    known = _Values(frames[0])
     outer_statements = list(sources.around(entry.file, swept))
     loop = next((one for one in outer_statements if isinstance(one, (ast.For, ast.While))), None)
     if isinstance(loop, ast.For):
@@ -127,7 +127,7 @@ def _called(
     plain = not (function.args.vararg or function.args.kwarg or function.args.kwonlyargs or function.decorator_list)
     if statement is None or not isinstance(loop, ast.For) or not plain:
         return None
-    around = values_in(caller)
+    around = _Values(caller)
     calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
     calls = [call for call in calls if getattr(around(call.func), "__code__", None) is inner.f_code]
     if len(calls) != 1 or calls[0].keywords or any(isinstance(one, ast.Starred) for one in calls[0].args):
@@ -148,7 +148,7 @@ def _called(
     else:
         outer.outside |= making.outside
         outer.changed |= making.changed
-    return Turn(inner.f_code.co_filename, file, loop, swept, making, values_in(inner), around, outer)
+    return Turn(inner.f_code.co_filename, file, loop, swept, making, _Values(inner), around, outer)
 
 
 def _renamed(chain: str, own: str, name: str) -> str:
@@ -179,19 +179,21 @@ def _owners(expression: ast.expr, known: Known) -> Iterator[str]:
                 yield chain_of(node.func.value)
 
 
-def values_in(frame: FrameType) -> Known:
+class _Values:
     """What expressions stand for in a call at this moment, where reading them runs no code."""
-    spaces = (dict(frame.f_locals), frame.f_globals, vars(builtins))
 
-    def known(expression: ast.expr) -> Any:
+    # No function inside a function: one that calls itself is a cycle, and would keep the program's values alive.
+
+    def __init__(self, frame: FrameType) -> None:
+        self.spaces = (dict(frame.f_locals), frame.f_globals, vars(builtins))
+
+    def __call__(self, expression: ast.expr) -> Any:
         if isinstance(expression, ast.Name):
-            return next((space[expression.id] for space in spaces if expression.id in space), UNKNOWN)
+            return next((space[expression.id] for space in self.spaces if expression.id in space), UNKNOWN)
         if isinstance(expression, ast.Attribute):
-            value = known(expression.value)
+            value = self(expression.value)
             return UNKNOWN if value is UNKNOWN else attribute_of(value, expression.attr)
         return UNKNOWN
-
-    return known
 
 
 def _names(target: ast.expr) -> set[str]:
