@@ -56,3 +56,21 @@ def test_a_checkpoint_computes_anew_so_nothing_is_spoilt(tmp_path: Path, torch_a
     followed = watch_source(CHECKPOINTED.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert notes
     assert any("would fail" in note for note in notes) == (followed.error is not None)
+
+
+def test_an_operation_with_one_input_has_saved_the_parameter_itself(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+raw = torch.nn.Parameter(torch.zeros(2))
+opt = torch.optim.SGD([raw], lr=0.1)
+cache = {"scale": torch.nn.functional.softplus(raw)}
+for step in range(3):
+    loss = (cache["scale"] * torch.randn(2)).sum()
+    loss.backward()
+    opt.step()
+"""
+    (found,) = watch_source(source, tmp_path).findings
+    assert any("would fail here too: `raw` was changed" in note for note in found.notes)
+    assert found.remedies[0].kind == "recompute_forward"
+    followed = watch_source(source.replace("backward()", "backward(retain_graph=True)"), tmp_path)
+    assert "modified by an inplace operation" in str(followed.error)
+    assert followed.names["step"] == 1

@@ -25,6 +25,8 @@ _SAVED_INPUT = {
 
 def leaf_saved(op: str, links: Any, name: str, tensor: Any) -> Any:
     """The leaf that a saved tensor is: by its storage while it is there, else by the input it came from."""
+    if name == "self" and len(links) == 1:  # of an operation with one input, that is the input
+        return _leaf_behind(links[0][0])
     if name in _SAVED_INPUT:
         position = _input_saved(op, name)
         if position is not None and position < len(links):

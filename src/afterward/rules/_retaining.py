@@ -17,7 +17,10 @@ def advice(case: Case) -> tuple[str, ...]:
     if failing is not None:
         return (prefix + failing,)
     if case.cause is Cause.STATE_CARRIED_OVER:
-        return (prefix + "would send gradients through every earlier step again, and keep all their graphs",)
+        risk = (
+            ", and may fail in a later step: the optimizer has changed parameters since" if case.stepped_between else ""
+        )
+        return (prefix + f"would send gradients through every earlier step again, and keep all their graphs{risk}",)
     if case.cause is Cause.LOSS_ACCUMULATED:
         return (prefix + "would count the loss of every earlier step again in each pass",)
     if case.cause is Cause.SWEPT_TWICE and both_fill_grad(case):
@@ -26,6 +29,10 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + f"outside does not reach the pass inside {case.reuse.late.nested_in}",)
     if case.cause is Cause.OUTPUT_NOT_DETACHED:
         return (prefix + "would run, and give each network the gradients of the other's loss too",)
+    if case.cause is Cause.COMPILED_GRAPH_SHARED and case.old_leaves_stepped:
+        return (
+            prefix + "would fail or compute with old values: the optimizer has changed parameters of the region since",
+        )
     if case.cause is Cause.COMPILED_GRAPH_SHARED:
         refused = "but is refused where the compiler has given the region's buffers away (donated buffers)"
         return (prefix + f"would let the gradients of both passes add up, {refused}",)

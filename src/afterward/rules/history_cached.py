@@ -38,7 +38,13 @@ def _diagnose(case: Case) -> Diagnosis:
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """A memory, or what each step makes anew, holds data; one value of what is trained here must be computed anew."""
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
-    memory = case.bridge is not None and (case.bridge.kind == "item" or case.bridge.renewed)
+    bridge = case.bridge
+    memory = bridge is not None and (bridge.renewed or (bridge.kind == "item" and not _has_a_name(bridge.name)))
     if trained and not memory and not case.foreign:
         return remedy.recompute_forward(case), remedy.detach_kept(case)
     return remedy.detach_kept(case), remedy.recompute_forward(case)
+
+
+def _has_a_name(item: str) -> bool:
+    """`cache["mean"]` is one value under a name of its own; `past[3]` is one of many."""
+    return item.endswith(('"]', "']"))
