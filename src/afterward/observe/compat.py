@@ -49,8 +49,9 @@ def counter_address() -> int | None:
 
 # What losses usually end in, for a torch that does not tell how many outputs a node has.
 _ONE_OUTPUT = (
-    "Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Pow", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "NllLoss",
-    "BinaryCrossEntropy", "Dot", "LinalgVectorNorm", "Squeeze", "View", "Logsumexp", "Exp", "Log", "Sqrt", "Abs",
+    "Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Pow", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss",
+    "NllLoss", "BinaryCrossEntropy", "Dot", "LinalgVectorNorm", "Squeeze", "View", "Logsumexp", "Exp", "Log", "Sqrt",
+    "Abs",
 )  # fmt: skip
 
 
@@ -71,10 +72,16 @@ def order_of(node: Any) -> int:
 
 
 def grad_fn_of(tensor: Any) -> Any:
-    """The node behind a tensor, without waking a tensor subclass's `__torch_function__`."""
+    """The node behind a tensor, without waking a tensor subclass's `__torch_function__`.
+
+    None for one of several views (as `for row in weight` gives) whose base was written to: torch refuses to tell.
+    """
     torch = torch_module()
     with torch._C.DisableTorchFunctionSubclass():
-        return tensor.grad_fn
+        try:
+            return tensor.grad_fn
+        except RuntimeError:
+            return None
 
 
 def is_tensor(thing: Any) -> bool:
