@@ -74,3 +74,20 @@ for step in range(3):
     followed = watch_source(source.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert "modified by an inplace operation" in str(followed.error)
     assert followed.names["step"] == 1
+
+
+def test_a_parameter_is_known_behind_the_views_of_a_loop(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+gains, start = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(3))
+opt = torch.optim.SGD([gains, start], lr=0.1)
+value = start
+for g in gains:
+    value = g * value
+for step in range(3):
+    (value * torch.randn(3)).sum().backward()
+    opt.step()
+"""
+    (found,) = watch_source(source, tmp_path).findings
+    assert any("would fail here too" in note for note in found.notes)
+    followed = watch_source(source.replace("backward()", "backward(retain_graph=True)"), tmp_path)
+    assert "inplace" in str(followed.error)

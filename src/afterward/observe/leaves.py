@@ -7,7 +7,7 @@ from typing import Any
 
 _VIEWS = (
     "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
-    "Alias", "Reshape", "ToCopy", "AsStrided",
+    "Alias", "Reshape", "ToCopy", "AsStrided", "Unbind", "Split", "Diagonal",
 )  # fmt: skip
 # Which input of a node a saved tensor is, for the operations that save weights.
 _SAVED_INPUT = {

@@ -37,11 +37,13 @@ def advice(case: Case) -> tuple[str, ...]:
         refused = "but is refused where the compiler has given the region's buffers away (donated buffers)"
         return (prefix + f"would let the gradients of both passes add up, {refused}",)
     if case.old_leaves_stepped:
-        return (prefix + "would run, on values computed before the optimizer's step",)
+        when = " in this step" if case.cause is Cause.HISTORY_CACHED else ""
+        return (prefix + f"would run{when}, on values computed before the optimizer's step",)
     if case.stepped_between:
         return (prefix + f"would run: no step has changed what {say.name_of(case)} was computed from; {_price(case)}",)
     if zeroed_between(case):
-        return (prefix + f"would run, but what the first pass added to `.grad` was zeroed since; {_price(case)}",)
+        run = "would run, unless a parameter that it had saved was changed by hand since"
+        return (prefix + f"{run}; what the first pass added to `.grad` was zeroed, and {_price(case)}",)
     if case.reuse.early is not None and (case.reuse.early.id, case.reuse.late.id) in case.history.links:
         return (prefix + "would run, and train nothing through what `autograd.grad` returned: it has no graph",)
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
