@@ -131,6 +131,24 @@ def test_a_pattern_is_no_place_to_read_a_name() -> None:
     assert reads == [2, 3], "in the guard and in the body"
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("x.relu_()", "x = x.relu()"),
+        ("F.relu_(x)", "x = F.relu(x)"),
+        ("torch.requires_grad_(False)", None),
+        ("opt.step()", None),
+    ],
+)
+def test_what_is_written_into_is_made_anew(line: str, wanted: str | None) -> None:
+    text = f"import torch\nimport torch.nn.functional as F\n{line}\n"
+    site = Site("m.py", 3, 3, 0, len(line))
+    found = Diagnosis("", Label(site, ""), written=site)
+    remedy = Remedy("out_of_place", Effect.SAME_GRADIENTS, "", site)
+    patch = next(candidates(Workshop({"m.py": text}), found, remedy), None)
+    assert (patch.applied({"m.py": text})["m.py"].splitlines()[2] if patch is not None else None) == wanted
+
+
 def test_the_diff_leads_there_and_back(tmp_path: Path) -> None:
     chance = random.Random(3)
     for path in chance.sample(FILES, 4):

@@ -7,7 +7,7 @@ import keyword
 import libcst as cst
 
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignment, root, wrapped
+from afterward.repair.names import assignable, assignment, root, wrapped
 from afterward.repair.passes import only_call
 from afterward.repair.scopes import imported
 from afterward.repair.source import Source, Statement
@@ -103,7 +103,8 @@ def _writing_call(source: Source, statement: Statement) -> tuple[cst.Call | None
         return None, None
     if root(source.code(owner)) in imported(source):
         owner = call.args[0].value if call.args and not call.args[0].star else owner
-    return call, source.code(owner) if isinstance(owner, (cst.Name, cst.Attribute)) else None
+    named = isinstance(owner, (cst.Name, cst.Attribute)) and assignable(source.code(owner))
+    return call, source.code(owner) if named else None
 
 
 def _operand(source: Source, value: cst.BaseExpression) -> str:
@@ -129,6 +130,8 @@ def _method_of_an_item(source: Source, statement: Statement) -> str | None:
     """`x` of `x[0].zero_()`"""
     call = _writing_call(source, statement)[0]
     owner = call.func.value if call is not None and isinstance(call.func, cst.Attribute) else None
+    if not isinstance(owner, cst.Subscript):
+        return None
     while isinstance(owner, cst.Subscript):
         owner = owner.value
     return source.code(owner) if isinstance(owner, (cst.Name, cst.Attribute)) else None
