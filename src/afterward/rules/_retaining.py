@@ -43,7 +43,7 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + f"would run: no step has changed what {say.name_of(case)} was computed from; {_price(case)}",)
     if zeroed_between(case):
         run = "would run, unless a parameter that it had saved was changed by hand since"
-        return (prefix + f"{run}; what the first pass added to `.grad` was zeroed, and {_price(case)}",)
+        return (prefix + f"{run}; what the first pass added to `.grad` was zeroed since, and {_price(case)}",)
     if case.reuse.early is not None and (case.reuse.early.id, case.reuse.late.id) in case.history.links:
         return (prefix + "would run, and train nothing through what `autograd.grad` returned: it has no graph",)
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
