@@ -125,3 +125,19 @@ for x in torch.randn(2, 3):
     (finding,) = watch_source(source, tmp_path).findings
     assert finding.code == "AFT104"
     assert "`loss` is computed once" not in finding.why
+
+
+def test_two_passes_that_both_train_the_shared_part(tmp_path: Path, torch_as_it_was: None) -> None:
+    """The first loss steps the encoder, and the second is to step the decoder: nothing is data here."""
+    source = """
+encoder, decoder, judge = torch.nn.Linear(4, 2), torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
+first, second = (torch.optim.SGD(one.parameters(), 0.1) for one in (encoder, decoder))
+for x in torch.randn(3, 6, 4):
+    again = decoder(encoder(x))
+    rest = (x - again).pow(2).mean()
+    first.zero_grad(); rest.backward(); first.step()
+    loss = judge(again).mean() + rest
+    second.zero_grad(); loss.backward(); second.step()
+"""
+    (finding,) = watch_source(source, tmp_path).findings
+    assert (finding.code, finding.remedies[0].kind) == ("AFT102", "recompute_forward")

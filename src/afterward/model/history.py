@@ -104,6 +104,7 @@ class Pass:
     bytes: int = 0  # of saved values it found
     optimizers: frozenset[str] | None = None  # whose parameters it reached, where anyone looked
     receiver: str = ""  # what it was called on, as the program writes it
+    trains: str = ""  # the optimizer that the function of a broken pass steps next, as far as that is known
     window: int = 0  # passes of one window were all looked at, one after the other
     reached: frozenset[LeafId] = frozenset()
     filled: frozenset[LeafId] = frozenset()  # leaves that had a gradient already, of the parameters as they are

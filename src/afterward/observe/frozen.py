@@ -22,7 +22,7 @@ def frozen_by(
     where: Callable[[Place], Where | None],
 ) -> Cut | None:
     """The last switch-off, where the optimizer that is stepped next holds nothing but frozen parameters."""
-    optimizer = _stepped_next(sources, late, frames)
+    optimizer = stepped_next(sources, late, frames)
     held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
     if not held or any(parameter.requires_grad for parameter in held):
         return None
@@ -59,7 +59,7 @@ def _given(sources: Sources, place: Place, flag: ast.expr, value: bool) -> bool:
     return any(isinstance(one, ast.Constant) and one.value is value for one in handed)
 
 
-def _stepped_next(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> Any:
+def stepped_next(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> Any:
     """The optimizer that the function of the pass steps next, if it is at hand."""
     if late.where is None or not frames:
         return None
@@ -79,7 +79,7 @@ def _steps_after(sources: Sources, file: str, line: int, column: int) -> Iterato
         return
     function = _function(sources, file, statement)
     for later in sources.statements_of(file):
-        if later.lineno > line and _function(sources, file, later) is function:
+        if (later.lineno, later.col_offset) > (line, column) and _function(sources, file, later) is function:
             for node in (node for part in head(later) for node in ast.walk(part)):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "step":
                     yield node

@@ -105,7 +105,17 @@ def _foreign(history: History, reuse: Reuse) -> bool:
     if not old or not new:
         return False
     theirs, ours = history.optimizers_of(old), history.optimizers_of(new)
+    if reuse.late.trains in theirs - ours and _stepped_between(history, reuse) & theirs:
+        return False  # both passes are meant to go there: each is followed by a step of parameters of the old part
     return bool(ours) and not (ours & theirs) and not _trains_the_old(history, reuse, theirs, ours)
+
+
+def _stepped_between(history: History, reuse: Reuse) -> frozenset[str]:
+    """The optimizers that stepped between the earlier pass and the broken one."""
+    early = reuse.early
+    return (
+        frozenset(s.optimizer for s in history.steps_between(early.moment, reuse.late.moment)) if early else frozenset()
+    )
 
 
 def _trains_the_old(history: History, reuse: Reuse, theirs: frozenset[str], ours: frozenset[str]) -> bool:

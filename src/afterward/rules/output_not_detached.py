@@ -25,7 +25,7 @@ def output_not_detached(history: History) -> Iterator[Diagnosis]:
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "the output")
     owner = say.optimizers_under_old_part(case)
-    trained = f", which {owner} trains" if owner else ""
+    trained = f", which {owner} train{'' if ' and ' in owner else 's'}" if owner else ""
     # An optimizer that stepped in between was what the earlier pass was for: the cut belongs into that one.
     in_early = case.stepped_between and not case.old_leaves_stepped
     return diagnosis(
