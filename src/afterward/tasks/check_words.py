@@ -33,6 +33,7 @@ _PHRASES = (
         r"kept the graph, but not the parameters it was computed",
         "keeps the graph, but not the parameters it is computed",
     ),
+    (r"the optimizer has changed parameters since", "the optimizer changes parameters before"),
     # why
     (r"was swept before, by (.*?), and that freed", r"is swept before, by \1, and that frees"),
     (r"Nothing was (computed|zeroed)", r"Nothing is \1"),
