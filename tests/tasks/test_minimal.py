@@ -22,3 +22,8 @@ def test_a_head_goes_with_its_body() -> None:
 
 def test_what_was_taken_out_stays_out() -> None:
     assert list(smaller(BEFORE, BEFORE.replace("    y.backward()\n", ""))) == []
+
+
+def test_of_a_line_that_came_in_twice_the_first_goes_first() -> None:
+    after = BEFORE.replace("    y, h", "    z = f(x)\n    w = z\n    z = f(x)\n    y, h", 1)
+    assert next(smaller(BEFORE, after)) == after.replace("    z = f(x)\n", "", 1)

@@ -188,9 +188,12 @@ class Fixer:
 
     def _smaller(self, first: Trial, before: Trial, found: Diagnosis, cure: _Cure, texts: Mapping[str, str]) -> _Cure:
         """A cure of several patches without what turned out to be needless: each was right for the fault it met."""
-        left = SHARE // 2 if cure.parts > 1 else 0
-        for file in sorted(cure.texts):
-            for text in smaller(texts[file], cure.texts[file]):
+        left = SHARE if cure.parts > 1 else 0
+        smallest: _Cure | None = None
+        while smallest is not cure:  # until no line can be left out any more
+            smallest = cure
+            ways = [(file, text) for file in sorted(cure.texts) for text in smaller(texts[file], cure.texts[file])]
+            for file, text in ways:
                 if not left or time.monotonic() > self._until:
                     return cure
                 new = {**cure.texts, file: text}
@@ -198,9 +201,8 @@ class Fixer:
                 left -= tried is not None
                 same = tried is not None and judging.first_difference(tried.trial, cure.trial) == 0
                 if tried is not None and same and tried.verdict.as_good_as(cure.verdict):
-                    return self._smaller(
-                        first, before, found, replace(tried, parts=cure.parts - 1, names=cure.names), texts
-                    )
+                    cure = replace(tried, parts=cure.parts, names=cure.names)
+                    break
         return cure
 
     def _compared(self, retained: _Cure, proven: _Cure) -> _Cure:

@@ -9,9 +9,17 @@ ALIKE = 0.6  # two lines are one line, changed
 
 
 def smaller(before: str, after: str) -> Iterator[str]:
-    """The new text with one line less of the change: a new line left out, or a changed one as it was."""
+    """The new text with one line less of the change: a new line left out, or a changed one as it was.
+
+    Lines that came in twice are the first to go: of what two patches have brought, the later one counts.
+    """
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    came = [place for kind, _, _, c, d in changes if kind in ("insert", "replace") for place in range(c, d)]
+    for number, place in enumerate(came):
+        if new[place].strip() and any(new[later] == new[place] for later in came[number + 1 :]):
+            yield "".join([*new[:place], *new[place + _extent(new, place) :]])
+    for kind, a, b, c, d in changes:
         if kind not in ("insert", "replace"):
             continue
         taken: set[int] = set()
