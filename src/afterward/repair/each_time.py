@@ -101,6 +101,8 @@ def _bound_late(job: Job, makers: list[Maker]) -> Candidates:
         for call in own_nodes(maker):
             if not isinstance(call, cst.Call) or not source.code(call.func).endswith("partial") or len(call.args) < 2:
                 continue
+            if any(arg.star == "**" for arg in call.args):
+                continue  # what is given later could not stand behind these
             function = source.code(call.args[0].value)
             start = source.bare_span(call.args[1])[0]
             given = source.text[start : source.bare_span(call)[1] - 1].strip().removesuffix(",")

@@ -6,6 +6,7 @@ import keyword
 
 import libcst as cst
 
+from afterward.repair import hidden_writes
 from afterward.repair.edits import Edit
 from afterward.repair.names import assignable, assignment, root, wrapped
 from afterward.repair.passes import only_call
@@ -32,6 +33,7 @@ def candidates(job: Job) -> Candidates:
         if name is not None:
             edit = source.insert_before(statement, f"{name} = {name}.clone()")
             yield job.patch(f"clone `{name}` before line {line}", source, edit)
+    yield from hidden_writes.candidates(job)
 
 
 # Several tensors, written one after the other
