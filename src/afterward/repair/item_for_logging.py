@@ -31,6 +31,28 @@ def candidates(job: Job) -> Candidates:
                     text = f'{name}.{way}() if hasattr({name}, "{way}") else {name}'
                     argument = isinstance(source.parent(value), (cst.Arg, cst.Element, cst.DictElement))
                     yield job.patch(summary, source, source.replace(value, text if argument else f"({text})"))
+    for site in sites:
+        place = job.at(site)
+        yield from _by_the_caller(job, *place) if place is not None else ()
+
+
+def _by_the_caller(job: Job, source: Source, statement: Statement) -> Candidates:
+    """What a method stores may be an object that its caller made: `replay.push(Turn(state, values.detach()))`."""
+    function = source.function_of(statement)
+    if not isinstance(function, cst.FunctionDef):
+        return
+    for caller in source.statements:
+        calls = [node for node in own_nodes(caller) if isinstance(node, cst.Call)]
+        if source.function_of(caller) is function or not any(_calls(source, call, function) for call in calls):
+            continue
+        for value in _inner(source, calls):
+            if isinstance(value, (cst.Name, cst.Attribute, cst.Subscript)):
+                summary = f"store `{source.code(value)}.detach()` on line {source.range(value).start.line}"
+                yield job.patch(summary, source, source.replace(value, f"{wrapped(source, value)}.detach()"))
+
+
+def _calls(source: Source, call: cst.Call, function: cst.FunctionDef) -> bool:
+    return source.code(call.func).rsplit(".", 1)[-1] == function.name.value
 
 
 def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:
