@@ -10,7 +10,7 @@ from afterward.model.site import Site
 from afterward.repair import thawing
 from afterward.repair.edits import Edit
 from afterward.repair.names import assigned_names, in_place_of, reads, wrapped
-from afterward.repair.passes import only_call, own_nodes, pass_calls
+from afterward.repair.passes import keyword, only_call, own_nodes, pass_calls
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -157,6 +157,9 @@ def _cuts(source: Source, statement: Statement) -> Iterator[tuple[str, Edit]]:
 
 def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
     function = call.func
+    flag = keyword(call, "use_reentrant")
+    if flag is not None and source.code(flag.value) == "True":
+        yield "use_reentrant=True", source.replace(flag.value, "False")
     if source.code(function).rsplit(".", 1)[-1] in ("Variable", "Parameter") and call.args:
         yield source.code(function), source.replace(call, in_place_of(source, call, _uncut(call.args[0].value)))
     if not isinstance(function, cst.Attribute):
