@@ -146,8 +146,9 @@ class Fixer:
             tried = list(self._cures(first, before, fault, texts))
             listed = [remedy.kind for remedy in fault.remedies]
             cures = [cure for cure in tried if cure.verdict.outcome == "proven"]
-            # What no rule advises, and takes parameters their gradients, is no cure.
-            cures = [cure for cure in cures if cure.remedy.kind in listed or not cure.verdict.starved]
+            if fault.code.startswith("AFT2"):
+                # Where a value was overwritten, a cut that takes parameters their gradients only hides it.
+                cures = [cure for cure in cures if cure.remedy.kind in listed or not cure.verdict.starved]
             cures.sort(key=lambda cure: (cure.remedy.kind not in listed, cure.verdict.starved))
             told[id(fault)] = self._remedies(fault, cures, tried, texts)
             if not cures:
