@@ -71,6 +71,13 @@ def test_every_edit_leaves_a_file_whole(path: Path) -> None:
     assert tally.wrong == []
 
 
+def test_what_once_came_out_broken_comes_out_whole() -> None:
+    """A block and a loop whose body stands behind its head; a `partial` with arguments behind `**`."""
+    threads = (LIBRARY / "asyncio" / "threads.py").read_text(encoding="utf-8")
+    for name, text, seed in (("a block", program(5_000_200), 5), ("a partial", threads, 0)):
+        assert examine(name, text, seed=seed).wrong == []
+
+
 def test_all_kinds_of_edits_are_made() -> None:
     made: set[str] = set()
     for number in range(100, 180):

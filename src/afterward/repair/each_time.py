@@ -84,7 +84,9 @@ def _block_of_each_turn(job: Job) -> Candidates:
 
 
 def _head(source: Source, statement: Statement) -> tuple[int, int] | None:
-    """The characters of a head that fits on one line."""
+    """The characters of a head that fits on one line, with the body below it."""
+    if not isinstance(getattr(statement, "body", None), cst.IndentedBlock):
+        return None
     first, last = source.head_lines(statement)
     start, _ = source.bare_span(statement)
     end = source.offset(last + 1, 0)
