@@ -71,6 +71,17 @@ def test_every_edit_leaves_a_file_whole(path: Path) -> None:
     assert tally.wrong == []
 
 
+def test_parentheses_in_comments_are_none_of_an_expression_s() -> None:
+    text = "log = (  # see (1)\n    # and (2)\n    a + b  # (3)\n)\n" + "(\n" + "#" * 400 + "\nx)\n"
+    source = Source("a.py", text)
+    (first, second) = source.statements
+    value = first.body[0].value  # type: ignore[union-attr]
+    start, end = source.span(value)
+    assert text[start:end] == text[6 : text.index(")\n(") + 1]
+    last = source.span(second.body[0].value)  # type: ignore[union-attr]
+    assert text[slice(*last)] == text[text.index("\n(\n") + 1 : -1]
+
+
 def test_what_once_came_out_broken_comes_out_whole() -> None:
     """A block and a loop whose body stands behind its head; a `partial` with arguments behind `**`."""
     threads = (LIBRARY / "asyncio" / "threads.py").read_text(encoding="utf-8")

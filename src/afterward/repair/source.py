@@ -19,6 +19,11 @@ Loop = cst.For | cst.While
 FunctionBody = cst.FunctionDef | cst.Module | cst.ClassDef
 
 
+# A parenthesis, and what may stand inside of it before or behind an expression: comments have parentheses themselves.
+_OPENING = re.compile(r"\((?:\s|\\(?=[\r\n])|#[^\r\n]*(?=[\r\n]))*\Z")
+_CLOSING = re.compile(r"(?:\s|\\(?=[\r\n])|#[^\r\n]*(?=[\r\n]))*\)")
+
+
 class Source:
     """One file. Lines count from 1 and columns from 0, as a `Site` has them."""
 
@@ -67,8 +72,10 @@ class Source:
         """The characters of a node, the parentheses around it included."""
         start, end = self.bare_span(node)
         for _ in getattr(node, "lpar", ()):
-            start = self.text.rindex("(", 0, start)
-            end = self.text.index(")", end) + 1
+            found = _OPENING.search(self.text, max(start - 10_000, 0), start)
+            start = found.start() if found is not None else self.text.rindex("(", 0, start)
+            closing = _CLOSING.match(self.text, end)
+            end = closing.end() if closing is not None else self.text.index(")", end) + 1
         return start, end
 
     def bare_span(self, node: cst.CSTNode) -> tuple[int, int]:
