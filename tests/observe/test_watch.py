@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from pathlib import Path
 
 import pytest
 import torch
+from tests.watching import watch_source
 
 import afterward
 
@@ -116,3 +118,21 @@ def test_a_loop_and_its_body_on_one_line(torch_as_it_was: None) -> None:
         _on_one_line()
     (finding,) = run.report().findings
     assert (finding.reused.line, finding.reused.step) == (_on_one_line.__code__.co_firstlineno + 2, 2)
+
+
+def test_an_error_that_lies_where_an_old_one_lay_is_another(tmp_path: Path, torch_as_it_was: None) -> None:
+    """Python gives the memory of an error that is gone to the next one."""
+    source = """
+x = torch.ones(3, requires_grad=True)
+places = set()
+for _ in range(6):
+    loss = (x * x).sum()
+    loss.backward()
+    try:
+        loss.backward()
+    except RuntimeError as error:
+        places.add(id(error))
+"""
+    seen = watch_source(source, tmp_path)
+    assert len(seen.names["places"]) < 6
+    assert len(seen.findings) == 6

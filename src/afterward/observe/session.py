@@ -67,7 +67,7 @@ class Session:
         self._looks: dict[int, int] = {}
         self._counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
-        self._last_error: int | None = None
+        self._last_error: tuple[int, int] | None = None  # its identity, and how many passes there were by then
         self._warned = False
         self._window = 0
         self._surveys = 0
@@ -242,12 +242,16 @@ class Session:
 
     def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         error = sys.exc_info()[1]
-        if error is None or id(error) == self._last_error:
+        if error is None:
+            return
+        # A new error may lie where an old one lay: but then a pass has begun since.
+        known = (id(error), self.recorders.current().passes)
+        if known == self._last_error:
             return  # an outer pass, through which the error of an inner one travels
         kind = compat.error_kind(error)
         if kind is None:
             return
-        self._last_error = id(error)
+        self._last_error = known
         try:
             inputs = (args[3] if len(args) > 3 else ()) or ()
             history = examine(
