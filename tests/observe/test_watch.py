@@ -120,19 +120,21 @@ def test_a_loop_and_its_body_on_one_line(torch_as_it_was: None) -> None:
     assert (finding.reused.line, finding.reused.step) == (_on_one_line.__code__.co_firstlineno + 2, 2)
 
 
-def test_an_error_that_lies_where_an_old_one_lay_is_another(tmp_path: Path, torch_as_it_was: None) -> None:
-    """Python gives the memory of an error that is gone to the next one."""
+def test_an_error_that_lies_where_an_old_one_lay_is_another(
+    tmp_path: Path, torch_as_it_was: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python gives the memory of an error that is gone to the next one: here, always."""
+    real = id
+    same = lambda thing: 1 if isinstance(thing, BaseException) else real(thing)  # noqa: E731
+    monkeypatch.setattr("afterward.observe.session.id", same, raising=False)
     source = """
 x = torch.ones(3, requires_grad=True)
-places = set()
-for _ in range(6):
+for _ in range(3):
     loss = (x * x).sum()
     loss.backward()
     try:
         loss.backward()
-    except RuntimeError as error:
-        places.add(id(error))
+    except RuntimeError:
+        pass
 """
-    seen = watch_source(source, tmp_path)
-    assert len(seen.names["places"]) < 6
-    assert len(seen.findings) == 6
+    assert len(watch_source(source, tmp_path).findings) == 3
