@@ -120,6 +120,15 @@ class Aftermath:
                 found.setdefault(place.number, []).append((place, follower))
         return found
 
+    def built_by(self, order: int) -> Place | None:
+        """The innermost statement whose execution, calls included, made a node."""
+        best: Place | None = None
+        for places in self.paths.by_call.values():
+            for place, follower in self.paths.pairs(places):
+                if place.order_at <= order < follower.order_at and (best is None or place.order_at >= best.order_at):
+                    best = place
+        return best
+
     def built_by_mark(self, place: Place) -> int:
         """How many nodes were made from a mark to the next: by the statement, if it calls nothing that is marked."""
         recorder, after = self.recorder, place.moment + 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from afterward.model.history import Cut, Pass
+from afterward.model.history import BY_GRAD, Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.crossing import Trail
@@ -313,7 +313,7 @@ def _cutting(node: ast.AST) -> str | None:
             return ".requires_grad_(False)"
     called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     if called == "grad" and "autograd" in ast.unparse(function) and not _is_given(node, "create_graph"):
-        return "autograd.grad(...)"
+        return BY_GRAD
     if called == "checkpoint" and _is_given(node, "use_reentrant"):
         return "checkpoint(use_reentrant=True)"
     if isinstance(function, ast.Name) and function.id in _NUMBERS and node.args and not _literal(node.args[0]):

@@ -42,7 +42,7 @@ def find_flat_parts(after: Aftermath, bare: list[Bare]) -> Iterator[FlatPart]:
     }
     found: dict[tuple[int, str], list[tuple[Place, PassSeen, PassSeen]]] = {}
     for one in bare if taken else ():
-        places = [_built_by(after, order) for order in one.orders]
+        places = [after.built_by(order) for order in one.orders]
         for place in {id(place): place for place in places if place is not None}.values():
             for text, source in _Flat(after, taken).parts(place):
                 found.setdefault((place.number, text), []).append((place, source, one.seen))
@@ -53,16 +53,6 @@ def find_flat_parts(after: Aftermath, bare: list[Bare]) -> Iterator[FlatPart]:
         if len(times) >= TIMES and where is not None and cut is not None and spot is not None:
             loop = where.innermost_turn
             yield FlatPart(text, where.site_at(loop), cut.site_at(loop), spot.site_at(loop), len(times))
-
-
-def _built_by(after: Aftermath, order: int) -> Place | None:
-    """The innermost statement that was being executed when a node was made."""
-    best: Place | None = None
-    for places in after.paths.by_call.values():
-        for place, follower in after.paths.pairs(places):
-            if place.order_at <= order < follower.order_at and (best is None or place.order_at >= best.order_at):
-                best = place
-    return best
 
 
 class _Flat:

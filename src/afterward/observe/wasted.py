@@ -88,7 +88,7 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
     swept = _all_swept(after)
     told: set[int] = set()
     for part in parts:
-        place = _built_by(after, part.root)
+        place = after.built_by(part.root)
         if place is None or place.number in told:
             continue
         offset = part.root - place.order_at
@@ -106,16 +106,6 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
                 where.site_at(where.innermost_turn),
                 spot.site_at(spot.innermost_turn),
             )
-
-
-def _built_by(after: Aftermath, order: int) -> Place | None:
-    """The innermost statement whose execution, calls included, made a node."""
-    best: Place | None = None
-    for places in after.paths.by_call.values():
-        for place, follower in after.paths.pairs(places):
-            if place.order_at <= order < follower.order_at and (best is None or place.order_at >= best.order_at):
-                best = place
-    return best
 
 
 # Statements whose nodes are all in vain

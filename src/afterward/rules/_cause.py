@@ -123,7 +123,7 @@ def _trains_the_old(history: History, reuse: Reuse, theirs: frozenset[str], ours
     early, late = reuse.early, reuse.late
     if early is None or early.where is None or late.where is None or not early.where.site.same_lines(late.where.site):
         return False
-    stepped = {step.optimizer for step in history.steps_between(early.moment, late.moment)}
+    stepped = _stepped_between(history, reuse)
     return bool(stepped & theirs) and not stepped & ours
 
 

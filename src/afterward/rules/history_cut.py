@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.history import Cut, History, Pass
+from afterward.model.history import BY_GRAD, Cut, History, Pass
 from afterward.rules import rule
 
 
@@ -61,11 +61,11 @@ def _lines(cuts: list[Cut]) -> str:
 
 
 def _kind(cut: Cut) -> str:
-    return "create_graph" if cut.how == "autograd.grad(...)" else "remove_detach"
+    return "create_graph" if cut.how == BY_GRAD else "remove_detach"
 
 
 def _what_it_does(cut: Cut) -> str:
-    if cut.how == "autograd.grad(...)":
+    if cut.how == BY_GRAD:
         return "Without `create_graph=True`, what `autograd.grad` returns has no history"
     if "requires_grad" in cut.how:
         return f"`{cut.how}` has switched off the parameters that it is computed from"
@@ -75,7 +75,7 @@ def _what_it_does(cut: Cut) -> str:
 
 
 def _cure(cut: Cut) -> str:
-    if cut.how == "autograd.grad(...)":
+    if cut.how == BY_GRAD:
         return f"pass `create_graph=True` on line {cut.site.line}: its result is what is to be trained through"
     if "requires_grad" in cut.how:
         return f"leave out `{cut.how}`, or switch the parameters on again before the loss is computed"
