@@ -87,6 +87,9 @@ def test_what_once_came_out_broken_comes_out_whole() -> None:
     threads = (LIBRARY / "asyncio" / "threads.py").read_text(encoding="utf-8")
     for name, text, seed in (("a block", program(5_000_200), 5), ("a partial", threads, 0)):
         assert examine(name, text, seed=seed).wrong == []
+    nested = "t = (s ** 2).as_tensor([x, 2])\nu = torch.tensor(torch.tensor(t))\nu.backward()\n"
+    for seed in range(12):  # a power that `torch.stack` is called of; a cut around a cut
+        assert examine("powers", nested, seed=seed, twice=50).wrong == []
 
 
 def test_all_kinds_of_edits_are_made() -> None:

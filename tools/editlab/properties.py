@@ -172,8 +172,8 @@ class _Moved:
                 return False
             if not old and second.text.strip() != first.text.strip():
                 return False
-            if first.text in old and second.text in then:  # what is taken out next is another thing
-                return False
+            if first.text in old and (second.text in then or then == first.text):
+                return False  # what was taken out is gone: the next is another thing, `f(x)` of `f(f(x))`
         return True
 
     def _offset(self, place: int, *, end: bool) -> int | None:

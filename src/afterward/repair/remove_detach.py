@@ -173,11 +173,10 @@ def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
         yield ".tolist()", source.replace(call, in_place_of(source, call, function.value))
     elif method in ("tensor", "as_tensor", "Tensor", "FloatTensor") and call.args:
         first = call.args[0].value
-        if isinstance(first, (cst.List, cst.ListComp, cst.Tuple)):
-            yield f"torch.{method}", source.replace(call, f"{source.code(function.value)}.stack({source.code(first)})")
-        else:
+        if not isinstance(first, (cst.List, cst.ListComp, cst.Tuple)):
             yield f"torch.{method}", source.replace(call, _inner(source, first))
-            yield f"torch.{method}", source.replace(call, f"{source.code(function.value)}.stack({source.code(first)})")
+        stacked = f"{wrapped(source, function.value)}.stack({source.code(first)})"
+        yield f"torch.{method}", source.replace(call, stacked)
 
 
 def _uncut(value: cst.BaseExpression) -> cst.BaseExpression:
