@@ -18,8 +18,8 @@
 #define CREATES (UINT64_C(1) << 62)
 #define GRAD (UINT64_C(1) << 59)
 
-#define MARKS 1024
-#define NOTES (3 * 256)
+#define MARKS 8192 /* as in tape.py */
+#define NOTES (3 * 2048)
 #define SITES 256
 #define TIMES 8192 /* as in tape.py */
 
@@ -269,6 +269,28 @@ static void tape_dealloc(Tape *self) {
     Py_DECREF(type);
 }
 
+/* Of each mark but the last: its statement, and whether that made a node before the next mark. */
+static PyObject *statements_and_builds(PyObject *module, PyObject *marks) {
+    char *text;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(marks, &text, &size) < 0)
+        return NULL;
+    Py_ssize_t count = size / (Py_ssize_t)sizeof(uint64_t) - 1;
+    const uint64_t *mark = (const uint64_t *)text, counter = (UINT64_C(1) << SHIFT) - 1;
+    PyObject *codes = PyBytes_FromStringAndSize(NULL, (count > 0 ? count : 0) * (Py_ssize_t)sizeof(uint64_t));
+    if (codes == NULL)
+        return NULL;
+    uint64_t *code = (uint64_t *)PyBytes_AsString(codes);
+    for (Py_ssize_t place = 0; place < count; place++)
+        code[place] = mark[place] >> SHIFT << 1 | ((mark[place] & counter) < (mark[place + 1] & counter));
+    return codes;
+}
+
+static PyMethodDef functions[] = {
+    {"statements_and_builds", statements_and_builds, METH_O, "Each mark's statement, and whether it made a node."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMethodDef methods[] = {
     {"mark", (PyCFunction)tape_mark, METH_O, "A statement begins: write down its number and the node counter."},
     {"leave", (PyCFunction)(void (*)(void))tape_leave, METH_FASTCALL, "A mark that hands on a value."},
@@ -315,7 +337,7 @@ static int fill_module(PyObject *module) {
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_tape", "The recorder's tape, in C.", 0, NULL, module_slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_tape", "The recorder's tape, in C.", 0, functions, module_slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__tape(void) { return PyModuleDef_Init(&module); }

@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
+def statements_and_builds(marks: bytes, /) -> bytes: ...
+
 class Tape:
     skipped: int
     steps_due: int

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from afterward.observe.statements import COUNTER, SHIFT
+from afterward.observe.tape import statements_and_builds
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,7 @@ class Cycles:
     """
 
     def __init__(self, marks: array[int]) -> None:
-        counters = [mark & COUNTER for mark in marks]
-        builds = map(int.__lt__, counters, counters[1:])
-        self._codes = array("Q", [(mark >> SHIFT) << 1 | made for mark, made in zip(marks, builds, strict=False)])
+        self._codes = statements_and_builds(marks)
         self._ends: dict[Hashable, tuple[int, int]] = {}
 
     def last_turn(self, position: int, state: Hashable, serial: int) -> Turn | None:

@@ -95,6 +95,7 @@ class Recorder:
     def settle(self) -> list[PassSeen | StepSeen]:
         """All events as objects, in order."""
         notes = self._all_notes()
+        self._forget_notes(notes)
         for start in range(0, len(notes), NUMBERS):
             when, counter, number = notes[start : start + NUMBERS]
             moment = when & MOMENT
@@ -106,6 +107,20 @@ class Recorder:
                 self._append(PassSeen(moment, counter, (), *flags, call, number))
         del notes[:]
         return self.events
+
+    def _forget_notes(self, notes: array[int]) -> None:
+        """Of a long row of events only the first and the last would be kept: make no objects of the others."""
+        first = max(FIRST_EVENTS - len(self.events), 0) * NUMBERS
+        last = len(notes) - LAST_EVENTS * NUMBERS
+        if last <= first or len(self.events) + len(notes) // NUMBERS <= EVENT_LIMIT + self.looked_passes:
+            return
+        moments = notes[first:last:NUMBERS]
+        passes = len(moments) - sum(map(STEP.__and__, moments)) // STEP
+        grads = sum(map(GRAD.__and__, moments)) // GRAD
+        for call, number in (("grad", grads), ("backward", passes - grads)):
+            self._counts[call] = self._counts.get(call, 0) + number
+        self.forgotten_passes += passes
+        del notes[first:last]
 
     def _all_notes(self) -> array[int]:
         if self.tape is not None:

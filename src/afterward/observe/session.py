@@ -34,7 +34,7 @@ from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import look, roots_of
 
 SURVEYS = 6  # looks at everything that is alive, at most
-QUIET = 8192  # passes noted in a row before the recorder is tidied up
+QUIET = 1 << 15  # passes noted in a row before the recorder is tidied up
 SECOND = 2  # the pass of a site that is looked at more closely: the first may be unlike the others
 LATE_LOOK = 256  # the pass of a site at which suspects are looked at once more
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two

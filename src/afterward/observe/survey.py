@@ -122,7 +122,8 @@ class Surveyor:
     def look(self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None) -> None:
         """One survey: who holds what, while a pass is about to run or at the end."""
         names = search(list(user_frames(frame, is_user_file)), is_user_file)
-        self._note_optimizers(names)
+        # To search all that is alive takes long: while the program runs, those with a name or a step will do.
+        self._note_optimizers(living_optimizers(names) if seen is None else self.updates.living() | names.optimizers)
         for number, name in names.leaves.items():
             self.leaf_names.setdefault(number, name)
         self._note_kept(names, recorder, at_end=seen is None)
@@ -132,8 +133,8 @@ class Surveyor:
             ]
             self.parts += parts_left_out(names, seen, earlier[-1].counter if earlier else 0)
 
-    def _note_optimizers(self, names: Names) -> None:
-        for number, (name, optimizer) in living_optimizers(names).items():
+    def _note_optimizers(self, found: dict[int, tuple[str, Any]]) -> None:
+        for number, (name, optimizer) in found.items():
             leaves = [p for group in optimizer.param_groups for p in group["params"]]
             known = self.optimizers.get(number)
             shown = known[0] if known is not None and name == type(optimizer).__name__ else name

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from afterward.observe import compat
-from afterward.observe.statements import SHIFT
+from afterward.observe.statements import COUNTER, SHIFT
 
 try:
-    from afterward.observe._tape import Tape as QuickTape
+    from afterward.observe import _tape
 except ImportError:
-    QuickTape = None  # type: ignore[assignment, misc]
+    _tape = None  # type: ignore[assignment]
+QuickTape = _tape.Tape if _tape is not None else None
 
 # An event as it is noted: three integers, so that nothing is left for the garbage collector to look at. When (the
 # moment, with these flags), the node counter, and the identity of the root tensor or of the optimizer.
@@ -82,6 +83,15 @@ def new_tape(calls: Calls, moment: int, thread: int) -> Tape:
     if address is not None:
         return QuickTape(address, calls.on_full, calls.on_other, calls.on_pass, calls.on_step, moment, thread)
     return PythonTape(calls, moment, thread)
+
+
+def statements_and_builds(marks: array[int]) -> array[int]:
+    """Of each mark but the last: its statement, shifted by one, and whether that made a node before the next mark."""
+    if _tape is not None:
+        return array("Q", _tape.statements_and_builds(marks.tobytes()))
+    counters = [mark & COUNTER for mark in marks]
+    builds = map(int.__lt__, counters, counters[1:])
+    return array("Q", [(mark >> SHIFT) << 1 | made for mark, made in zip(marks, builds, strict=False)])
 
 
 class PythonTape:
@@ -162,7 +172,7 @@ class PythonTape:
         return self._times.tobytes()
 
 
-MARKS = 1024  # on a tape
+MARKS = 8192  # on a tape
 TIMES = 1 << 13  # of the first marks it is known when they were written
 
 

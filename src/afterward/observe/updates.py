@@ -115,6 +115,11 @@ class Updates:
         known = self._known(optimizer)
         self._look(known, parameters_of(optimizer), known.moved_at)
 
+    def living(self) -> dict[int, tuple[str, Any]]:
+        """The optimizers met so far that are still there, under the names of their classes."""
+        found = {number: known.reference() for number, known in self.known.items()}
+        return {number: (type(one).__name__, one) for number, one in found.items() if one is not None}
+
     def finish(self, moment: int) -> None:
         """One more look at every optimizer that is still alive."""
         for known in list(self.known.values()):

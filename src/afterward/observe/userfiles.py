@@ -16,13 +16,19 @@ _CELL = "<ipython-input-"  # what IPython calls a cell, where it has no better n
 _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
 
 
+@lru_cache(maxsize=1024)
+def _real_folder(folder: str) -> str:
+    return os.path.realpath(folder)
+
+
 @lru_cache(maxsize=4096)
 def is_user_file(file: str) -> bool:
     if file.startswith(_CELL):
         return True
     if file.startswith("<") or (not file.endswith((".py", ".pyw")) and not os.path.isfile(file)):
         return False
-    path = os.path.realpath(file)
+    folder, name = os.path.split(file)
+    path = os.path.realpath(file) if os.path.islink(file) else os.path.join(_real_folder(folder), name)
     if path.startswith(_HERE + os.sep) or _PACKAGE_FOLDERS & set(path.split(os.sep)):
         return False
     return not any(path.startswith(folder + os.sep) for folder in _INSTALLED)
