@@ -102,6 +102,7 @@ class Pass:
     message: str = ""
     caught: bool = False
     bytes: int = 0  # of saved values it found
+    nodes: int = 0  # that it walked, those that are gone since too, where anyone looked
     optimizers: frozenset[str] | None = None  # whose parameters it reached, where anyone looked
     receiver: str = ""  # what it was called on, as the program writes it
     trains: str = ""  # the optimizer that the function of a broken pass steps next, as far as that is known

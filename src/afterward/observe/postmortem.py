@@ -182,9 +182,11 @@ class Autopsy:
                 event.creates_graph,
                 None if swept is None else _common(swept, by_order),
                 bytes=event.bytes,
+                nodes=len(event.swept or ()),
                 optimizers=self._owners(event.leaves),
                 reached=self._known(event.leaves),
                 filled=self._known(event.filled),
+                stale=self._known(event.stale),
             )
             passes.append(run)
         return passes

@@ -44,6 +44,7 @@ class PassSeen:
     site: int = -1  # the number of the statement that called it
     filled: frozenset[int] = frozenset()
     piled: frozenset[int] = frozenset()
+    stale: frozenset[int] = frozenset()  # identities of leaves that were changed after the forward had used them
     place: Place | None = None
     outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
     one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss

@@ -216,7 +216,7 @@ class Session:
             detail.by_library = called_by_library(sys._getframe(), is_user_file)
         if seen.call == "backward":
             seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
-            detail.stale = self._updates.pass_begins(seen, shown)
+            seen.stale = self._updates.pass_begins(seen, shown)
             self._tape.steps_due = STEPS_LOOKED_AT
             self.surveyor.bare += [Bare(seen, shown.bare)] if shown.bare else []
         self.surveyor.details[id(seen)] = detail

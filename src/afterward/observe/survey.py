@@ -86,7 +86,6 @@ class Detail:
     seen: PassSeen
     clock: float  # seconds into the watch
     value: float | None
-    stale: frozenset[int] = frozenset()
     by_library: bool = False
     released: float | None = None  # when the tensor it started from was dropped, of a pass that keeps its graph
     reference: Any = None
@@ -259,7 +258,7 @@ class Surveyor:
             reached=known(event.leaves),
             filled=known(event.filled),
             piled=known(event.piled),
-            stale=known(detail.stale if detail else None),
+            stale=known(event.stale),
             value=detail.value if detail else None,
             clock=detail.clock if detail else None,
             released=detail.released if detail else None,

@@ -59,26 +59,33 @@ def _makers(job: Job) -> Iterator[tuple[Source, Statement]]:
 
 
 def _into_the_loop(job: Job) -> Candidates:
-    for source, maker in _makers(job):
-        block = source.block_of(maker)
-        if block is None or not isinstance(maker, cst.SimpleStatementLine) or not assigned_names(source, maker):
+    """Into the outermost loop or function that will do; then, as a closure is called more than once a turn, further."""
+    ways = [_ways_in(job, source, maker) for source, maker in _makers(job)]
+    for depth in range(max(map(len, ways), default=0)):
+        for patches in ways:
+            if depth < len(patches):
+                yield patches[depth]
+
+
+def _ways_in(job: Job, source: Source, maker: Statement) -> list[Patch]:
+    block = source.block_of(maker)
+    found: list[Patch] = []
+    if block is None or not isinstance(maker, cst.SimpleStatementLine) or not assigned_names(source, maker):
+        return found
+    for inner in _sweepers(job, source, maker):
+        home = source.in_block(inner, block)
+        body = source.body(inner)
+        together = source.function_of(inner) is source.function_of(maker)
+        if home is None and body and together and isinstance(inner, (cst.For, cst.While)):
+            return [*found, _repeated(job, source, maker, inner, body)]
+        if home is None or body is None or block.index(home) <= block.index(maker):
             continue
-        for inner in _sweepers(job, source, maker):
-            home = source.in_block(inner, block)
-            body = source.body(inner)
-            together = source.function_of(inner) is source.function_of(maker)
-            if home is None and body and together and isinstance(inner, (cst.For, cst.While)):
-                yield _repeated(job, source, maker, inner, body)
-                break
-            if home is None or body is None or block.index(home) <= block.index(maker):
-                continue
-            between = block[block.index(maker) : block.index(home)]
-            moving = _slice(source, between, maker, home)
-            if _makes_what_is_trained(source, moving):
-                continue
+        between = block[block.index(maker) : block.index(home)]
+        moving = _slice(source, between, maker, home)
+        if not _makes_what_is_trained(source, moving):
             summary, edits = _moved(source, moving, inner, body)
-            yield job.patch(summary, source, *edits)
-            break
+            found.append(job.patch(summary, source, *edits))
+    return found
 
 
 def _call_into_the_loop(job: Job) -> Candidates:

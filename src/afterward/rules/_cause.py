@@ -5,6 +5,7 @@ One decision, read by every rule about used-up graphs, so that one broken pass i
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -147,11 +148,16 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     if part.how == "after" and early is not None and early.call == "backward" and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
     if built.how == "outside" and not _loss_built_outside(reuse):
-        kept = bridge is not None and "." in bridge.name
+        kept = bridge is not None and belongs_to_object(bridge)
         return Cause.HISTORY_CACHED if kept and not foreign else Cause.FORWARD_OUTSIDE_LOOP
     if foreign:
         return Cause.OUTPUT_NOT_DETACHED
     return Cause.LOSSES_SHARE_FORWARD
+
+
+def belongs_to_object(bridge: Value) -> bool:
+    """Is it an attribute, as `self.memory` and `net.cache[0]` are? A dot may also stand in a key: `fast["0.bias"]`."""
+    return "." in re.sub(r"""\[("[^"]*"|'[^']*'|[^\]]*)\]""", "", bridge.name)
 
 
 def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> Cause:
@@ -164,7 +170,7 @@ def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> 
     )
     if renewed and not in_memory:
         return Cause.STATE_CARRIED_OVER
-    plain = bridge is not None and bridge.kind in ("local", "global") and "." not in bridge.name
+    plain = bridge is not None and bridge.kind in ("local", "global") and not belongs_to_object(bridge)
     return Cause.FORWARD_OUTSIDE_LOOP if plain and not in_memory else Cause.HISTORY_CACHED
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from afterward.model.figures import human
-from afterward.model.history import Step
+from afterward.model.history import LeafId, Step
 from afterward.rules import _speech as say
 from afterward.rules._cause import Case, Cause
 
@@ -66,8 +66,15 @@ def zeroed_between(case: Case) -> bool:
     early, late = case.reuse.early, case.reuse.late
     if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
         return False
-    shared = early.reached & late.reached
+    shared = shared_parameters(case)
     return bool(shared) and not shared & late.filled
+
+
+def shared_parameters(case: Case) -> frozenset[LeafId]:
+    """What both passes reach: parameters of optimizers, where there are any. An input keeps its gradient unasked."""
+    early = case.reuse.early
+    shared = early.reached & case.reuse.late.reached if early is not None else frozenset()
+    return frozenset(leaf for leaf in shared if case.history.optimizers_of([leaf])) or shared
 
 
 def both_fill_grad(case: Case) -> bool:
@@ -99,6 +106,9 @@ def _fails_next(case: Case) -> str | None:
     spoilt = _spoilt(case, sorted(case.reuse.stale, reverse=True), steps)
     if spoilt is not None:
         return f"would fail here too: {spoilt[0]} was changed by {say.step_words(spoilt[1], late)} since, in place"
+    unseen = _spoilt(case, sorted(case.reuse.stale, reverse=True), (Step(None, early.moment, "", late.stale),))
+    if unseen is not None:  # by whom is not known: by an optimizer between two calls of its closure, perhaps
+        return f"would fail here too: {unseen[0]} was changed in place between the two passes"
     spoilt = _spoilt(case, sorted(_carried_on(case), reverse=True), steps)
     now = say.reused_site(case).step
     if spoilt is not None and now is not None:

@@ -63,11 +63,14 @@ def name_of(case: Case, otherwise: str = "the value") -> str:
 
 
 def amount(case: Case) -> str:
-    """How much was involved, in nodes and, where a look was taken, in bytes."""
-    count = len(case.reuse.stale)
+    """How much was involved, in nodes and, where a look was taken, in bytes: those of all that the pass has freed."""
+    count, early = len(case.reuse.stale), case.reuse.early
     text = f"{count:,} node{'s' if count != 1 else ''}"
-    size = case.reuse.early.bytes if case.reuse.early is not None else 0
-    return f"{text}, {human(size)}" if size else text
+    if early is None or not early.bytes:
+        return text
+    if early.nodes > count:
+        return f"{count:,} of {early.nodes:,} nodes, {human(early.bytes)} in all"
+    return f"{text}, {human(early.bytes)}"
 
 
 def freed_by(case: Case) -> str:

@@ -13,7 +13,7 @@ from afterward.rules import rule
 from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
-from afterward.rules._retaining import graph_is_meant
+from afterward.rules._retaining import graph_is_meant, shared_parameters
 
 _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
@@ -75,7 +75,7 @@ def _dropped_between(case: Case) -> bool:
     early, late = case.reuse.early, case.reuse.late
     if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
         return False
-    shared = early.reached & late.reached
+    shared = shared_parameters(case)
     return bool(shared - late.filled) and bool(shared & late.filled)
 
 

@@ -51,6 +51,7 @@ _PHRASES = (
     (r"(pass|backward|grad|\)|line \d+|\.py|cell \d+) (?:has )?freed (its|that|the|it\b)", r"\1 frees \2"),
     (r" has freed\.", " frees."),
     (r"has done that;", "does that;"),
+    (r"has switched off", "switches off"),
     (r"(pass|operation) saved ", r"\1 saves "),
     (r"has changed it in place since", "changes it in place before this pass"),
     (r"was written over before that backward ran", "is written over before that backward runs"),
