@@ -34,6 +34,34 @@ for x in torch.randn(6, 4, 2):
     opt.step()
     log.meter.update(loss)
 """,
+    "a meter of several sums, each with its count": """
+class Meter:
+    def __init__(self):
+        self.values = {}
+    def update(self, **given):
+        for key, value in given.items():
+            total, count = self.values.get(key, (0, 0))
+            self.values[key] = (total + value, count + 1)  # warning: AFT301
+meter = Meter()
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    out = net(x)
+    loss, size = out.pow(2).mean(), out.abs().mean()
+    (loss + size).backward()
+    opt.step()
+    meter.update(loss=loss, size=size)
+""",
+    "sums of several losses, swept at the end of each epoch": """
+for epoch in range(4):
+    sums = {"fit": 0.0, "size": 0.0}
+    opt.zero_grad()
+    for x in torch.randn(6, 4, 2):
+        out = net(x)
+        sums["fit"] = sums["fit"] + out.pow(2).mean()
+        sums["size"] = sums["size"] + out.abs().mean()
+    (sums["fit"] + sums["size"]).backward()
+    opt.step()
+""",
     "a dict that makes its meters, and meters that add in place": """
 class Mean:
     def __init__(self):

@@ -107,3 +107,33 @@ def test_a_cut_that_nobody_keeps_is_mentioned(tmp_path: Path, how: str) -> None:
     assert len(mentioned) == (expected is not None)
     if expected is not None:
         assert mentioned[0].startswith(expected)
+
+
+BESIDE = """
+encoder, head = torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], 0.1)
+
+def step(x, y):
+    h = torch.tensor(encoder(x).tolist())
+    loss = torch.nn.functional.cross_entropy(head(h), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+values = [step(torch.randn(8, 4), torch.randint(0, 2, (8,))) for _ in range(6)]
+"""
+
+
+def test_what_a_function_gives_back_is_no_argument_of_it(tmp_path: Path) -> None:
+    (found,) = watch_source(BESIDE, tmp_path).findings
+    assert (found.code, found.cut and found.cut.line) == ("AFT404", 6)
+
+
+@pytest.mark.parametrize(("again", "code"), [("-loss", "AFT102"), ("loss.sqrt()", "AFT102"), ("2 * loss", "AFT101")])
+def test_another_loss_of_the_same_value_is_not_that_loss(tmp_path: Path, again: str, code: str) -> None:
+    text = (
+        f"net = torch.nn.Linear(4, 1)\nloss = net(torch.ones(2, 4)).exp().mean()\nloss.backward()\n({again}).backward()"
+    )
+    (found,) = watch_source(text, tmp_path).findings
+    assert found.code == code

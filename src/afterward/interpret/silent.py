@@ -79,12 +79,12 @@ def look_for_records(machine: Machine) -> None:
 def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[int], times: Counter[int]) -> Kept | None:
     nodes = [one.node for one in tensors if one.node is not None]
     ages = {bisect_right(moments, node.moment) for node in nodes}
-    if len(ages) < _enough(machine) and len(nodes) > 1:
+    sums = [node for node in nodes if operation(node.op) in SUMMING and not (len(nodes) > 1 and times[node.number])]
+    if len(ages) < _enough(machine) and len(nodes) > 1 and not sums:
         return None
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]
-    steps = len(ages)
-    if len(nodes) == 1 and operation(nodes[0].op) in SUMMING:
-        steps = len({bisect_right(moments, node.moment) for node in found})
+    summed = [node for node in machine.graph.reach(sums) if node.leaf is None]
+    steps = max(len(ages), len({bisect_right(moments, node.moment) for node in summed}))
     swept = [times[node.number] for node in found]
     # Nothing of it swept: it may still be. Swept again and again: a state, not a record.
     if steps < _enough(machine) or not any(swept) or max(swept) > 1 or _swept_together(machine, nodes, moments):
@@ -116,6 +116,14 @@ def _is_window(machine: Machine, kept: Kept) -> bool:
     """Are only the last few, or the best few, kept?"""
     tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
     return tree is not None and forgets(tree, kept.name)
+
+
+def _each_once(kept: Iterable[Kept]) -> Iterable[Kept]:
+    """One statement, one record: what it puts into an object's own has in passing a local name as well."""
+    best: dict[object, Kept] = {}
+    for one in sorted(kept, key=lambda one: ("." not in one.name, -one.steps)):
+        best.setdefault(one.site or one.name, one)
+    return [one for one in kept if one in best.values()]
 
 
 def _put_there(node: GraphNode, name: str) -> Site | None:
@@ -239,7 +247,7 @@ def history(machine: Machine) -> History | None:
             Leaf(number, leaf.label, tuple(owners.get(id(leaf), ())))
             for number, leaf in enumerate(machine.graph.leaves)
         ),
-        kept=tuple(one for one in account.kept.values() if not _is_window(machine, one)),
+        kept=tuple(one for one in _each_once(account.kept.values()) if not _is_window(machine, one)),
         idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
         zeroed=tuple(_zeroed(machine, unsure)),
         flat=tuple(find_flat_parts(machine)),

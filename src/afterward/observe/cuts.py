@@ -85,10 +85,11 @@ class _Search:
             self._follow(place, late.receiver, around=("grad",))
         return place is not None
 
-    def _follow(self, place: Place, only: str = "", around: tuple[str, ...] = ()) -> None:
+    def _follow(self, place: Place, only: str = "", around: tuple[str, ...] = (), inner: int | None = None) -> None:
         """Note the cuts in a statement itself, then in what it called, then in what it read.
 
         `around` names a call in it: what is done with the outcome of that call comes later than the value in question.
+        `inner` is that call, where it was the program's own: what it gave back comes later, too.
         """
         self.budget -= 1
         statement = self.sources.statement(place.number)
@@ -98,7 +99,8 @@ class _Search:
         self._note_own_cuts(place, statement, around)
         own = self.found[known:]
         building = self.built.get((place.call, place.moment), 0) > 0
-        for call in reversed(self.paths.children.get((place.call, place.moment), [])):  # the last call gave the value
+        calls = self.paths.children.get((place.call, place.moment), [])
+        for call in reversed(calls if inner is None else self._arguments_of(inner, calls)):  # the last gave the value
             passed = tuple(found.cut for found in own if _has_call(found.node))
             self.nearer = (*before, *passed) if passed or not building else ()
             self._follow_call(call)
@@ -110,6 +112,15 @@ class _Search:
             self.nearer = (*before, *passed) if passed or not building else ()
             self._follow_name(name, place)
         self.nearer = before
+
+    def _arguments_of(self, inner: int, calls: list[int]) -> list[int]:
+        """Of the calls that one statement made, those that may have made an argument of one of them."""
+        function = self._function(inner)
+        return [call for call in calls if call < inner and self._function(call) != function]
+
+    def _function(self, call: int) -> str:
+        places = self.paths.by_call.get(call, [])
+        return self.sources.statements.table[places[0].number].function if places else ""
 
     def _follow_call(self, call: int) -> None:
         """A called function gives back what its last statement returned."""
@@ -126,7 +137,7 @@ class _Search:
             if place is not None:
                 caller = place is reader.caller and place.call != reader.call
                 function = self.sources.statements.table[reader.number].function.rpartition(".")[2]
-                self._follow(place, around=(function,) if caller else ())
+                self._follow(place, around=(function,) if caller else (), inner=reader.call if caller else None)
 
     def _assigned(self, name: Name, reader: Place) -> Place | None:
         """Where a name got its value: the last assignment, or the call that passed it as an argument."""

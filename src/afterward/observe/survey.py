@@ -10,7 +10,7 @@ import ast
 import re
 import weakref
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -159,8 +159,9 @@ class Surveyor:
             ages = {bisect_right(counters, compat.order_of(held.node)) for held in members}
             found = walk_some(held.node for held in members)
             orders = [compat.order_of(node) for node in found]
-            depth = {bisect_right(counters, order) for order in orders if order != compat.LEAF_ORDER}
-            steps = max(len(ages), len(depth) if len(members) == 1 and _is_sum(members[0].node) else 0)
+            sums = orders if len(members) == 1 else [compat.order_of(n) for n in walk_some(_sums(members))]
+            depth = {bisect_right(counters, order) for order in sums if order != compat.LEAF_ORDER}
+            steps = max(len(ages), len(depth) if any(_sums(members)) else 0)
             if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _swept_apart(
                 orders, passes
             ):
@@ -302,8 +303,9 @@ def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
     return max(by_site.values(), key=len, default=[])
 
 
-def _is_sum(node: Any) -> bool:
-    return operation(node.name()) in SUMMING
+def _sums(members: Iterable[Held]) -> Iterator[Any]:
+    """The nodes of those values that are sums."""
+    return (held.node for held in members if operation(held.node.name()) in SUMMING)
 
 
 def _swept_apart(orders: list[int], passes: list[PassSeen]) -> bool:

@@ -15,6 +15,7 @@ from afterward.model.site import Turn
 
 _ADDING = {"Add", "Sub", "Rsub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze"}
 _SCALING = {"Mul", "Div"}
+_RESHAPING = {"Sum", "Mean", "View", "UnsafeView", "Squeeze", "Unsqueeze", "Expand", "Clone", "Alias", "ToCopy"}
 
 
 class Cause(Enum):
@@ -205,7 +206,9 @@ def _same_loss(history: History, reuse: Reuse) -> bool:
     early = reuse.early
     if early is None or early.call != "backward" or reuse.entry.node.id not in {edge.node for edge in early.roots}:
         return False
-    return len(reuse.entries) == 1 and all(len(history.node(n).inputs) == 1 for n in reuse.fresh)
+    fresh = [history.node(number) for number in reuse.fresh]  # `-loss` and `loss.sqrt()` have gradients of their own
+    same = all(len(node.inputs) == 1 and operation(node.op) in _SCALING | _RESHAPING for node in fresh)
+    return len(reuse.entries) == 1 and same
 
 
 def _loss_built_outside(reuse: Reuse) -> bool:

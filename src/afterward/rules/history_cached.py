@@ -40,7 +40,8 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     bridge = case.bridge
     memory = bridge is not None and (bridge.renewed or (bridge.kind == "item" and not _has_a_name(bridge.name)))
-    if trained and not memory and not case.foreign:
+    nothing_left = not leaves_directly_under(case.history, case.reuse.fresh)  # to train, were it stored detached
+    if trained and (not memory or nothing_left) and not case.foreign:
         return remedy.recompute_forward(case), remedy.detach_kept(case)
     return remedy.detach_kept(case), remedy.recompute_forward(case)
 
