@@ -125,6 +125,26 @@ values = [step(torch.randn(8, 4), torch.randint(0, 2, (8,))) for _ in range(6)]
 """
 
 
+DRAWN = """
+encoder, decoder = torch.nn.Linear(6, 4), torch.nn.Linear(2, 6)
+optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], 1e-3)
+for x in torch.rand(6, 8, 6):
+    mean, log = encoder(x).chunk(2, 1)
+    code = torch.distributions.Normal(mean, log.exp()).{draw}()
+    loss = (decoder(code) - x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_code_that_is_drawn_without_a_graph_leaves_its_encoder_untrained(tmp_path: Path) -> None:
+    (found,) = watch_source(DRAWN.format(draw="sample"), tmp_path).findings
+    assert (found.code, found.cut and found.cut.line) == ("AFT404", 6)
+    assert "`.rsample()`" in found.remedies[0].title
+    assert watch_source(DRAWN.format(draw="rsample"), tmp_path).findings == []
+
+
 def test_what_a_function_gives_back_is_no_argument_of_it(tmp_path: Path) -> None:
     (found,) = watch_source(BESIDE, tmp_path).findings
     assert (found.code, found.cut and found.cut.line) == ("AFT404", 6)

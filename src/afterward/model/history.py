@@ -105,7 +105,8 @@ class Pass:
     nodes: int = 0  # that it walked, those that are gone since too, where anyone looked
     optimizers: frozenset[str] | None = None  # whose parameters it reached, where anyone looked
     receiver: str = ""  # what it was called on, as the program writes it
-    trains: str = ""  # the optimizer that the function of a broken pass steps next, as far as that is known
+    # The optimizers that the function of a broken pass steps before its next pass; "" stands for one not at hand.
+    trains: frozenset[str] = frozenset()
     window: int = 0  # passes of one window were all looked at, one after the other
     reached: frozenset[LeafId] = frozenset()
     filled: frozenset[LeafId] = frozenset()  # leaves that had a gradient already, of the parameters as they are

@@ -19,7 +19,7 @@ WhereOf = Callable[[Place], Where | None]
 _METHODS = {
     "detach": ".detach()", "detach_": ".detach_()", "item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()",
     "argmax": ".argmax()", "argmin": ".argmin()", "argsort": ".argsort()", "bool": ".bool()", "long": ".long()",
-    "int": ".int()",
+    "int": ".int()", "sample": ".sample()",
 }  # fmt: skip
 _MAKERS = {"tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor", "Tensor", "LongTensor"}
 _MODES = {"no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}

@@ -22,7 +22,7 @@ def frozen_by(
     where: Callable[[Place], Where | None],
 ) -> Cut | None:
     """The last switch-off, where the optimizer that is stepped next holds nothing but frozen parameters."""
-    optimizer = stepped_next(sources, late, frames)
+    optimizer = next((one for one in stepped_after(sources, late, frames) if one is not None), None)
     held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
     if not held or any(parameter.requires_grad for parameter in held):
         return None
@@ -59,18 +59,19 @@ def _given(sources: Sources, place: Place, flag: ast.expr, value: bool) -> bool:
     return any(isinstance(one, ast.Constant) and one.value is value for one in handed)
 
 
-def stepped_next(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> Any:
-    """The optimizer that the function of the pass steps next, if it is at hand."""
+def stepped_after(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> list[Any]:
+    """The optimizers that the function of the pass steps before its next pass; None for one that is not at hand."""
     if late.where is None or not frames:
-        return None
+        return []
     site = late.where.levels[-1].site
+    found = []
     for call in _steps_after(sources, site.file, site.line, site.column):
         called = call.func.value if isinstance(call.func, ast.Attribute) else None
-        for text in (*call.args[:1], called):  # `scaler.step(optimizer)`, `optimizer.step()`
-            found = _look_up(text, frames[0]) if text is not None else None
-            if isinstance(found, compat.torch_module().optim.Optimizer):
-                return found
-    return None
+        ways = [_look_up(text, frames[0]) for text in (*call.args[:1], called) if text is not None]
+        known = [one for one in ways if isinstance(one, compat.torch_module().optim.Optimizer)]
+        if known or ways[-1] is None:  # what is stepped may also be a schedule, or an environment
+            found.append(known[0] if known else None)
+    return found
 
 
 def _steps_after(sources: Sources, file: str, line: int, column: int) -> Iterator[ast.Call]:
@@ -81,8 +82,11 @@ def _steps_after(sources: Sources, file: str, line: int, column: int) -> Iterato
     for later in sources.statements_of(file):
         if (later.lineno, later.col_offset) > (line, column) and _function(sources, file, later) is function:
             for node in (node for part in head(later) for node in ast.walk(part)):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "step":
-                    yield node
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    if node.func.attr == "backward":
+                        return
+                    if node.func.attr == "step":
+                        yield node
 
 
 def _function(sources: Sources, file: str, statement: ast.stmt) -> ast.stmt | None:

@@ -20,7 +20,7 @@ from afterward.observe.bridges import Bridges
 from afterward.observe.collector import collector_at_rest
 from afterward.observe.crossing import Trail
 from afterward.observe.cuts import find_cuts
-from afterward.observe.frozen import frozen_by, stepped_next
+from afterward.observe.frozen import frozen_by, stepped_after
 from afterward.observe.naming import Names, living_optimizers, search
 from afterward.observe.places import Wording
 from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
@@ -227,7 +227,9 @@ class Autopsy:
             nested_in=function_around(frame, self.is_user),
             read_in=self._read_in(error),
             receiver=flow.receiver(self.sources, run.where) if run.where is not None else "",
-            trains=self.optimizers.get(id(stepped_next(self.sources, run, self.frames)), ("", None))[0],
+            trains=frozenset(
+                self.optimizers.get(id(one), ("", None))[0] for one in stepped_after(self.sources, run, self.frames)
+            ),
         )
 
     def _read_in(self, error: BaseException) -> Where | None:

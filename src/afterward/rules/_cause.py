@@ -107,8 +107,12 @@ def _foreign(history: History, reuse: Reuse) -> bool:
     if not old or not new:
         return False
     theirs, ours = history.optimizers_of(old), history.optimizers_of(new)
-    if reuse.late.trains in theirs - ours and _stepped_between(history, reuse) & theirs:
-        return False  # both passes are meant to go there: each is followed by a step of parameters of the old part
+    trains = reuse.late.trains
+    if trains and _stepped_between(history, reuse) & theirs:
+        if trains & (theirs - ours):
+            return False  # both passes are meant to go there: each is followed by a step of parameters of the old part
+        if "" not in trains and not trains & theirs and trains & ours:
+            return True  # the old part was stepped for the earlier pass, and will not be for this one
     return bool(ours) and not (ours & theirs) and not _trains_the_old(history, reuse, theirs, ours)
 
 

@@ -81,6 +81,8 @@ def _cure(cut: Cut) -> str:
         return f"leave out `{cut.how}`, or switch the parameters on again before the loss is computed"
     if cut.how.startswith("checkpoint"):
         return "pass `use_reentrant=False`: it then records what its parameters need, whatever it is given"
+    if cut.how == ".sample()":
+        return "draw with `.rsample()`, where the distribution has it; gradients then flow through what is drawn"
     if "tensor" in cut.how.lower():
         return f"use `torch.stack` (or the tensor itself) in place of `{cut.how}`; gradients then flow through it"
     if "no_grad" in cut.how or "inference_mode" in cut.how or "set_grad_enabled" in cut.how:

@@ -80,9 +80,13 @@ def _remedy(idle: Idle) -> Remedy:
     return Remedy(
         "remove_detach",
         Effect.CHANGES_GRADIENTS,
-        f"take out `{cut.how}` on line {cut.site.line}; they then get gradients"
+        f"{_instead_of(cut.how)} on line {cut.site.line}; they then get gradients"
         if cut is not None
         else "take out the cut between these parameters and their loss; they then get gradients",
         cut.site if cut is not None else idle.site,
         cut.name if cut is not None and cut.name else idle.optimizer,
     )
+
+
+def _instead_of(how: str) -> str:
+    return "draw with `.rsample()`, not `.sample()`," if how == ".sample()" else f"take out `{how}`"
