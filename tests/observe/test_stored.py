@@ -26,6 +26,21 @@ for state in torch.randn(12, 4, 3):
     memory.append((state, policy(state).tanh()))
     learn(state, random.choice(memory)[1].detach().sum())
 """,
+    "records of which a third is in a sample as well": """
+class Turn:
+    def __init__(self, state, score):
+        self.state, self.score = state, score
+
+class Memory:
+    def __init__(self):
+        self.turns = []
+
+memory = Memory()
+for state in torch.randn(12, 4, 3):
+    memory.turns.append(Turn(state, policy(state).tanh()))
+    sample = random.sample(memory.turns, min(4, len(memory.turns)))
+    learn(state, sum(turn.score.sum().item() for turn in sample))
+""",
     "records with fields, in a memory of their own": """
 Turn = collections.namedtuple("Turn", "state score")
 

@@ -53,11 +53,15 @@ class Storage:
         for held in names.held:
             if "[" in held.name:
                 groups.setdefault(re.sub(r"\[[^\]]*\]", "[]", held.name), []).append(held)
+        ages_of = {
+            group: {bisect_right(counters, compat.order_of(held.node)) for held in members}
+            for group, members in groups.items()
+        }
         for group, members in groups.items():
             name = group.split("[")[0]
             orders = [compat.order_of(held.node) for held in members]
-            ages = {bisect_right(counters, order) for order in orders}
-            few = len(ages) < max(STEPS, SHARE * len(counters)) and len(ages) <= WINDOW
+            ages = ages_of[group]
+            few = len(_elsewhere(group, ages_of)) < max(STEPS, SHARE * len(counters)) and len(ages) <= WINDOW
             found = None if few or name in names.windows else _live(members)
             if found is None:
                 self._found.pop(group, None)  # it was not what it seemed
@@ -74,6 +78,16 @@ class Storage:
             grows = one.at_end or one.kept.steps > WINDOW
             if grows and sites and all(numbers.count(site) >= CHANCES for site in sites):
                 yield one.kept
+
+
+def _elsewhere(group: str, ages_of: dict[str, set[int]]) -> set[int]:
+    """The steps of a container's graphs, with those of its elements that were met in another one, as in a sample of it.
+
+    Only objects are one thing in two places: `turns[].values` and `replay.turns[].values`.
+    """
+    part = group[group.rindex("[]") :]
+    alike = [ages for other, ages in ages_of.items() if other == group or (part != "[]" and other.endswith(part))]
+    return set().union(*alike) if len(ages_of[group]) >= max(map(len, alike)) else ages_of[group]
 
 
 def _live(members: list[Held]) -> tuple[int, int] | None:
