@@ -1,6 +1,6 @@
 """What watching costs: one training loop, watched in several ways, side by side in one process.
 
-    python tools/bench_watch.py [--rounds 150] [--steps 50] [--processes 3] [--device cpu]
+    python tools/bench_watch.py [--rounds 150] [--steps 50] [--processes 3] [--device cpu] [--only tiny_mlp ...]
 
 Every mode runs the same loop in turn, in short rounds and in a new order each time, so that all modes meet the same
 machine. A figure is the ratio of the best rounds: noise only ever adds time. "plain again" is the control, a second
@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", nargs="*", choices=NAMES, default=list(NAMES), help="some of the loops")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -47,15 +48,20 @@ def main() -> int:
     for number in range(options.processes):
         print(f"process {number + 1} of {options.processes} ...", file=sys.stderr, flush=True)
         command = [sys.executable, __file__, "--one", f"--rounds={options.rounds}", f"--steps={options.steps}"]
-        done = subprocess.run([*command, f"--device={options.device}"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [*command, f"--device={options.device}", "--only", *options.only],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         results.append(json.loads(done.stdout.splitlines()[-1]))
-    _table(results)
+    _table(results, options.only)
     return 0
 
 
-def _table(results: list[dict[str, dict[str, float]]]) -> None:
+def _table(results: list[dict[str, dict[str, float]]], names: list[str]) -> None:
     print(f"{'ratio to plain PyTorch':24}" + "".join(f"{mode:>24}" for mode in MODES))
-    for name in NAMES:
+    for name in names:
         cells = []
         for mode in MODES:
             values = [result[name][mode] for result in results]
@@ -79,7 +85,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     # On a CPU the process's own time: other processes on the machine then weigh less.
     clock = time.process_time if options.device == "cpu" else time.perf_counter
     plain, again = _load_plain(), _load_plain()
-    found: dict[str, dict[str, float]] = {name: {} for name in NAMES}
+    found: dict[str, dict[str, float]] = {name: {} for name in options.only}
 
     def rounds(name: str, modes: dict[str, Mode], steps: int, number: int) -> None:
         times: dict[str, list[float]] = {mode: [] for mode in modes}
@@ -100,16 +106,16 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
             found[name][mode] = _best(times[mode]) / _best(times["plain"])
 
     switch: Callable[[bool], None] = bool  # nothing to switch yet
-    for name in NAMES:  # a watch of its own starts and stops a session: measured apart from the switched one
+    for name in options.only:  # a watch of its own starts and stops a session: measured apart from the switched one
         modes: dict[str, Mode] = {
             "plain": (plain[name], nullcontext),
             "afterward.watch()": (plain[name], _watch_inside),
         }
         rounds(name, modes, 3 * options.steps, max(options.rounds // 10, 1))
-    for name in NAMES:
+    for name in options.only:
         found[name]["looks"], found[name]["10,000"] = _looks(name, options.device, clock)
     marked, switch = _load_marked(Session())
-    for name in NAMES:
+    for name in options.only:
         modes = {
             "plain": (plain[name], nullcontext),
             "plain again": (again[name], nullcontext),

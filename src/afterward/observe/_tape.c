@@ -27,25 +27,24 @@ typedef uint64_t (*Counter)(void);
 
 typedef struct {
     PyObject_HEAD
+    /* What every mark touches comes first, so that it lies together: beside torch each line of memory is a cold one. */
     Counter counter; /* of torch: how many nodes this thread has made */
+    unsigned long long moment; /* how many marks there have been */
+    uint64_t last;             /* the last of them */
+    Py_ssize_t marked, timed, noted; /* how many numbers there are in each buffer below */
     unsigned long thread;
+    int skipped;   /* has a pass gone by without a look? */
+    int steps_due; /* optimizer steps still to be looked at */
     PyObject *on_full;  /* () when a buffer is full */
     PyObject *on_other; /* (number) for a mark in another thread */
     PyObject *on_pass;  /* (outputs, args, kwargs) for a pass that is to be noted in full */
     PyObject *on_step;  /* (optimizer) for a step that is to be looked at, or that another thread makes */
     PyObject *accumulate_grad;
-    unsigned long long moment; /* how many marks there have been */
-    uint64_t last;             /* the last of them */
-    int skipped;               /* has a pass gone by without a look? */
-    int steps_due;             /* optimizer steps still to be looked at */
     Py_ssize_t sites;
     uint64_t site[SITES];
     int64_t left[SITES]; /* how many more passes of that site need no look */
-    Py_ssize_t marked;
     uint64_t marks[MARKS];
-    Py_ssize_t noted;
     uint64_t notes[NOTES];
-    Py_ssize_t timed;
     uint64_t times[TIMES]; /* when each of the first marks was written, in nanoseconds */
 } Tape;
 
