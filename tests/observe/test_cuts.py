@@ -145,6 +145,19 @@ def test_a_code_that_is_drawn_without_a_graph_leaves_its_encoder_untrained(tmp_p
     assert watch_source(DRAWN.format(draw="rsample"), tmp_path).findings == []
 
 
+@pytest.mark.parametrize("drawn", ["random.sample(kept, 2)", "Bag(kept).sample()"])
+def test_what_the_program_draws_itself_is_not_cut_there(tmp_path: Path, drawn: str) -> None:
+    text = (
+        "import random\nclass Bag:\n    def __init__(self, all):\n        self.all = all\n    def sample(self):\n"
+        "        return self.all[:2]\nnet = torch.nn.Linear(4, 1)\n"
+        "kept = [net(torch.ones(2, 4)).sum() for _ in range(3)]\n"
+        f"some = {drawn}\nloss = torch.tensor([one.item() for one in some]).mean()\nloss.backward()"
+    )
+    (found,) = watch_source(text, tmp_path).findings
+    assert found.code == "AFT401"
+    assert not any("sample" in label.text for label in (found.primary, *found.secondary))
+
+
 def test_what_a_function_gives_back_is_no_argument_of_it(tmp_path: Path) -> None:
     (found,) = watch_source(BESIDE, tmp_path).findings
     assert (found.code, found.cut and found.cut.line) == ("AFT404", 6)

@@ -19,8 +19,9 @@ WhereOf = Callable[[Place], Where | None]
 _METHODS = {
     "detach": ".detach()", "detach_": ".detach_()", "item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()",
     "argmax": ".argmax()", "argmin": ".argmin()", "argsort": ".argsort()", "bool": ".bool()", "long": ".long()",
-    "int": ".int()", "sample": ".sample()",
+    "int": ".int()",
 }  # fmt: skip
+SAMPLE = ".sample()"
 _MAKERS = {"tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor", "Tensor", "LongTensor"}
 _MODES = {"no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
 _NUMBERS = {"float", "int", "bool"}
@@ -118,6 +119,10 @@ class _Search:
         function = self._function(inner)
         return [call for call in calls if call < inner and self._function(call) != function]
 
+    def _calls_own(self, place: Place, name: str) -> bool:
+        calls = self.paths.children.get((place.call, place.moment), [])
+        return any(self._function(call).rpartition(".")[2] == name for call in calls)
+
     def _function(self, call: int) -> str:
         places = self.paths.by_call.get(call, [])
         return self.sources.statements.table[places[0].number].function if places else ""
@@ -155,6 +160,8 @@ class _Search:
         for part in head(statement):
             for node in ast.walk(part):
                 how = _cutting(node) if not _calls_within(node, around) else None
+                if how == SAMPLE and self._calls_own(place, "sample"):
+                    continue  # what the program's own method does is followed there
                 if how is not None and isinstance(node, (ast.Attribute, ast.Call, ast.Compare)):
                     cut = Cut(
                         spot, how, name or self._cut_name(place, node), self.sources.site_of(spot.site.file, node)
@@ -318,6 +325,8 @@ def _cutting(node: ast.AST) -> str | None:
     if isinstance(function, ast.Attribute):
         if function.attr in _METHODS:
             return _METHODS[function.attr]
+        if function.attr == "sample" and not node.args:  # of a distribution; `random.sample(memory, 8)` cuts nothing
+            return SAMPLE
         if function.attr in _MAKERS and isinstance(function.value, ast.Name) and node.args:
             return f"{function.value.id}.{function.attr}(...)" if not _literal(node.args[0]) else None
         if function.attr == "requires_grad_" and node.args and _is_false(node.args[0]):

@@ -159,9 +159,10 @@ class Surveyor:
             ages = {bisect_right(counters, compat.order_of(held.node)) for held in members}
             found = walk_some(held.node for held in members)
             orders = [compat.order_of(node) for node in found]
-            sums = orders if len(members) == 1 else [compat.order_of(n) for n in walk_some(_sums(members))]
-            depth = {bisect_right(counters, order) for order in sums if order != compat.LEAF_ORDER}
-            steps = max(len(ages), len(depth) if any(_sums(members)) else 0)
+            sums = list(_sums(members))
+            inner = orders if len(sums) == len(members) else [compat.order_of(node) for node in walk_some(sums)]
+            depth = {bisect_right(counters, order) for order in inner if order != compat.LEAF_ORDER}
+            steps = max(len(ages), len(depth))
             if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _swept_apart(
                 orders, passes
             ):

@@ -167,7 +167,7 @@ def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
     method = function.attr.value
     if method in _METHODS and not call.args:
         yield f".{method}()", source.replace(call, in_place_of(source, call, function.value))
-    elif method == "sample":
+    elif method == "sample" and not call.args:  # `random.sample(memory, 8)` cuts nothing
         yield ".sample()", source.replace(function.attr, "rsample")
     elif method in _CASTS and isinstance(function.value, cst.Comparison):
         yield "a comparison", source.replace(call, in_place_of(source, call, function.value.left))

@@ -153,14 +153,14 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     if part.how == "after" and early is not None and early.call == "backward" and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
     if built.how == "outside" and not _loss_built_outside(reuse):
-        kept = bridge is not None and belongs_to_object(bridge)
+        kept = bridge is not None and _belongs_to_object(bridge)
         return Cause.HISTORY_CACHED if kept and not foreign else Cause.FORWARD_OUTSIDE_LOOP
     if foreign:
         return Cause.OUTPUT_NOT_DETACHED
     return Cause.LOSSES_SHARE_FORWARD
 
 
-def belongs_to_object(bridge: Value) -> bool:
+def _belongs_to_object(bridge: Value) -> bool:
     """Is it an attribute, as `self.memory` and `net.cache[0]` are? A dot may also stand in a key: `fast["0.bias"]`."""
     return "." in re.sub(r"""\[("[^"]*"|'[^']*'|[^\]]*)\]""", "", bridge.name)
 
@@ -175,7 +175,7 @@ def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> 
     )
     if renewed and not in_memory:
         return Cause.STATE_CARRIED_OVER
-    plain = bridge is not None and bridge.kind in ("local", "global") and not belongs_to_object(bridge)
+    plain = bridge is not None and bridge.kind in ("local", "global") and not _belongs_to_object(bridge)
     return Cause.FORWARD_OUTSIDE_LOOP if plain and not in_memory else Cause.HISTORY_CACHED
 
 
