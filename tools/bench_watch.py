@@ -1,13 +1,13 @@
 """What watching costs: one training loop, watched in several ways, side by side in one process.
 
-    python tools/bench_watch.py [--rounds 150] [--steps 50] [--processes 3] [--device cpu] [--only tiny_mlp ...]
+    python tools/bench_watch.py [--rounds 400] [--steps 50] [--processes 3] [--device cpu] [--only tiny_mlp ...]
 
-Every mode runs the same loop in turn, in short rounds and in a new order each time, so that all modes meet the same
-machine. A figure is the ratio of the best rounds: noise only ever adds time. "plain again" is the control, a second
-copy of the plain loop: what differs from 1.00 there is noise. Best rounds are those without a look at the graph, so
-what looks and tidying up take in a whole run of 10,000 steps, its first ones included, is told beside it, in
-milliseconds and as a ratio. The loops are small and bound by operations, the worst
-case for a watcher: the less torch has to do, the more a mark weighs.
+Every mode runs the same loop in turn, in short rounds and in a new order each time. A round gives one ratio, between
+neighbours in time, so that all modes meet the same machine, in the same mood; a figure is the median of all rounds.
+"plain again" is the control, a second copy of the plain loop: what differs from 1.00 there is noise. Dear modes run in
+every tenth round. Hardly a round has a look at the graph in it, so what looks and tidying up take in a whole run of
+10,000 steps, its first ones included, is told beside it, in milliseconds and as a ratio. The loops are small and bound
+by operations, the worst case for a watcher: the less torch has to do, the more a mark weighs.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ LOOPS = Path(__file__).parent / "bench_loops.py"
 NAMES = ("tiny_mlp", "rnn_cell", "gru_by_hand", "gnn", "gan", "retained", "penalty", "scalar_ops")
 Mode = tuple[Callable[..., None], Callable[[], AbstractContextManager[object]]]
 MODES = ("plain again", "afterward run", "looks", "afterward.watch()", "sys.settrace", "detect_anomaly")
+DEAR = {"sys.settrace", "detect_anomaly"}
 LONG = 10_000  # steps
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=150)
+    parser.add_argument("--rounds", type=int, default=400)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--device", default="cpu")
@@ -88,11 +89,14 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {name: {} for name in options.only}
 
     def rounds(name: str, modes: dict[str, Mode], steps: int, number: int) -> None:
-        times: dict[str, list[float]] = {mode: [] for mode in modes}
+        ratios: dict[str, list[float]] = {mode: [] for mode in modes}
         order = list(modes)
         for turn in range(number + 2):
             random.shuffle(order)
+            spent: dict[str, float] = {}
             for mode in order:
+                if mode in DEAR and turn % 10:
+                    continue
                 loop, context = modes[mode]
                 switch(mode == "afterward run")
                 length = steps if mode != "detect_anomaly" else max(steps // 5, 5)
@@ -100,10 +104,12 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
                     loop(WARM_UP, options.device)  # the first passes are looked at, once per watch
                     start = clock()
                     loop(length, options.device)
-                    if turn > 1:  # the first rounds warm up
-                        times[mode].append((clock() - start) / length)
+                    spent[mode] = (clock() - start) / length
+            if turn > 1:  # the first rounds warm up
+                for mode, time_of_step in spent.items():
+                    ratios[mode].append(time_of_step / spent["plain"])
         for mode in modes:
-            found[name][mode] = _best(times[mode]) / _best(times["plain"])
+            found[name][mode] = statistics.median(ratios[mode])
 
     switch: Callable[[bool], None] = bool  # nothing to switch yet
     for name in options.only:  # a watch of its own starts and stops a session: measured apart from the switched one
@@ -111,7 +117,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
             "plain": (plain[name], nullcontext),
             "afterward.watch()": (plain[name], _watch_inside),
         }
-        rounds(name, modes, 3 * options.steps, max(options.rounds // 10, 1))
+        rounds(name, modes, 3 * options.steps, max(options.rounds // 20, 1))
     for name in options.only:
         found[name]["looks"], found[name]["10,000"] = _looks(name, options.device, clock)
     marked, switch = _load_marked(Session())
@@ -125,12 +131,6 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
         }
         rounds(name, modes, options.steps, options.rounds)
     return found
-
-
-def _best(times: list[float]) -> float:
-    """The mean of the best tenth of the rounds: the best one alone may be a fluke of the clock."""
-    best = sorted(times)[: max(len(times) // 10, 1)]
-    return sum(best) / len(best)
 
 
 def _load_plain() -> dict[str, Callable[..., None]]:

@@ -51,7 +51,21 @@ loss.backward()
     assert lines["Sigmoid"] == 10
 
 
-@pytest.mark.parametrize("kind", ["for", "while", "generator", "closure", "recursion", "exception", "continue"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "for",
+        "while",
+        "forever",
+        "generator",
+        "closure",
+        "recursion",
+        "exception",
+        "continue",
+        "a loop first",
+        "own range",
+    ],
+)
 def test_steps_are_counted(kind: str, tmp_path: Path, torch_as_it_was: None) -> None:
     loops = {
         "for": "for i in range(4):\n    step()",
@@ -62,6 +76,9 @@ def test_steps_are_counted(kind: str, tmp_path: Path, torch_as_it_was: None) -> 
         "for i in range(4):\n    again(3)\n    step()",
         "exception": "def fail():\n    for i in range(3):\n        if i == 1:\n            raise KeyError\n"
         "for i in range(4):\n    try:\n        fail()\n    except KeyError:\n        pass\n    step()",
+        "forever": "i = 0\nwhile True:\n    i += 1\n    step()\n    if i == 4:\n        break",
+        "a loop first": "for i in range(4):\n    for j in range(2):\n        pass\n    step()",
+        "own range": "def range(n):\n    while n:\n        n -= 1\n        yield n\nfor i in range(4):\n    step()",
         "continue": "for i in range(8):\n    if i % 2:\n        continue\n    step()",
     }
     source = f"""
@@ -83,6 +100,27 @@ def step():
     (finding,) = seen.findings
     expected = {"continue": (5, 7)}.get(kind, (3, 4))
     assert (finding.freed.step, finding.reused.step) == expected
+
+
+def test_what_a_range_of_ones_own_builds_belongs_to_the_head_of_the_loop(tmp_path: Path, torch_as_it_was: None) -> None:
+    seen = watch_source(
+        """
+w = torch.ones(2, requires_grad=True)
+def range(n):
+    while n:
+        n -= 1
+        yield torch.exp(w)
+for x in range(2):
+    loss = torch.sin(x).sum()
+    loss.backward()
+loss.backward()
+""",
+        tmp_path,
+    )
+    history, _ = _broken(seen)
+    (where,) = [node.where for node in history.nodes if node.op == "ExpBackward0"]
+    assert where is not None
+    assert [level.site.line for level in where.levels] == [7, 6]
 
 
 def test_nodes_in_a_loop_head_are_outside_of_the_loop(tmp_path: Path, torch_as_it_was: None) -> None:

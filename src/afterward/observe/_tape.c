@@ -2,10 +2,10 @@
 
    It does what `PythonTape` in tape.py does, which stands in for it where afterward was installed without a compiler.
    A mark must cost next to nothing beside one small operation of torch, so it makes no Python object and looks
-   nothing up: it writes one number into a buffer, which `drain_marks` empties. */
+   nothing up: it writes one number into a buffer, which `drain_marks` empties. It is built for one version of Python,
+   not with the stable ABI, where reading a number is a call: beside torch the code of each call is cold. */
 
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030A0000 /* Python 3.10 and later, with one build */
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,8 +41,10 @@ typedef struct {
     PyObject *on_step;  /* (optimizer) for a step that is to be looked at, or that another thread makes */
     PyObject *accumulate_grad;
     Py_ssize_t sites;
-    uint64_t site[SITES];
-    int64_t left[SITES]; /* how many more passes of that site need no look */
+    struct {
+        uint64_t number;
+        int64_t left; /* how many more passes of that site need no look */
+    } site[SITES];
     uint64_t marks[MARKS];
     uint64_t notes[NOTES];
     uint64_t times[TIMES]; /* when each of the first marks was written, in nanoseconds */
@@ -79,13 +81,27 @@ static uint64_t now(void) {
     return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
 }
 
+/* The number of a statement: small, as a rule, and then it lies in the object itself. */
+static long number_of(PyObject *number) {
+    if (PyLong_CheckExact(number)) {
+#if PY_VERSION_HEX >= 0x030C0000
+        if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+            return (long)PyUnstable_Long_CompactValue((PyLongObject *)number);
+#else
+        if (Py_SIZE(number) == 1)
+            return (long)((PyLongObject *)number)->ob_digit[0];
+#endif
+    }
+    return PyLong_AsLong(number);
+}
+
 static int write_mark(Tape *self, PyObject *number) {
     if (!here(self)) {
         PyObject *done = PyObject_CallFunctionObjArgs(self->on_other, number, NULL);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
-    long statement = PyLong_AsLong(number);
+    long statement = number_of(number);
     if (statement < 0)
         return PyErr_Occurred() ? -1 : 0;
     uint64_t mark = (uint64_t)statement << SHIFT | self->counter();
@@ -126,18 +142,18 @@ static PyObject *tape_leave(Tape *self, PyObject *const *args, Py_ssize_t count)
 
 static Py_ssize_t find_site(Tape *self, uint64_t site) {
     for (Py_ssize_t place = 0; place < self->sites; place++)
-        if (self->site[place] == site)
+        if (self->site[place].number == site)
             return place;
     return -1;
 }
 
 /* What a pass asks for, as flags of its note; -1 where that needs a closer look. */
 static int64_t asked_for(Tape *self, PyObject *outputs, PyObject *args, PyObject *kwargs) {
-    if (!PyTuple_Check(outputs) || PyTuple_Size(outputs) != 1 || !PyTuple_Check(args) || PyTuple_Size(args) < 3)
+    if (!PyTuple_Check(outputs) || PyTuple_GET_SIZE(outputs) != 1 || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 3)
         return -1;
     if (!PyDict_Check(kwargs))
         return -1;
-    PyObject *retains = PyTuple_GetItem(args, 1), *creates = PyTuple_GetItem(args, 2);
+    PyObject *retains = PyTuple_GET_ITEM(args, 1), *creates = PyTuple_GET_ITEM(args, 2);
     PyObject *accumulates = PyDict_GetItemWithError(kwargs, self->accumulate_grad);
     if (accumulates == NULL && PyErr_Occurred()) {
         PyErr_Clear();
@@ -165,12 +181,12 @@ static PyObject *tape_begins(Tape *self, PyObject *const *args, Py_ssize_t count
         return NULL;
     }
     Py_ssize_t place = here(self) ? find_site(self, self->last >> SHIFT) : -1;
-    if (place >= 0 && self->left[place] > 0) {
+    if (place >= 0 && self->site[place].left > 0) {
         int64_t flags = asked_for(self, args[0], args[1], args[2]);
         if (flags >= 0) {
-            self->left[place]--;
+            self->site[place].left--;
             self->skipped = 1;
-            if (write_note(self, (uint64_t)flags, PyTuple_GetItem(args[0], 0)) < 0)
+            if (write_note(self, (uint64_t)flags, PyTuple_GET_ITEM(args[0], 0)) < 0)
                 return NULL;
             Py_INCREF(Py_None);
             return Py_None;
@@ -198,7 +214,7 @@ static PyObject *tape_left(Tape *self, PyObject *number) {
     if (site == (uint64_t)-1 && PyErr_Occurred())
         return NULL;
     Py_ssize_t place = find_site(self, site);
-    return PyLong_FromLongLong(place < 0 ? 0 : self->left[place]);
+    return PyLong_FromLongLong(place < 0 ? 0 : self->site[place].left);
 }
 
 static PyObject *tape_rest(Tape *self, PyObject *args) {
@@ -209,10 +225,10 @@ static PyObject *tape_rest(Tape *self, PyObject *args) {
     Py_ssize_t place = find_site(self, site);
     if (place < 0 && self->sites < SITES) {
         place = self->sites++;
-        self->site[place] = site;
+        self->site[place].number = site;
     }
     if (place >= 0)
-        self->left[place] = left;
+        self->site[place].left = left;
     Py_INCREF(Py_None);
     return Py_None;
 }

@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 
-from afterward.observe.rewrite import BYTECODE_COMPILERS, MARK, _located, _Scope, _split_head, reads_bytecode
+from afterward.observe.rewrite import BYTECODE_COMPILERS, MARK, Module, _located, _Scope, _split_head, reads_bytecode
 from afterward.observe.statements import CELL, LOOP, Statement, Statements
 
 
@@ -102,7 +102,8 @@ class _CellScope(_Scope):
     """The top level of a cell: a scope that was entered long ago and is never left."""
 
     def __init__(self, file: str, numbers: _Numbers, scope: int, *, into_functions: bool) -> None:
-        super().__init__(file, "<module>", numbers)
+        module = Module(file, numbers, has_own_range=True)  # what other cells call `range` is not known here
+        super().__init__(module, "<module>")
         self.number = scope
         self.entered = True
         self.into_functions = into_functions

@@ -14,6 +14,7 @@ from afterward.observe.statements import (
     COUNTER,
     ENTER,
     EXIT,
+    FIRST,
     HEAD,
     LOOP,
     NEXT,
@@ -26,7 +27,7 @@ from afterward.observe.statements import (
 
 KEPT_PLACES = 1 << 16
 WORTH_SKIPPING = 4096  # marks: a shorter record is followed as it is
-TURNS = NEXT | HEAD
+TURNS = NEXT | HEAD | FIRST
 
 
 def _counter(mark: int) -> int:
@@ -207,10 +208,11 @@ class Replay:
             call.number = number
             loops = statement.loops
             turns = call.turns
+            begins_turn = flags & FIRST and len(turns) >= len(loops)
             if len(turns) != len(loops):
                 self._match_loops(call, loops, moment)
-            if turns and turns[-1][2] == 0:
-                turns[-1][2] = 1  # the body begins: until here the loop's head was being evaluated
+            if turns and (begins_turn or turns[-1][2] == 0):
+                turns[-1][2] += 1  # the body begins: until here the loop's head was being evaluated
             if flags & (LOOP | HEAD):
                 turns.append([number, moment, 1 if flags & WHOLE else 0])
         call.moment = moment

@@ -7,9 +7,10 @@ stay those of the source, so tracebacks and `inspect.getsource` do not change.
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TypeVar
 
-from afterward.observe.statements import ENTER, EXIT, LOOP, NEXT, RESUME, SUSPEND, Statement, Statements
+from afterward.observe.statements import ENTER, EXIT, FIRST, LOOP, NEXT, RESUME, SUSPEND, Statement, Statements
 
 MARK = "__afterward_mark__"
 TURN = "__afterward_turn__"
@@ -19,6 +20,8 @@ RETURN = "__afterward_return__"
 BYTECODE_COMPILERS = {"numba", "pyccel", "taichi", "pytensor", "bodo"}
 
 _SILENT = (ast.Pass, ast.Break, ast.Global, ast.Nonlocal)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_TELLS_NO_TURN = (*_SILENT, *_LOOPS, ast.Continue)  # as the first statement of a loop's body
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -37,22 +40,39 @@ def reads_bytecode(tree: ast.Module) -> bool:
     return False
 
 
+def _has_own_range(tree: ast.Module) -> bool:
+    """Does the module give the name `range` to something of its own?"""
+    for node in ast.walk(tree):
+        names = (getattr(node, "asname", None), getattr(node, "name", None), getattr(node, "arg", None))
+        if "range" in names or (isinstance(node, ast.Name) and node.id == "range" and isinstance(node.ctx, ast.Store)):
+            return True
+    return False
+
+
 def mark_module(tree: ast.Module, file: str, statements: Statements) -> ast.Module:
     """The same module with marks; `statements` learns what each mark stands for."""
-    scope = _Scope(file, "<module>", statements)
+    scope = _Scope(Module(file, statements, _has_own_range(tree)), "<module>")
     tree.body = scope.body_of_function(tree.body)
     return tree
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What the scopes of one file share."""
+
+    file: str
+    statements: Statements
+    has_own_range: bool
 
 
 class _Scope:
     """One function (or the module): statements in it share a scope number."""
 
-    def __init__(self, file: str, function: str, statements: Statements) -> None:
-        self.file = file
+    def __init__(self, module: Module, function: str) -> None:
+        self.module = module
         self.function = function
-        self.statements = statements
-        self.number = statements.new_scope()
-        self.loops: list[tuple[int, int]] = []  # (number of the loop statement, number of its next-turn mark)
+        self.number = module.statements.new_scope()
+        self.loops: list[tuple[int, int | None]] = []  # (number of the loop statement, number of its next-turn mark)
         self.entered = False
         self.exit_number = -1
 
@@ -66,14 +86,16 @@ class _Scope:
             marked.append(self._mark(self.exit_number, rest[-1]))
         return head + marked
 
-    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+    def block(self, body: list[ast.stmt], flags_of_first: int = 0) -> list[ast.stmt]:
         marked: list[ast.stmt] = []
         for statement in body:
             if isinstance(statement, ast.Continue) and self.loops:
-                marked.append(self._mark(self.loops[-1][1], statement, TURN))
+                marked += self._turn_ends(statement)
             elif not isinstance(statement, _SILENT):
                 flags = 0 if self.entered else ENTER
-                if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+                if statement is body[0]:
+                    flags |= flags_of_first
+                if isinstance(statement, _LOOPS):
                     flags |= LOOP
                 number = self._number(statement, flags)
                 self.entered = True
@@ -88,7 +110,7 @@ class _Scope:
         """Mark what lies inside a statement: nested blocks, nested functions, ways out."""
         _Lambdas(self).visit_head(statement)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            inner = _Scope(self.file, f"{self.function}.{statement.name}", self.statements)
+            inner = _Scope(self.module, f"{self.function}.{statement.name}")
             statement.body = inner.body_of_function(statement.body)
             return
         if isinstance(statement, ast.ClassDef):
@@ -97,7 +119,7 @@ class _Scope:
             statement.body = head + self.block(rest)
             self.function = outer_name
             return
-        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+        if isinstance(statement, _LOOPS):
             self._inside_loop(statement, number)
         else:
             for field in ("body", "orelse", "finalbody"):
@@ -115,13 +137,26 @@ class _Scope:
                     setattr(statement, name, self._expressions(value, statement))
 
     def _inside_loop(self, loop: ast.For | ast.AsyncFor | ast.While, number: int) -> None:
-        next_number = self._number(loop, NEXT)
-        self.loops.append((number, next_number))
-        loop.body = self.block(loop.body)
-        if not isinstance(loop.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-            loop.body.append(self._mark(next_number, loop.body[-1], TURN))
+        first_tells = self._next_turn_runs_nothing(loop) and not isinstance(loop.body[0], _TELLS_NO_TURN)
+        self.loops.append((number, None if first_tells else self._number(loop, NEXT)))
+        last = loop.body[-1]
+        loop.body = self.block(loop.body, FIRST if first_tells else 0)
+        if not isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+            loop.body += self._turn_ends(last)
         self.loops.pop()
         loop.orelse = self.block(loop.orelse)
+
+    def _next_turn_runs_nothing(self, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
+        """Is there nothing between two turns but counting: no code of the program's, no operation of torch's?"""
+        if isinstance(loop, ast.While):
+            return isinstance(loop.test, ast.Constant)
+        head = loop.iter
+        by_range = isinstance(head, ast.Call) and isinstance(head.func, ast.Name) and head.func.id == "range"
+        return by_range and isinstance(loop.target, ast.Name) and not self.module.has_own_range
+
+    def _turn_ends(self, at: ast.stmt) -> list[ast.stmt]:
+        next_number = self.loops[-1][1]
+        return [] if next_number is None else [self._mark(next_number, at, TURN)]
 
     def _expressions(self, value: ast.expr, statement: ast.stmt) -> ast.expr:
         """A `yield` is a way out and, later, a way in."""
@@ -133,9 +168,9 @@ class _Scope:
 
     def _number(self, statement: ast.stmt, flags: int) -> int:
         end_line, end_column = head_end(statement)
-        return self.statements.add(
+        return self.module.statements.add(
             Statement(
-                self.file,
+                self.module.file,
                 statement.lineno,
                 end_line,
                 statement.col_offset,
@@ -192,7 +227,7 @@ class _Lambdas(ast.NodeTransformer):
         yields = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in within)
         self.generic_visit(node)
         if calls and not yields:
-            inner = _Scope(self.scope.file, f"{self.scope.function}.<lambda>", self.scope.statements)
+            inner = _Scope(self.scope.module, f"{self.scope.function}.<lambda>")
             node.body = inner.body_of_lambda(node.body)
         return node
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 # What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
 # HEAD is a loop's head seen as a line: it enters the loop, or begins its next turn.
 # CELL is the beginning of a notebook's cell. WHOLE is a loop's head with the body on the same line.
-ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND, CELL, WHOLE = 1, 2, 4, 8, 16, 32, 64, 128, 256
+# FIRST is the first statement of a loop's body, where its mark stands for the loop's next turn, too.
+ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND, CELL, WHOLE, FIRST = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512
 
 # A mark is one integer: the statement's number above, the node counter below.
 SHIFT = 40
