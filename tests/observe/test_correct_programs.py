@@ -8,7 +8,7 @@ import pytest
 from tests.observe.correct_programs import PROGRAMS
 from tests.watching import watch_source
 
-from afterward.observe import aftermath, recorder, replay, session, tape
+from afterward.observe import aftermath, events, recorder, replay, session, tape
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -24,9 +24,9 @@ def most_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "MARK_LIMIT", 120)
     monkeypatch.setattr(recorder, "OPENING", 40)
     monkeypatch.setattr(aftermath, "OPENING", 40)
-    monkeypatch.setattr(recorder, "FIRST_EVENTS", 4)
-    monkeypatch.setattr(recorder, "LAST_EVENTS", 6)
-    monkeypatch.setattr(recorder, "EVENT_LIMIT", 12)
+    monkeypatch.setattr(events, "FIRST_EVENTS", 4)
+    monkeypatch.setattr(events, "LAST_EVENTS", 6)
+    monkeypatch.setattr(events, "EVENT_LIMIT", 12)
     monkeypatch.setattr(tape, "QuickTape", None)
     monkeypatch.setattr(tape, "MARKS", 30)
     monkeypatch.setattr(replay, "WORTH_SKIPPING", 0)
@@ -58,9 +58,9 @@ def test_passes_that_were_looked_at_are_not_neighbours_for_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch_as_it_was: None
 ) -> None:
     """Those between the 64th and the 128th are forgotten: no loss was overwritten for all that."""
-    monkeypatch.setattr(recorder, "FIRST_EVENTS", 40)
-    monkeypatch.setattr(recorder, "LAST_EVENTS", 40)
-    monkeypatch.setattr(recorder, "EVENT_LIMIT", 120)
+    monkeypatch.setattr(events, "FIRST_EVENTS", 40)
+    monkeypatch.setattr(events, "LAST_EVENTS", 40)
+    monkeypatch.setattr(events, "EVENT_LIMIT", 120)
     assert watch_source(PLAIN, tmp_path).findings == []
 
 

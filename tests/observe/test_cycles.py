@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from tests.watching import watch_source
 
-from afterward.observe import replay
+from afterward.observe import replay, tape
 from afterward.observe.cycles import Cycles, Turn
 from afterward.observe.replay import Place, Replay
 from afterward.observe.statements import COUNTER, SHIFT, Statements
@@ -133,7 +133,10 @@ def test_most_of_a_long_loop_is_skipped(record, monkeypatch: pytest.MonkeyPatch)
     assert executed < len(marks) / 2
 
 
-def test_turns_are_alike_when_the_same_statements_build_nodes() -> None:
+@pytest.mark.parametrize("make", ["C", "Python"])
+def test_turns_are_alike_when_the_same_statements_build_nodes(make: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if make == "Python":
+        monkeypatch.setattr(tape, "_tape", None)
     turns = [(1, 5), (2, 0), (3, 1)]  # (statement, nodes it builds)
     marks, counter = array("Q"), 0
     for _ in range(10):
@@ -147,3 +150,5 @@ def test_turns_are_alike_when_the_same_statements_build_nodes() -> None:
     assert cycles.repeats(3, turn, most=100) == 8
     marks[17] += 1  # statement 3 of the sixth turn now begins after its node was built
     assert Cycles(marks).repeats(2, turn, most=100) == 4
+    assert Cycles(marks).repeats(len(marks) - 1, turn, most=100) == 0
+    assert Cycles(marks).repeats(2, turn, most=0) == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.watching import watch_source
 
-from afterward.observe.recorder import PassSeen
+from afterward.observe.events import PassSeen
 from afterward.observe.session import FIRST_LOOKS
 
 ONE = """

@@ -12,8 +12,7 @@ import torch
 from tests.watching import watch_source
 
 from afterward.observe import compat, tape
-from afterward.observe.recorder import EVENT_LIMIT, FIRST_EVENTS, LAST_EVENTS, PassSeen, Recorder
-from afterward.observe.statements import COUNTER, SHIFT, Statements
+from afterward.observe.statements import COUNTER, SHIFT
 from afterward.observe.tape import (
     CREATES,
     GRAD,
@@ -25,7 +24,6 @@ from afterward.observe.tape import (
     PythonTape,
     Tape,
     new_tape,
-    statements_and_builds,
 )
 
 
@@ -186,27 +184,3 @@ def test_both_makes_give_the_same_record(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tape, "QuickTape", None)
     assert record() == quick
     assert len(quick) > 300
-
-
-def test_both_makes_tell_the_same_of_a_row_of_marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    marks = array("Q", [number << SHIFT | made for number, made in ((7, 4), (8, 4), (9, 6), (7, 6), (1 << 23, 9))])
-    expected = [7 << 1, 8 << 1 | 1, 9 << 1, 7 << 1 | 1]
-    assert list(statements_and_builds(marks)) == expected
-    monkeypatch.setattr(tape, "_tape", None)
-    assert list(statements_and_builds(marks)) == expected
-    assert list(statements_and_builds(marks[:1])) == list(statements_and_builds(marks[:0])) == []
-
-
-def test_events_that_are_forgotten_are_counted() -> None:
-    """A long row of notes: of those in the middle no objects are made, and yet the others are as they would be."""
-    recorder = Recorder(Statements())
-    total = 3 * EVENT_LIMIT
-    for number in range(total):
-        flag = STEP if number % 3 == 2 else GRAD if number % 3 == 1 else 0
-        recorder._notes.extend((number | flag, 10 * number, 1))
-    events = recorder.settle()
-    assert len(events) == FIRST_EVENTS + LAST_EVENTS
-    assert [event.moment for event in events] == [*range(FIRST_EVENTS), *range(total - LAST_EVENTS, total)]
-    assert recorder.passes == total * 2 // 3
-    last = next(event for event in reversed(events) if isinstance(event, PassSeen) and event.call == "grad")
-    assert last.count == total // 3

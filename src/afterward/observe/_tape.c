@@ -298,25 +298,33 @@ static void tape_dealloc(Tape *self) {
     Py_DECREF(type);
 }
 
-/* Of each mark but the last: its statement, and whether that made a node before the next mark. */
-static PyObject *statements_and_builds(PyObject *module, PyObject *marks) {
-    char *text;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(marks, &text, &size) < 0)
+/* Does the same statement begin at both marks, and does it make a node in both places, or in neither? */
+static int alike(const uint64_t *one, const uint64_t *other) {
+    const uint64_t counter = (UINT64_C(1) << SHIFT) - 1;
+    int made = (one[0] & counter) < (one[1] & counter), made_there = (other[0] & counter) < (other[1] & counter);
+    return one[0] >> SHIFT == other[0] >> SHIFT && made == made_there;
+}
+
+static PyObject *repeats(PyObject *module, PyObject *args) {
+    Py_buffer marks;
+    Py_ssize_t start, length, most;
+    if (!PyArg_ParseTuple(args, "y*nnn", &marks, &start, &length, &most))
         return NULL;
-    Py_ssize_t count = size / (Py_ssize_t)sizeof(uint64_t) - 1;
-    const uint64_t *mark = (const uint64_t *)text, counter = (UINT64_C(1) << SHIFT) - 1;
-    PyObject *codes = PyBytes_FromStringAndSize(NULL, (count > 0 ? count : 0) * (Py_ssize_t)sizeof(uint64_t));
-    if (codes == NULL)
-        return NULL;
-    uint64_t *code = (uint64_t *)PyBytes_AsString(codes);
-    for (Py_ssize_t place = 0; place < count; place++)
-        code[place] = mark[place] >> SHIFT << 1 | ((mark[place] & counter) < (mark[place + 1] & counter));
-    return codes;
+    const uint64_t *mark = marks.buf;
+    Py_ssize_t turns = 0, count = marks.len / (Py_ssize_t)sizeof(uint64_t) - 1;
+    if (length > 0 && start >= length && start < count) {
+        most = most < (count - start) / length ? most : (count - start) / length;
+        Py_ssize_t place = start, end = start + most * length;
+        while (place < end && alike(mark + place, mark + place - length))
+            place++;
+        turns = (place - start) / length;
+    }
+    PyBuffer_Release(&marks);
+    return PyLong_FromSsize_t(turns);
 }
 
 static PyMethodDef functions[] = {
-    {"statements_and_builds", statements_and_builds, METH_O, "Each mark's statement, and whether it made a node."},
+    {"repeats", repeats, METH_VARARGS, "How often the last marks before a place are there again from there on."},
     {NULL, NULL, 0, NULL},
 };
 

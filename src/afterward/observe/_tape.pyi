@@ -1,7 +1,8 @@
+from array import array
 from collections.abc import Callable
 from typing import Any
 
-def statements_and_builds(marks: bytes, /) -> bytes: ...
+def repeats(marks: array[int], start: int, length: int, most: int, /) -> int: ...
 
 class Tape:
     skipped: int

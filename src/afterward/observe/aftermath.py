@@ -9,8 +9,9 @@ from functools import cached_property
 
 from afterward.model.site import Site
 from afterward.observe.crossing import Trail
+from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.places import Places
-from afterward.observe.recorder import OPENING, PassSeen, Recorder, StepSeen
+from afterward.observe.recorder import OPENING, Recorder
 from afterward.observe.replay import Place, Replay
 from afterward.observe.sources import stem, targets
 from afterward.observe.statements import COUNTER, SHIFT

@@ -6,7 +6,8 @@ from array import array
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from afterward.observe.tape import statements_and_builds
+from afterward.observe.statements import SHIFT
+from afterward.observe.tape import repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +19,10 @@ class Turn:
 
 
 class Cycles:
-    """Sees the turns of loops end, and says how many turns like the last one follow.
-
-    Two turns are alike when they run the same statements, and the same of these build nodes.
-    """
+    """Sees the turns of loops end, and says how many turns like the last one follow."""
 
     def __init__(self, marks: array[int]) -> None:
-        self._codes = statements_and_builds(marks)
+        self._marks = marks
         self._ends: dict[Hashable, tuple[int, int]] = {}
 
     def last_turn(self, position: int, state: Hashable, serial: int) -> Turn | None:
@@ -39,24 +37,8 @@ class Cycles:
 
     def numbers(self, position: int, turn: Turn) -> set[int]:
         """The statements that ran in a turn."""
-        return {code >> 1 for code in self._codes[position + 1 - turn.length : position + 1]}
+        return {mark >> SHIFT for mark in self._marks[position + 1 - turn.length : position + 1]}
 
     def repeats(self, position: int, turn: Turn, most: int) -> int:
         """How often, up to so many times, the turn that ends at a mark is there again right after it."""
-        codes, start, length = self._codes, position + 1, turn.length
-        most = min(most, (len(codes) - start) // length)
-
-        def alike(turns: int) -> bool:
-            here = codes[start : start + turns * length]
-            return turns <= most and codes[start - length : start + (turns - 1) * length] == here
-
-        if most < 1 or not alike(1):
-            return 0
-        low = 1
-        while alike(2 * low):
-            low *= 2
-        high = 2 * low
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if alike(middle) else (low, middle)
-        return low
+        return repeats(self._marks, position + 1, turn.length, most)

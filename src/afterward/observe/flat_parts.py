@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from afterward.model.history import FlatPart
 from afterward.observe.aftermath import Aftermath
-from afterward.observe.recorder import PassSeen
+from afterward.observe.events import PassSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import Name, reads
 

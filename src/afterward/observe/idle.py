@@ -11,8 +11,8 @@ from afterward.model.history import Cut, Edge, Idle, Pass, Unheld, Zeroed
 from afterward.model.site import Site, Where
 from afterward.observe.aftermath import Aftermath
 from afterward.observe.cuts import cuts_of_history
+from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.flow import receiver
-from afterward.observe.recorder import PassSeen, StepSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import head, reads
 from afterward.observe.updates import Known

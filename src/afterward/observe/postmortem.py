@@ -20,10 +20,11 @@ from afterward.observe.bridges import Bridges
 from afterward.observe.collector import collector_at_rest
 from afterward.observe.crossing import Trail
 from afterward.observe.cuts import find_cuts
+from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.frozen import frozen_by, stepped_after
 from afterward.observe.naming import Names, living_optimizers, search
 from afterward.observe.places import Wording
-from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.recorder import Recorder, Recorders
 from afterward.observe.remains import Remains
 from afterward.observe.replay import Place
 from afterward.observe.sources import Sources

@@ -10,55 +10,19 @@ import builtins
 import threading
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.replay import Place, Replay
+from afterward.observe.events import Event, Events, PassSeen
+from afterward.observe.replay import Replay
 from afterward.observe.rewrite import MARK, RETURN, TURN
 from afterward.observe.statements import SHIFT, Statements
-from afterward.observe.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP, TIMES, Tape
+from afterward.observe.tape import TIMES, Tape
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
 OPENING = 1 << 13  # marks kept for good from the beginning of a run
-FIRST_EVENTS, LAST_EVENTS = 512, 1024
-EVENT_LIMIT = FIRST_EVENTS + 2 * LAST_EVENTS
 LOOK_LIMIT = 1 << 21  # node numbers kept from looks at passes: 16 MiB
-
-
-@dataclass(slots=True)
-class PassSeen:
-    """What the recorder keeps of one run of the engine: numbers, never a node or a tensor."""
-
-    moment: int
-    counter: int  # the node counter as it began: older nodes have smaller numbers
-    roots: tuple[int, ...]  # orders of the nodes that it starts from, where we looked
-    retains_graph: bool
-    creates_graph: bool
-    call: str
-    tensor: int = 0  # the identity of the one tensor that it starts from
-    swept: array[int] | None = None  # orders of the nodes that it walked, where we looked
-    bytes: int = 0
-    leaves: frozenset[int] | None = None  # identities of the leaves that it reached
-    window: int = -1  # passes of one window were all looked at; -1: not looked at
-    site: int = -1  # the number of the statement that called it
-    filled: frozenset[int] = frozenset()
-    piled: frozenset[int] = frozenset()
-    stale: frozenset[int] = frozenset()  # identities of leaves that were changed after the forward had used them
-    place: Place | None = None
-    outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
-    one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss
-    count: int = 0  # of the passes by the same call, up to this one
-
-
-@dataclass(slots=True)
-class StepSeen:
-    """One step of an optimizer. Its identity is enough: the optimizer itself is found again when needed."""
-
-    moment: int
-    counter: int
-    optimizer: int
-    place: Place | None = None
 
 
 @dataclass
@@ -67,18 +31,14 @@ class Recorder:
 
     statements: Statements
     base: int = 0  # moments folded away: the moment of marks[0]
-    events: list[PassSeen | StepSeen] = field(default_factory=list)  # read through `settle`
     tape: Tape | None = None  # what it is written on first, in the thread that the program began in
-    forgotten_passes: int = 0
     looked_nodes: int = 0
-    looked_passes: int = 0  # of those between the first events and the last
 
     def __post_init__(self) -> None:
         self.replay = Replay(self.statements)
         self._marks = array("Q")
-        self._notes = array("Q")  # events not yet made into objects
+        self._events = Events()
         self.opening = array("Q")  # the first marks, once they were folded
-        self._counts: dict[str, int] = {}  # of passes, by their call
         self.timed_from = 0  # the moment of the first mark whose time is known
         self.own_times: list[tuple[int, int]] = []  # (moment, nanoseconds) of looks, while times were written
 
@@ -93,40 +53,15 @@ class Recorder:
     def moment(self) -> int:
         return self.base + len(self.marks)
 
-    def settle(self) -> list[PassSeen | StepSeen]:
+    def settle(self) -> list[Event]:
         """All events as objects, in order."""
-        notes = self._all_notes()
-        self._forget_notes(notes)
-        for start in range(0, len(notes), NUMBERS):
-            when, counter, number = notes[start : start + NUMBERS]
-            moment = when & MOMENT
-            if when & STEP:
-                self.events.append(StepSeen(moment, counter, number))
-            else:
-                call = "grad" if when & GRAD else "backward"
-                flags = bool(when & RETAINS), bool(when & CREATES)
-                self._append(PassSeen(moment, counter, (), *flags, call, number))
-        del notes[:]
-        return self.events
+        return self._noted().all()
 
-    def _forget_notes(self, notes: array[int]) -> None:
-        """Of a long row of events only the first and the last would be kept: make no objects of the others."""
-        first = max(FIRST_EVENTS - len(self.events), 0) * NUMBERS
-        last = len(notes) - LAST_EVENTS * NUMBERS
-        if last <= first or len(self.events) + len(notes) // NUMBERS <= EVENT_LIMIT + self.looked_passes:
-            return
-        moments = notes[first:last:NUMBERS]
-        passes = len(moments) - sum(map(STEP.__and__, moments)) // STEP
-        grads = sum(map(GRAD.__and__, moments)) // GRAD
-        for call, number in (("grad", grads), ("backward", passes - grads)):
-            self._counts[call] = self._counts.get(call, 0) + number
-        self.forgotten_passes += passes
-        del notes[first:last]
-
-    def _all_notes(self) -> array[int]:
+    def _noted(self) -> Events:
+        """All events, as objects or not."""
         if self.tape is not None:
-            self._notes.frombytes(self.tape.drain_notes())
-        return self._notes
+            self._events.note(self.tape.drain_notes())
+        return self._events
 
     def times(self) -> array[int]:
         """When each mark was written, in nanoseconds, from the moment `timed_from` on, for the first ones."""
@@ -139,39 +74,28 @@ class Recorder:
 
     def take_off(self) -> None:
         """Take everything off the tape, and fold where there is much of it."""
-        self._all_notes()
+        self._noted()
         while len(self.marks) > MARK_LIMIT:
             self.fold()
 
-    def add(self, event: PassSeen | StepSeen) -> None:
+    def add(self, event: Event) -> None:
         """An event of the rarer kinds, such as a pass with several roots."""
-        self.settle()
-        self._append(event)
-
-    def _append(self, event: PassSeen | StepSeen) -> None:
-        if isinstance(event, PassSeen):
-            event.count = self._counts[event.call] = self._counts.get(event.call, 0) + 1
-        self.events.append(event)
+        self._noted().add(event)
 
     @property
     def passes(self) -> int:
         """How many passes were seen, those long forgotten too."""
-        return self.forgotten_passes + sum(isinstance(event, PassSeen) for event in self.settle())
+        return self._noted().passes
 
     def forget_events(self) -> None:
         """Keep the first and the last events of an endless run, and the passes that were looked at."""
-        if len(self.settle()) > EVENT_LIMIT + self.looked_passes:
-            middle = self.events[FIRST_EVENTS:-LAST_EVENTS]
-            looked = [event for event in middle if isinstance(event, PassSeen) and event.swept is not None]
-            self.forgotten_passes += sum(isinstance(event, PassSeen) for event in middle) - len(looked)
-            self.events[FIRST_EVENTS:-LAST_EVENTS] = looked
-            self.looked_passes = len(looked)
+        self._noted().forget()
 
     def keep_look(self, seen: PassSeen, swept: array[int], size: int) -> None:
         """Keep what a look at a pass has shown, and forget the oldest looks beyond the limit."""
         seen.swept, seen.bytes = swept, size
         self.looked_nodes += len(swept)
-        for event in self.settle():
+        for event in self.settle() if self.looked_nodes > LOOK_LIMIT else ():
             if self.looked_nodes <= LOOK_LIMIT:
                 break
             if isinstance(event, PassSeen) and event.swept is not None and event is not seen:

@@ -17,11 +17,12 @@ from afterward.observe import compat
 from afterward.observe.account import Account
 from afterward.observe.collector import collector_at_rest
 from afterward.observe.engine import passes_announced
+from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.flat_parts import Bare
 from afterward.observe.meter import Meter
 from afterward.observe.postmortem import examine
 from afterward.observe.pulse import OnBeat, Pulse
-from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.recorder import Recorder, Recorders
 from afterward.observe.single_turns import look_again, one_each
 from afterward.observe.singles import one_by_one
 from afterward.observe.stack import called_by_library, user_frames

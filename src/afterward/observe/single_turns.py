@@ -18,9 +18,10 @@ from typing import Any
 from afterward.model.history import Measured, Singles
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
+from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.making import mentions_gradients
 from afterward.observe.pure import UNKNOWN, parts_of
-from afterward.observe.recorder import PassSeen, Recorder, StepSeen
+from afterward.observe.recorder import Recorder
 from afterward.observe.sources import Sources
 from afterward.observe.tried import nobody_notices, rows_of, try_batch
 from afterward.observe.turn import Turn, turn_at

@@ -14,7 +14,7 @@ from typing import Any
 from afterward.model.history import Measured, Singles
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
-from afterward.observe.recorder import PassSeen
+from afterward.observe.events import PassSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import head
 from afterward.observe.walk import LOOK_NODES, Walk, storage_key, walk

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from afterward.model.history import Kept
 from afterward.observe import compat
+from afterward.observe.events import PassSeen
 from afterward.observe.naming import WINDOW, Held, Names
 from afterward.observe.places import Places
-from afterward.observe.recorder import PassSeen
 from afterward.observe.sources import head, stem, targets
 from afterward.observe.walk import saved_bytes, walk
 

@@ -20,11 +20,12 @@ from afterward.model.clock import event_moment
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
+from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.flat_parts import Bare, find_flat_parts
 from afterward.observe.idle import find_idle, find_unheld, find_zeroed
 from afterward.observe.naming import WINDOW, Held, Names, living_optimizers, search
 from afterward.observe.places import Places
-from afterward.observe.recorder import PassSeen, Recorder, Recorders, StepSeen
+from afterward.observe.recorder import Recorder, Recorders
 from afterward.observe.single_turns import OneEach, find_single_turns
 from afterward.observe.singles import OneByOne, find_singles
 from afterward.observe.sources import stem

@@ -11,6 +11,7 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 from afterward.observe import compat
@@ -85,13 +86,22 @@ def new_tape(calls: Calls, moment: int, thread: int) -> Tape:
     return PythonTape(calls, moment, thread)
 
 
-def statements_and_builds(marks: array[int]) -> array[int]:
-    """Of each mark but the last: its statement, shifted by one, and whether that made a node before the next mark."""
+def repeats(marks: array[int], start: int, length: int, most: int) -> int:
+    """How often, up to so many times, the marks that lie before `start` are there again from there on.
+
+    They are when the same statements run, and the same of these make nodes before the next mark.
+    """
     if _tape is not None:
-        return array("Q", _tape.statements_and_builds(marks.tobytes()))
-    counters = [mark & COUNTER for mark in marks]
-    builds = map(int.__lt__, counters, counters[1:])
-    return array("Q", [(mark >> SHIFT) << 1 | made for mark, made in zip(marks, builds, strict=False)])
+        return _tape.repeats(marks, start, length, most)
+
+    def turn_at(begin: int) -> list[tuple[int, bool]]:
+        turn = marks[begin : begin + length + 1]
+        return [(one >> SHIFT, one & COUNTER < after & COUNTER) for one, after in pairwise(turn)]
+
+    wanted, turns = turn_at(start - length), 0
+    while turns < most and turn_at(start + turns * length) == wanted:
+        turns += 1
+    return turns
 
 
 class PythonTape:

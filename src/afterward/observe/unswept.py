@@ -11,8 +11,8 @@ from itertools import pairwise
 from afterward.model.history import Unswept
 from afterward.observe.aftermath import Aftermath
 from afterward.observe.crossing import Trail
+from afterward.observe.events import PassSeen
 from afterward.observe.places import Places
-from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
 from afterward.observe.sources import reads, targets
 from afterward.observe.swept import meets

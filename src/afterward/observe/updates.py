@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.recorder import PassSeen
+from afterward.observe.events import PassSeen
 from afterward.observe.walk import Shown
 
 NUMBERS = 512  # of a parameter, by which a change of it is noticed

@@ -14,8 +14,8 @@ from typing import Any
 from afterward.model.history import LeftOut, Wasted
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
+from afterward.observe.events import PassSeen
 from afterward.observe.naming import Held, Names
-from afterward.observe.recorder import PassSeen
 from afterward.observe.replay import Place
 from afterward.observe.swept import contains, meets
 from afterward.observe.walk import LOOK_NODES, saved_bytes, walk
