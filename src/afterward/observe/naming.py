@@ -116,6 +116,9 @@ def _roots(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[tuple[di
     for space in spaces:
         yield space, "global"
     for name, module in list(sys.modules.items()):
+        package = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
+        if isinstance(package, str) and not is_user(package):
+            continue  # what an installed package holds is installed with it: no need to ask for each file
         file = getattr(module, "__file__", None)
         if (isinstance(file, str) and is_user(file)) or (file is None and name == "__main__"):
             yield vars(module), "global"

@@ -17,8 +17,11 @@ _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
 
 
 @lru_cache(maxsize=1024)
-def _real_folder(folder: str) -> str:
-    return os.path.realpath(folder)
+def _is_installed(folder: str) -> bool:
+    path = os.path.realpath(folder) + os.sep
+    if path.startswith(_HERE + os.sep) or _PACKAGE_FOLDERS & set(path.split(os.sep)):
+        return True
+    return any(path.startswith(installed + os.sep) for installed in _INSTALLED)
 
 
 @lru_cache(maxsize=4096)
@@ -27,8 +30,5 @@ def is_user_file(file: str) -> bool:
         return True
     if file.startswith("<") or (not file.endswith((".py", ".pyw")) and not os.path.isfile(file)):
         return False
-    folder, name = os.path.split(file)
-    path = os.path.realpath(file) if os.path.islink(file) else os.path.join(_real_folder(folder), name)
-    if path.startswith(_HERE + os.sep) or _PACKAGE_FOLDERS & set(path.split(os.sep)):
-        return False
-    return not any(path.startswith(folder + os.sep) for folder in _INSTALLED)
+    path = os.path.realpath(file) if os.path.islink(file) else file
+    return not _is_installed(os.path.dirname(path))
