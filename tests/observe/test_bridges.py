@@ -65,3 +65,68 @@ def test_what_retaining_a_kept_state_leads_to_is_said(tmp_path: Path) -> None:
     assert again.code == "AFT201"
     assert again.reused is not None
     assert again.reused.step == 3
+
+
+LAYERS = """
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Linear(4, 4)
+        self.{start}
+    def forward(self, x):
+        state = self.{read}
+        state = torch.tanh(self.body(x) + state)
+        self.{keep}
+        return state
+
+net = torch.nn.Sequential(Layer(), Layer())
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for x in torch.randn(3, 2, 4):
+    opt.zero_grad()
+    net(x).sum().backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "read", "keep", "name"),
+    [
+        ("states = [torch.zeros(2, 4)]", "states[-1]", "states.append(state)", "self.states[-1]"),
+        ("memory = torch.zeros(2, 4)", "memory", "memory = state", "self.memory"),
+        ("memory = {'h': torch.zeros(2, 4)}", "memory['h']", "memory['h'] = state", "self.memory['h']"),
+    ],
+)
+def test_what_a_layer_keeps_goes_by_the_layers_own_words(
+    tmp_path: Path, start: str, read: str, keep: str, name: str
+) -> None:
+    (found,) = watch_source(LAYERS.format(start=start, read=read, keep=keep), tmp_path).findings
+    assert found.bridge is not None
+    assert found.bridge.name == name
+
+
+def test_an_attribute_of_one_of_many_is_the_bridge_and_not_the_container(tmp_path: Path) -> None:
+    program = """
+class Agent:
+    def __init__(self):
+        self.net, self.inbox = torch.nn.Linear(6, 2), torch.zeros(2)
+    def act(self, x):
+        return self.net(torch.cat([x, self.inbox]))
+
+agents = {name: Agent() for name in "ab"}
+opt = torch.optim.SGD([p for agent in agents.values() for p in agent.net.parameters()], 0.1)
+for episode in range(3):
+    loss = 0
+    for turn in range(2):
+        sent = {}
+        for name, agent in agents.items():
+            sent[name] = agent.act(torch.randn(4))
+            loss = loss + sent[name].square().sum()
+        for name in agents:
+            agents[name].inbox = sent["b" if name == "a" else "a"]
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    (found,) = watch_source(program, tmp_path).findings
+    assert found.bridge is not None
+    assert found.bridge.name == "self.inbox"

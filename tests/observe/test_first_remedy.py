@@ -8,6 +8,49 @@ import pytest
 from tests.watching import watch_source
 
 PROGRAMS = {
+    "an output after the weights were moved by hand": (
+        """
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+opt = torch.optim.SGD(net.parameters(), 0.1)
+out = net(torch.randn(6, 4))
+out.square().mean().backward()
+with torch.no_grad():
+    for p in net.parameters():
+        p.add_(0.05 * p.grad)
+out.square().mean().backward()
+opt.step()
+""",
+        ["recompute_forward"],
+    ),
+    "predictions in a memory, all that is trained": (
+        """
+critic = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+opt = torch.optim.SGD(critic.parameters(), 0.1)
+memory = []
+for step in range(4):
+    memory.append((critic(torch.randn(4)), 1.0))
+    loss = torch.stack([(value - reward) for value, reward in memory[-2:]]).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        ["recompute_forward", "detach_state"],
+    ),
+    "predictions in a memory, beside one that is trained": (
+        """
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+opt = torch.optim.SGD(net.parameters(), 0.1)
+memory = []
+for step in range(4):
+    now = net(torch.randn(4))
+    loss = (torch.stack([now, *memory])).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    memory.append(now)
+""",
+        ["detach_state", "recompute_forward"],
+    ),
     "a rollout's log-probabilities": (
         """
 policy = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
@@ -94,5 +137,5 @@ for epoch in range(3):
 def test_data_is_detached_and_what_is_trained_is_computed_anew(tmp_path: Path, what: str) -> None:
     source, kinds = PROGRAMS[what]
     (found,) = watch_source(source, tmp_path).findings
-    assert found.code == "AFT104"
+    assert found.code in ("AFT102", "AFT104", "AFT107")
     assert [remedy.kind for remedy in found.remedies] == kinds

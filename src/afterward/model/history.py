@@ -173,6 +173,7 @@ class Value:
     renewed: bool = False  # the statement that made it has run again in the present step
     lost_cut: Site | None = None  # a statement that detaches a copy of it which nobody keeps
     lost_how: str = ""  # the call in that statement
+    alike: frozenset[NodeId] = frozenset()  # nodes of what lies beside it, under names of the same form
 
 
 @dataclass(frozen=True, slots=True)

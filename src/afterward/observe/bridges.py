@@ -11,7 +11,7 @@ from afterward.model.site import Where
 from afterward.observe import flow
 from afterward.observe.crossing import Trail, names_crossing, place_of
 from afterward.observe.lost_cuts import with_lost_cut
-from afterward.observe.naming import Held, Names
+from afterward.observe.naming import Held, Names, form_of
 from afterward.observe.replay import Place
 from afterward.observe.sources import Sources, stem
 from afterward.observe.walk import Walk
@@ -42,6 +42,7 @@ class Bridges:
             carried = names_crossing(self.paths, entry.node, entry.output, place_of(consumer, self.paths), began)
             renewed = began is not None and self._runs_since(entry.node, began)
             named = [self._held(one, entry, consumer) for one in sorted(holders, key=lambda h: h.depth)]
+            named = [_in_its_own_words(self._with_alike(value, names, found), carried) for value in named]
             named += [flow.restorable(self.sources, value, entry.node, consumer, executed) for value in carried]
             values += [replace(value, renewed=renewed) for value in named]
         return tuple(self._with_lost_cut(value, reuse) for value in values)
@@ -72,6 +73,14 @@ class Bridges:
             is_target=reading is not None and reading.is_target,
         )
 
+    def _with_alike(self, value: Value, names: Names, found: Walk) -> Value:
+        """With what else this pass walks of the same memory."""
+        form = form_of(value.name)
+        if form == value.name:
+            return value
+        alike = (found.position.get(one.node) for one in names.held if form_of(one.name) == form)
+        return replace(value, alike=frozenset(node for node in alike if node is not None))
+
     def _with_lost_cut(self, value: Value, reuse: Reuse) -> Value:
         made, late = reuse.entry.node.where, reuse.late.where
         if made is None or late is None:
@@ -93,3 +102,13 @@ class Bridges:
             if any(e == entry and n == number for _, e, n in place.turns):
                 return place.moment
         return None
+
+
+def _in_its_own_words(held: Value, carried: list[Value]) -> Value:
+    """What lies at `net.layers[1].state[4]` is, where the program writes of it, `self.state[-1]`."""
+    if "]." not in held.name:
+        return held
+    for value in carried:
+        if value.name.endswith("]") == held.name.endswith("]") and flow.same_place(value.name, held.name):
+            return replace(held, name=value.name, site=value.site, read_at=value.read_at, is_target=value.is_target)
+    return held

@@ -16,7 +16,7 @@ from itertools import pairwise
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
 from afterward.observe.replay import Place
-from afterward.observe.sources import Name, Sources, is_target, reads, sets, stem, targets
+from afterward.observe.sources import Name, Sources, is_target, last_name, reads, sets, stem, targets
 
 BUDGET = 400  # reads followed
 
@@ -69,7 +69,8 @@ class Trail:
         found = self.targets(place)
         plain = [target.text for target in found if target.is_plain]
         grows, shared = self.grows(place), self._shared(place) if plain else set[str]()
-        kept = [stem(target.text) for target in found if not target.is_plain or grows or target.text in shared]
+        kept = [target.text for target in found if not target.is_plain or grows or target.text in shared]
+        kept = sorted({name for text in kept for name in (stem(text), last_name(text))})
         self._assigned[place.number] = (plain, kept)
         return plain, kept
 
@@ -113,7 +114,9 @@ class Trail:
     def assigned_before(self, name: Name, reader: Place) -> Place | None:
         """The last execution before the reader of a statement that gave this name a value."""
         if not name.is_plain:
-            return _last_before(self.kept.get(stem(name.text), []), reader.moment)
+            names = {stem(name.text), last_name(name.text)}
+            givers = [_last_before(self.kept.get(each, []), reader.moment) for each in names]
+            return max((one for one in givers if one is not None), key=lambda place: place.moment, default=None)
         call: Place | None = reader
         while call is not None:  # in the same call, else in those around it: a closure reads its maker's names
             own = _last_before(self.plain.get((call.call, name.text), []), reader.moment)
@@ -157,7 +160,12 @@ def names_crossing(
     for place in trail.returns(consumer):  # what a helper gives out within the very statement
         search.read_by(place)
     search.run()
-    return search.sure + search.likely or _memoised(trail, node, consumer, output)
+    return _items_first(search.sure) + _items_first(search.likely) or _memoised(trail, node, consumer, output)
+
+
+def _items_first(values: list[Value]) -> list[Value]:
+    """`memory["h"]` says more than `memory` does."""
+    return sorted(values, key=lambda value: any(other.name.startswith(f"{value.name}[") for other in values))
 
 
 class _Search:
@@ -237,7 +245,8 @@ def _target(trail: Trail, giver: Place, name: Name, node: Node, output: int) -> 
     found = trail.targets(giver)
     splitting = node.op.startswith(("Split", "Unbind", "Chunk"))
     for position, target in enumerate(found):
-        same = target.text == name.text or (not target.is_plain and stem(target.text) == stem(name.text))
+        alike = {stem(target.text), last_name(target.text)} & {stem(name.text), last_name(name.text)}
+        same = target.text == name.text or (not target.is_plain and alike)
         if same and not (splitting and len(found) > 1 and position != output):
             return target
     return None

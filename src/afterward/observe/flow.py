@@ -8,7 +8,7 @@ from dataclasses import replace
 from afterward.model.history import Node, Value
 from afterward.model.site import Level, Where
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, head, is_target, reads, stem, targets
+from afterward.observe.sources import Sources, head, is_target, last_name, reads, stem, targets
 
 
 def assigned_level(sources: Sources, where: Where, names: set[str]) -> int | None:
@@ -28,17 +28,21 @@ def read_site(sources: Sources, consumer: Where | None, held: str) -> Value | No
     """Where the consumer's way reads a name, with its span."""
     if consumer is None:
         return None
-    wanted = stem(held)
     for level in reversed(consumer.levels):
         statement = _statement(sources, level)
-        if statement is None:
-            continue
-        for name in reads(statement):
-            if name.text == held or stem(name.text) == wanted:
+        for name in reads(statement) if statement is not None else ():
+            if name.text == held or same_place(name.text, held):
                 site = sources.site_of(level.site.file, name.node)
                 target = is_target(statement, name.node)
                 return Value(name.text, name.kind, -1, site=site, read_at=level.moment, is_target=target)
     return None
+
+
+def same_place(read: str, held: str) -> bool:
+    """May what the program reads be what is held under a longer name, as `self.state` is `net.layers[1].state`?"""
+    if "]." in held:  # the container's own name alone says nothing: it holds many things
+        return last_name(read) == last_name(held) and not read.isidentifier()
+    return stem(read) == stem(held)
 
 
 def as_read(held: str, read: str) -> str:

@@ -263,8 +263,25 @@ def _by_call(call: ast.Call) -> list[Name]:
 
 
 def stem(text: str) -> str:
-    """`self.store[key]` is kept in `store`."""
+    """`self.store[key]` is kept in `store`, and `batch[3].value` in `batch`."""
     return text.split("[")[0].split(".")[-1]
+
+
+def last_name(text: str) -> str:
+    """`net.layers[1].state[4]` is called `state` where the layer itself writes of it."""
+    while text.endswith("]") and "[" in text:
+        text = text[: _opening(text)]
+    return text.split(".")[-1]
+
+
+def _opening(text: str) -> int:
+    """Where the last pair of brackets opens."""
+    depth = 0
+    for place in range(len(text) - 1, -1, -1):
+        depth += (text[place] == "]") - (text[place] == "[")
+        if depth == 0:
+            return place
+    return 0
 
 
 _LOSSES = {"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}

@@ -7,7 +7,6 @@ least twice while the oldest graph lay there, and left it as it was.
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from afterward.model.history import Kept
 from afterward.observe import compat
 from afterward.observe.events import PassSeen
-from afterward.observe.naming import WINDOW, Held, Names
+from afterward.observe.naming import WINDOW, Held, Names, form_of
 from afterward.observe.places import Places
 from afterward.observe.sources import head, stem, targets
 from afterward.observe.walk import saved_bytes, walk
@@ -52,7 +51,7 @@ class Storage:
         groups: dict[str, list[Held]] = {}
         for held in names.held:
             if "[" in held.name:
-                groups.setdefault(re.sub(r"\[[^\]]*\]", "[]", held.name), []).append(held)
+                groups.setdefault(form_of(held.name), []).append(held)
         ages_of = {
             group: {bisect_right(counters, compat.order_of(held.node)) for held in members}
             for group, members in groups.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from afterward.model.figures import human
-from afterward.model.history import LeafId, Step
+from afterward.model.history import LeafId, Pass, Step
 from afterward.rules import _speech as say
 from afterward.rules._cause import Case, Cause
 
@@ -97,18 +97,21 @@ def outcome(case: Case) -> str:
     return "the gradients of both passes add up"
 
 
+def is_spoilt(case: Case) -> bool:
+    """Was something that the old part had saved changed since, so that no pass can go through it any more?"""
+    early = case.reuse.early
+    return early is not None and _fails_here(case, early) is not None
+
+
 def _fails_next(case: Case) -> str | None:
     """Would the retained graph be spoilt? A step since has changed a parameter that the old part had saved."""
     early, late = case.reuse.early, case.reuse.late
     if early is None:
         return None
+    failing = _fails_here(case, early)
+    if failing is not None:
+        return failing
     steps = case.history.steps_between(early.moment, late.moment)
-    spoilt = _spoilt(case, sorted(case.reuse.stale, reverse=True), steps)
-    if spoilt is not None:
-        return f"would fail here too: {spoilt[0]} was changed by {say.step_words(spoilt[1], late)} since, in place"
-    unseen = _spoilt(case, sorted(case.reuse.stale, reverse=True), (Step(None, early.moment, "", late.stale),))
-    if unseen is not None:  # by whom is not known: by an optimizer between two calls of its closure, perhaps
-        return f"would fail here too: {unseen[0]} was changed in place between the two passes"
     spoilt = _spoilt(case, sorted(_carried_on(case), reverse=True), steps)
     now = say.reused_site(case).step
     if spoilt is not None and now is not None:
@@ -117,6 +120,17 @@ def _fails_next(case: Case) -> str | None:
             later = "would run in this step, and fail once a later one reads what this one keeps"
             return f"{later}: it saves {name}, and {changed}"
         return f"would fail in step {now + 1}: this step saves {name}, and {changed}"
+    return None
+
+
+def _fails_here(case: Case, early: Pass) -> str | None:
+    late, stale = case.reuse.late, sorted(case.reuse.stale, reverse=True)
+    spoilt = _spoilt(case, stale, case.history.steps_between(early.moment, late.moment))
+    if spoilt is not None:
+        return f"would fail here too: {spoilt[0]} was changed by {say.step_words(spoilt[1], late)} since, in place"
+    unseen = _spoilt(case, stale, (Step(None, early.moment, "", late.stale),))
+    if unseen is not None:  # by whom is not known: by an optimizer between two calls of its closure, perhaps
+        return f"would fail here too: {unseen[0]} was changed in place between the two passes"
     return None
 
 

@@ -11,6 +11,7 @@ from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
+from afterward.rules._retaining import is_spoilt
 
 
 @rule("AFT102", Severity.ERROR)
@@ -55,6 +56,8 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
         return remedy.retain_graph(case, start=""), remedy.recompute_forward(case)
     if case.old_leaves_stepped:  # the shared values are out of date: a sum cannot be formed any more
         return remedy.recompute_forward(case), remedy.detach_input(case)
+    if is_spoilt(case):  # by hand, as to climb before the second pass: that asks for the values at the new place
+        return (remedy.recompute_forward(case),)
     if case.stepped_between and not leaves_directly_under(case.history, case.reuse.fresh):
         # This loss trains the shared part alone, and the optimizer that stepped none of it: to its loss, that is data.
         return remedy.detach_input(case, in_early=True), remedy.recompute_forward(case)
