@@ -82,6 +82,31 @@ for x in torch.randn(6, 4, 2):
     means["loss"] += loss  # warning: AFT301
     means["size"] += len(x)
 """,
+    "the newest loss of each kind, under keys": """
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
+opt = torch.optim.SGD(net.parameters(), 0.01)
+seldom = rare = torch.tensor(0.0)
+last = {}
+for i in range(1000):
+    loss = net(torch.randn(3, 4)).square().mean()
+    last["every"] = loss
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    if i % 16 == 0:
+        seldom = net(torch.randn(3, 4)).exp().mean()
+        opt.zero_grad()
+        seldom.backward()
+        opt.step()
+    last["seldom"] = seldom
+    if i % 4 == 0:
+        rare = net(torch.randn(3, 4)).abs().mean()
+        opt.zero_grad()
+        rare.backward()
+        opt.step()
+    last["rare"] = rare
+""",
     "a window of a fixed length": """
 from collections import deque
 recent = deque(maxlen=3)

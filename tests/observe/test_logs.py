@@ -76,3 +76,43 @@ def train(net):
 train(torch.nn.Linear(4, 1))
 """
     assert _lines(source, tmp_path) == []
+
+
+NEWEST_OF_EACH = """
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
+opt = torch.optim.SGD(net.parameters(), 0.01)
+last, seldom, rare = {}, None, None
+
+def swept(loss):
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    return loss
+
+for i in range(40):
+    every = swept(net(torch.randn(3, 4)).square().mean())
+    seldom = swept(net(torch.randn(3, 4)).exp().mean()) if i % 3 == 0 else seldom
+    rare = swept(net(torch.randn(3, 4)).abs().mean()) if i % 7 == 0 else rare
+    KEEP
+"""
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        'last["every"] = every; last["seldom"] = seldom; last["rare"] = rare',
+        "for name, loss in dict(every=every, seldom=seldom, rare=rare).items(): last[name] = loss",
+    ],
+)
+def test_the_newest_of_each_kind_is_no_record(tmp_path: Path, keep: str) -> None:
+    assert _lines(NEWEST_OF_EACH.replace("KEEP", keep), tmp_path) == []
+
+
+def test_a_record_under_keys_is_one(tmp_path: Path) -> None:
+    program = NEWEST_OF_EACH.replace("KEEP", 'last[f"step {i}"] = every')
+    assert [code for code, _ in _lines(program, tmp_path)] == ["AFT301"]
+
+
+def test_a_sum_under_a_fixed_key_is_a_record(tmp_path: Path) -> None:
+    program = NEWEST_OF_EACH.replace("KEEP", 'last["sum"] = last.get("sum", 0) + every')
+    assert [code for code, _ in _lines(program, tmp_path)] == ["AFT301"]

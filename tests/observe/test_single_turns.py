@@ -8,6 +8,8 @@ import pytest
 import torch
 from tests.watching import watch_source
 
+from afterward.observe import tried
+
 HEAD = """
 torch.manual_seed(0)
 nn = torch.nn
@@ -406,6 +408,12 @@ for epoch in range(2):
         {STEP}
 """,
 }
+
+
+@pytest.fixture(autouse=True)
+def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the first call of a model may take so long that nothing is tried at all."""
+    monkeypatch.setattr(tried, "SPARE", 600.0)
 
 
 def _found(source: str, folder: Path) -> list[str]:

@@ -16,7 +16,6 @@ from afterward.interpret.core import site_of
 from afterward.interpret.flat_parts import find_flat_parts
 from afterward.interpret.graph import Cutting, GraphNode, Naming, Tensor
 from afterward.interpret.values import Instance, Module, Scope, Value
-from afterward.interpret.windows import forgets
 from afterward.model.history import (
     SUMMING,
     Cut,
@@ -31,6 +30,7 @@ from afterward.model.history import (
     Zeroed,
     operation,
 )
+from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
@@ -66,13 +66,15 @@ def look_for_records(machine: Machine) -> None:
     if len(moments) < _enough(machine):
         return
     times = Counter(number for one in freeing for number in one.swept)
-    groups: dict[tuple[int, str], list[Tensor]] = {}
+    groups: dict[tuple[int, str], list[tuple[str, Tensor]]] = {}
     for scope, name, tensor in _held(machine):
-        groups.setdefault((scope, re.sub(r"(\[[^\]]*\])+$", "", name)), []).append(tensor)
-    for (_, name), tensors in groups.items():
+        groups.setdefault((scope, re.sub(r"(\[[^\]]*\])+$", "", name)), []).append((name, tensor))
+    for (_, name), members in groups.items():
         if name not in machine.account.kept:
-            kept = _record(machine, name, tensors, moments, times)
-            if kept is not None:
+            kept = _record(machine, name, [tensor for _, tensor in members], moments, times)
+            if kept is not None and not (
+                kept.by_count and _has_fixed_places(machine, kept, [one for one, _ in members])
+            ):
                 machine.account.kept[name] = kept
 
 
@@ -92,7 +94,7 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     if _of_different_networks(machine, {node.number for node in found}):
         return None
     newest = max(nodes, key=lambda node: node.moment)
-    return Kept(name, steps, len(found), 0, _put_there(newest, name))
+    return Kept(name, steps, len(found), 0, _put_there(newest, name), by_count=len(ages) == steps)
 
 
 def _swept_together(machine: Machine, nodes: list[GraphNode], moments: list[int]) -> bool:
@@ -115,7 +117,12 @@ def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
 def _is_window(machine: Machine, kept: Kept) -> bool:
     """Are only the last few, or the best few, kept?"""
     tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
-    return tree is not None and forgets(tree, kept.name)
+    return tree is not None and forgets(ast.walk(tree), kept.name)
+
+
+def _has_fixed_places(machine: Machine, kept: Kept, names: list[str]) -> bool:
+    tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
+    return tree is not None and are_under_keys(names) and has_fixed_places(ast.walk(tree), kept.name)
 
 
 def _each_once(kept: Iterable[Kept]) -> Iterable[Kept]:

@@ -186,6 +186,7 @@ class Kept:
     bytes: int
     site: Site | None = None  # the statement that put the value there
     swept: bool = True
+    by_count: bool = False  # many values, each of its own step; not one that leads to many steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ least twice while the oldest graph lay there, and left it as it was.
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +14,6 @@ from afterward.model.history import Kept
 from afterward.observe import compat
 from afterward.observe.events import PassSeen
 from afterward.observe.naming import WINDOW, Held, Names, form_of
-from afterward.observe.places import Places
-from afterward.observe.sources import head, stem, targets
 from afterward.observe.walk import saved_bytes, walk
 
 STEPS = 3  # of which graphs must lie there
@@ -97,23 +94,3 @@ def _live(members: list[Held]) -> tuple[int, int] | None:
         return None
     size = saved_bytes(nodes)
     return (len(inner), size) if size else None
-
-
-def forgets(places: Places, name: str) -> bool:
-    """Did a statement run that takes something out of this name again, or keeps a part of it: `recent[-5:]`?"""
-    statements = (places.sources.statement(number) for number in places.executed)
-    return any(_takes_out(one, stem(name)) for one in statements if one is not None)
-
-
-def _takes_out(statement: ast.stmt, name: str) -> bool:
-    if isinstance(statement, ast.Delete):
-        return any(isinstance(one, ast.Subscript) and stem(ast.unparse(one)) == name for one in statement.targets)
-    value = getattr(statement, "value", None)
-    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
-        return any(stem(one.text) == name for one in targets(statement))
-    for node in (node for part in head(statement) for node in ast.walk(part)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            out = node.func.attr in ("pop", "popleft", "remove")
-            if out and stem(ast.unparse(node.func.value)) == name:
-                return True
-    return False

@@ -18,6 +18,7 @@ from typing import Any
 
 from afterward.model.clock import event_moment
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
+from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
 from afterward.observe.events import PassSeen, StepSeen
@@ -28,10 +29,10 @@ from afterward.observe.places import Places
 from afterward.observe.recorder import Recorder, Recorders
 from afterward.observe.single_turns import OneEach, find_single_turns
 from afterward.observe.singles import OneByOne, find_singles
-from afterward.observe.sources import stem
+from afterward.observe.sources import head, stem
 from afterward.observe.stack import user_frames
 from afterward.observe.statements import COUNTER, SHIFT
-from afterward.observe.stored import Storage, forgets
+from afterward.observe.stored import Storage
 from afterward.observe.swept import contains
 from afterward.observe.unswept import find_unswept
 from afterward.observe.updates import Updates, has_gradient
@@ -39,6 +40,7 @@ from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import saved_bytes, walk
 from afterward.observe.wasted import Part, find_left_out, find_wasted, parts_left_out
 
+SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
 STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
 NODES = 4000  # of a kept graph, looked at
 
@@ -170,12 +172,21 @@ class Surveyor:
                 continue
             if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record
-            self.kept[name] = Kept(name, steps, len(found), saved_bytes(found))
+            under_keys = are_under_keys([held.name for held in members])
+            if under_keys and len(depth) < STEPS and SLOW * len(ages) < len(counters):
+                continue  # a few values, each replaced now and then
+            by_count = under_keys and len(ages) == steps
+            self.kept[name] = Kept(name, steps, len(found), saved_bytes(found), by_count=by_count)
 
     def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
         """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
         best: dict[object, Kept] = {}
-        records = [one for one in self.kept.values() if one.steps > WINDOW or not forgets(places, one.name)]
+        ran = [node for number in places.executed for node in _nodes_of(places.sources.statement(number))]
+        records = [
+            one
+            for one in self.kept.values()
+            if one.steps > WINDOW or not (forgets(ran, one.name) or (one.by_count and has_fixed_places(ran, one.name)))
+        ]
         for one in (*records, *self.storage.kept(passes)):
             one = replace(one, site=places.assigning(one.name))
             key = (one.site, stem(one.name)) if one.site is not None else one.name
@@ -285,6 +296,12 @@ class Surveyor:
         counter = compat.sequence_counter()
         after = recorder.marks[place] & COUNTER if place < len(recorder.marks) else counter() if counter else 0
         return (event.counter, after) if after > event.counter else ()
+
+
+def _nodes_of(statement: ast.stmt | None) -> Iterator[ast.AST]:
+    """What a statement does itself: of a compound one, its head."""
+    for part in head(statement) if statement is not None else ():
+        yield from ast.walk(part)
 
 
 def walk_some(starts: Iterable[Any]) -> list[Any]:

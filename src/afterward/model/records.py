@@ -1,0 +1,49 @@
+"""What the text of a program says of a container: does it grow for ever, as a record of all steps does?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+
+
+def forgets(nodes: Iterable[ast.AST], name: str) -> bool:
+    """Does the program take something out of this name again, or keep a part of it: `recent[-5:]`?"""
+    return any(_takes_out(node, _stem(name)) for node in nodes)
+
+
+def has_fixed_places(nodes: Iterable[ast.AST], name: str) -> bool:
+    """Is it filled under constant keys alone, as by `last["loss"] = loss`? Then each value replaces the one before."""
+    keys = []
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLING:
+            if _stem(ast.unparse(node.func.value)) == _stem(name):
+                return False
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            keys += [node.slice] if _stem(ast.unparse(node)) == _stem(name) else []
+    return bool(keys) and all(isinstance(key, ast.Constant) for key in keys)
+
+
+def are_under_keys(names: Sequence[str]) -> bool:
+    """Do these values of one container lie under keys, as `last["loss"]` does, not in a row, as `past[3]` does?"""
+    return all(_KEY.search(name) for name in names)
+
+
+_KEY = re.compile(r"""\[["'][^\]]*\]$""")
+_FILLING = ("append", "extend", "insert", "add", "update", "setdefault", "appendleft", "put")
+
+
+def _takes_out(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Delete):
+        return any(isinstance(one, ast.Subscript) and _stem(ast.unparse(one)) == name for one in node.targets)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
+        part = isinstance(node.value.slice, ast.Slice)
+        return part and any(_stem(ast.unparse(one)) == name for one in node.targets)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("pop", "popleft", "remove") and _stem(ast.unparse(node.func.value)) == name
+    return False
+
+
+def _stem(text: str) -> str:
+    """`self.store[key]` is kept in `store`."""
+    return text.split("[")[0].split(".")[-1]
