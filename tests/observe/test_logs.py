@@ -116,3 +116,41 @@ def test_a_record_under_keys_is_one(tmp_path: Path) -> None:
 def test_a_sum_under_a_fixed_key_is_a_record(tmp_path: Path) -> None:
     program = NEWEST_OF_EACH.replace("KEEP", 'last["sum"] = last.get("sum", 0) + every')
     assert [code for code, _ in _lines(program, tmp_path)] == ["AFT301"]
+
+
+ROWS = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+class Row(NamedTuple):
+    step: int
+    loss: Any
+
+@dataclass
+class Note:
+    step: int
+    loss: Any
+
+def train():
+    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
+    opt = torch.optim.SGD(net.parameters(), 0.01)
+    log = []
+    for i in range(STEPS):
+        loss = net(torch.randn(3, 4)).square().mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        KEEP
+
+train()
+"""
+
+
+@pytest.mark.parametrize("keep", ["log.append(Row(i, loss))", "log.append(Note(i, loss))"])
+def test_a_list_of_records_that_keep_a_loss_each(tmp_path: Path, keep: str) -> None:
+    assert _lines(ROWS.replace("KEEP", keep).replace("STEPS", "20"), tmp_path) == [("AFT301", 23)]
+
+
+def test_objects_with_the_newest_loss_each_are_no_record(tmp_path: Path) -> None:
+    keep = "log += [Note(i, loss)] * (i < 10); log[i % 10].loss = loss"
+    assert _lines(ROWS.replace("KEEP", keep).replace("STEPS", "40"), tmp_path) == []

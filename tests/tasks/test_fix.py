@@ -117,3 +117,92 @@ for x in torch.randn(3, 16, 4):
     first, second = (texts[str(tmp_path / "train.py")] for texts in result.options)
     assert "    (one + two).backward()\n" in first
     assert "    one.backward(retain_graph=True)\n    two.backward()\n" in second
+
+
+def test_a_step_that_goes_takes_the_zeroing_along(nursery: Nursery, tmp_path: Path) -> None:
+    program = """import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(3, 16, 4):
+    pull, push = net(x).pow(2).mean(0)
+    opt.zero_grad()
+    pull.backward(retain_graph=True)
+    opt.step()
+    opt.zero_grad()
+    push.backward()
+    opt.step()
+"""
+    result = fixed(nursery, tmp_path, program)
+    best = result.options[0][str(tmp_path / "train.py")]
+    assert "    pull.backward(retain_graph=True)\n    push.backward()\n    opt.step()\n" in best
+
+
+def test_a_cut_that_leaves_an_optimizer_without_a_gradient_is_no_cure(nursery: Nursery, tmp_path: Path) -> None:
+    """The features enter the loss that the extractor is stepped for: to cut them there would train nothing."""
+    program = """import torch
+torch.manual_seed(0)
+body, head = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh()), torch.nn.Linear(8, 1)
+of_body, of_head = (torch.optim.SGD(part.parameters(), lr=0.1) for part in (body, head))
+
+def sharpen(x):
+    features = body(x)
+    of_head.zero_grad()
+    (-head(features).pow(2).mean()).backward()
+    of_head.step()
+    return features
+
+def soften(features):
+    for _ in range(2):
+        of_body.zero_grad()
+        head(features).pow(2).mean().backward()
+        of_body.step()
+
+for x in torch.randn(3, 16, 4):
+    soften(sharpen(x))
+"""
+    result = fixed(nursery, tmp_path, program)
+    (found,) = result.report.findings
+    assert (found.code, found.remedies[0].kind) == ("AFT104", "recompute_forward")
+    assert result.options == []
+    assert any("an optimizer steps without any gradient" in r.proof.text for r in found.remedies if r.proof is not None)
+
+
+@pytest.mark.parametrize(
+    ("made", "kept"),
+    [
+        ("Row(i, loss)", "log.append(Row(i, loss.item()))"),
+        (
+            '{"loss": loss, "step": i}',
+            'log.append({"loss": loss.item(), "step": i})',
+        ),
+        (
+            "losses(loss)",
+            'log.append({key: one.item() if hasattr(one, "item") else one for key, one in losses(loss).items()})',
+        ),
+    ],
+)
+def test_what_is_logged_in_a_record_becomes_a_number_there(
+    nursery: Nursery, tmp_path: Path, made: str, kept: str
+) -> None:
+    program = f"""import torch
+from collections import namedtuple
+torch.manual_seed(0)
+Row = namedtuple("Row", "step loss")
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
+opt = torch.optim.SGD(net.parameters(), 0.01)
+log = []
+
+def losses(loss):
+    return dict(loss=loss, step=len(log))
+
+for i in range(20):
+    loss = net(torch.randn(3, 4)).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    log.append({made})
+"""
+    result = fixed(nursery, tmp_path, program)
+    assert [found.code for found in result.report.findings] == ["AFT301"]
+    assert f"    {kept}\n" in result.options[0][str(tmp_path / "train.py")]

@@ -27,3 +27,8 @@ def test_what_was_taken_out_stays_out() -> None:
 def test_of_a_line_that_came_in_twice_the_first_goes_first() -> None:
     after = BEFORE.replace("    y, h", "    z = f(x)\n    w = z\n    z = f(x)\n    y, h", 1)
     assert next(smaller(BEFORE, after)) == after.replace("    z = f(x)\n", "", 1)
+
+
+def test_a_line_that_was_changed_beyond_recognition_is_never_left_out() -> None:
+    after = BEFORE.replace("    y.backward()\n", "    with no_grad(): log.append(Record(step=step, loss=float(y)))\n")
+    assert list(smaller(BEFORE, after)) == []

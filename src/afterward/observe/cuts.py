@@ -213,8 +213,20 @@ class _Search:
                 return True
             if isinstance(node, (ast.Name, ast.Attribute)):
                 made = self._assigned(Name(ast.unparse(node), node), place)
-                if made is not None and self.built.get((made.call, made.moment), 0) > 0:
+                if made is not None and (self.built.get((made.call, made.moment), 0) > 0 or self._marks_leaf(made)):
                     return True
+        return False
+
+    def _marks_leaf(self, place: Place) -> bool:
+        """Does a statement ask for the gradient of what it makes: `x = x.clone().requires_grad_()`?"""
+        statement = self.sources.statement(place.number)
+        calls = [n for part in head(statement) for n in ast.walk(part)] if statement is not None else []
+        for call in (node for node in calls if isinstance(node, ast.Call)):
+            method = isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_"
+            if method and not (call.args and _is_false(call.args[0])):
+                return True
+            if any(word.arg == "requires_grad" and not _is_false(word.value) for word in call.keywords):
+                return True
         return False
 
     def _computed_here(self, place: Place, name: str) -> bool:

@@ -30,6 +30,7 @@ class Meter:
     sizes: list[int] = field(default_factory=list)  # graph bytes that each pass found
     steps: list[dict[int, Gradient]] = field(default_factory=list)  # by step: parameter (its place) -> its gradient
     reached: set[int] = field(default_factory=set)  # places of parameters that had a gradient at any step
+    hungry: int = 0  # steps that found no gradient at all
     fed: dict[int, bool] = field(default_factory=dict)  # by optimizer: has one of its steps found a gradient?
     _places: dict[int, int] = field(default_factory=dict)
 
@@ -70,6 +71,7 @@ class Meter:
                     self.reached.add(place)
                     if len(self.steps) < STEPS:
                         found[place] = _numbers(parameter.grad)
+            self.hungry += not fed
             self.fed[id(optimizer)] = fed or self.fed.get(id(optimizer), False)
             if len(self.steps) < STEPS:
                 self.steps.append(found)

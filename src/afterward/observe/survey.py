@@ -24,7 +24,7 @@ from afterward.observe.aftermath import Aftermath
 from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.flat_parts import Bare, find_flat_parts
 from afterward.observe.idle import find_idle, find_unheld, find_zeroed
-from afterward.observe.naming import WINDOW, Held, Names, living_optimizers, search
+from afterward.observe.naming import WINDOW, Held, Names, form_of, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import Recorder, Recorders
 from afterward.observe.single_turns import OneEach, find_single_turns
@@ -40,6 +40,7 @@ from afterward.observe.userfiles import is_user_file
 from afterward.observe.walk import saved_bytes, walk
 from afterward.observe.wasted import Part, find_left_out, find_wasted, parts_left_out
 
+NEARLY = 0.8  # of the steps that have gone by must have left something in a container of objects
 SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
 STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
 NODES = 4000  # of a kept graph, looked at
@@ -112,6 +113,7 @@ class Surveyor:
         self.updates = updates
         self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
         self.kept: dict[str, Kept] = {}
+        self.rows: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many in all
         self.one_by_one: list[OneByOne] = []
         self.one_each: list[OneEach] = []
         self.storage = Storage()
@@ -156,6 +158,7 @@ class Surveyor:
         groups: dict[str, list[Held]] = {}
         for held in names.held:
             groups.setdefault(re.sub(r"(\[[^\]]*\])+$", "", held.name), []).append(held)
+        groups |= self._rows(groups, counters)
         for name, members in groups.items():
             if name in names.windows:
                 continue  # the last few are kept, and no more come to it
@@ -177,6 +180,28 @@ class Surveyor:
                 continue  # a few values, each replaced now and then
             by_count = under_keys and len(ages) == steps
             self.kept[name] = Kept(name, steps, len(found), saved_bytes(found), by_count=by_count)
+
+    def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
+        """Containers whose elements keep something as an attribute, as `log[3].loss`: those that have grown since.
+
+        Such elements may also be the networks or agents of the program, each with the newest of its own.
+        """
+        rows: dict[str, list[Held]] = {}
+        for name, members in groups.items():
+            if "]." in name:
+                rows.setdefault(form_of(name), []).extend(members)
+        grown: dict[str, list[Held]] = {}
+        for form, members in rows.items():
+            ages = len({bisect_right(counters, compat.order_of(held.node)) for held in members})
+            known, self.rows[form] = self.rows.get(form), (ages, len(counters))
+            if known is not None and ages > STEPS and ages - known[0] >= NEARLY * max(len(counters) - known[1], 1):
+                grown.setdefault(form.split("[")[0], members)
+        return {name: members for name, members in grown.items() if name not in groups}
+
+    @property
+    def suspects(self) -> bool:
+        """Is there something that only a later survey can tell from what is all right?"""
+        return self.storage.suspects or any(ages >= STEPS for ages, _ in self.rows.values())
 
     def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
         """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""

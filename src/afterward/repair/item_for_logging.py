@@ -27,20 +27,29 @@ def candidates(job: Job) -> Candidates:
                 line = source.range(value).start.line
                 summary = f"store `{source.code(value)}.{way}()` on line {line}"
                 error = yield job.patch(summary, source, source.replace(value, f"{name}.{way}()"))
-                if re.search(r"'(float|int|str|bool)' object has no attribute", error or ""):  # a log of many kinds
+                if re.search(r"'(dict|defaultdict|OrderedDict)' object has no attribute", error or ""):
+                    each = f'one.{way}() if hasattr(one, "{way}") else one'
+                    text = f"{{key: {each} for key, one in {name}.items()}}"
+                    yield job.patch(
+                        f"store each of `{source.code(value)}` as {_AS[way]}", source, source.replace(value, text)
+                    )
+                elif re.search(r"'(float|int|str|bool)' object has no attribute", error or ""):  # a log of many kinds
                     text = f'{name}.{way}() if hasattr({name}, "{way}") else {name}'
                     argument = isinstance(source.parent(value), (cst.Arg, cst.Element, cst.DictElement))
                     yield job.patch(summary, source, source.replace(value, text if argument else f"({text})"))
     for site in sites:
         place = job.at(site)
-        yield from _by_the_caller(job, *place) if place is not None else ()
+        function = place[0].function_of(place[1]) if place is not None else None
+        if place is not None and isinstance(function, cst.FunctionDef):
+            for source in dict.fromkeys((place[0], *job.shop.sources())):
+                yield from _by_the_caller(job, source, function)
 
 
-def _by_the_caller(job: Job, source: Source, statement: Statement) -> Candidates:
+_AS = {"item": "a number", "detach": "data"}
+
+
+def _by_the_caller(job: Job, source: Source, function: cst.FunctionDef) -> Candidates:
     """What a method stores may be an object that its caller made: `replay.push(Turn(state, values.detach()))`."""
-    function = source.function_of(statement)
-    if not isinstance(function, cst.FunctionDef):
-        return
     for caller in source.statements:
         calls = [node for node in own_nodes(caller) if isinstance(node, cst.Call)]
         if source.function_of(caller) is function or not any(_calls(source, call, function) for call in calls):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from afterward.repair.edits import Patch
+from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, normal, reads
 from afterward.repair.passes import only_call
 from afterward.repair.source import Source, Statement
@@ -27,7 +27,7 @@ def candidates(job: Job) -> Candidates:
     yield from _forward_after(job, source, block, writing, home)
     behind = _behind(source, block, home)
     if isinstance(behind, cst.SimpleStatementLine) and not isinstance(behind.body[0], cst.Return):
-        edits = (source.delete(writing), source.insert_after(behind, *source.dedented(writing)))
+        edits = (*_without(source, block, writing, home), source.insert_after(behind, *source.dedented(writing)))
         lines = source.range(writing).start.line, source.range(behind).end.line
         yield job.patch(f"move line {lines[0]} behind line {lines[1]}", source, *edits)
 
@@ -53,7 +53,20 @@ def _written_again(job: Job, source: Source, block: list[Statement], writing: St
     later = block[block.index(home) + 1 :]
     if only_call(writing) is not None and any(normal(source.code(s)) == text for s in later):
         line = source.range(writing).start.line
-        yield job.patch(f"drop the early step on line {line}", source, source.delete(writing))
+        edits = _without(source, block, writing, home)
+        yield job.patch(f"drop the early step on line {line}", source, *edits)
+
+
+def _without(source: Source, block: list[Statement], writing: Statement, home: Statement) -> list[Edit]:
+    """The step goes from where it is, and with it what zeroes its gradients before the later pass: none are lost."""
+    step = only_call(writing)
+    owner = source.code(step.func.value) if step is not None and isinstance(step.func, cst.Attribute) else ""
+    gone = [writing]
+    for statement in block[block.index(writing) + 1 : block.index(home)]:
+        call = only_call(statement)
+        if call is not None and owner and normal(source.code(call.func)) == normal(f"{owner}.zero_grad"):
+            gone += [statement] if source.alone(statement) else []
+    return [source.delete(statement) for statement in gone]
 
 
 def _forward_after(job: Job, source: Source, block: list[Statement], writing: Statement, home: Statement) -> Candidates:

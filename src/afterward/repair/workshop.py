@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from afterward.errors import SourceUnreadable
@@ -26,14 +26,19 @@ class Workshop:
 
     def source(self, site: Site | None) -> Source | None:
         """The file of a site; None where it can not be edited."""
-        if site is None or site.file not in self.texts:
-            return None
-        if site.file not in self._sources:
+        return self._source(site.file) if site is not None and site.file in self.texts else None
+
+    def sources(self) -> Iterator[Source]:
+        """All files that can be edited."""
+        return (source for file in self.texts if (source := self._source(file)) is not None)
+
+    def _source(self, file: str) -> Source | None:
+        if file not in self._sources:
             try:
-                self._sources[site.file] = Source(site.file, self.texts[site.file])
+                self._sources[file] = Source(file, self.texts[file])
             except SourceUnreadable:
-                self._sources[site.file] = None
-        return self._sources[site.file]
+                self._sources[file] = None
+        return self._sources[file]
 
 
 @dataclass

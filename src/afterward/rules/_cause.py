@@ -53,6 +53,20 @@ class Case:
         return late.innermost_turn if late is not None else None
 
     @property
+    def meant_for_late(self) -> bool:
+        """Is the old part trained by the failing pass? What the earlier one was for was stepped, and none of this."""
+        return self.stepped_between and not self.old_leaves_stepped
+
+    @property
+    def next_turn_meets_it(self) -> bool:
+        """Is the failing pass in a loop that has neither the earlier pass nor the making of the old part in it?"""
+        early, late, built = self.reuse.early, self.reuse.late.where, self.reuse.entry.node.where
+        turn = late.innermost_turn if late is not None else None
+        if turn is None or built is None or early is None or early.where is None:
+            return False
+        return built.turn_of(turn) is None and early.where.turn_of(turn) is None
+
+    @property
     def stepped_between(self) -> bool:
         """Did an optimizer change parameters between the two passes?"""
         early = self.reuse.early

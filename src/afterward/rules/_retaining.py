@@ -28,7 +28,8 @@ def advice(case: Case) -> tuple[str, ...]:
     if case.cause is Cause.SAVED_READ_AFTER_FREE and case.reuse.late.nested_in is not None:
         return (prefix + f"outside does not reach the pass inside {case.reuse.late.nested_in}",)
     if case.cause is Cause.OUTPUT_NOT_DETACHED:
-        return (prefix + "would run, and give each network the gradients of the other's loss too",)
+        run = "would run in this turn, and fail in the next" if case.next_turn_meets_it else "would run"
+        return (prefix + f"{run}, and give each network the gradients of the other's loss too",)
     if case.cause is Cause.COMPILED_GRAPH_SHARED and case.old_leaves_stepped:
         return (
             prefix + "would fail or compute with old values: the optimizer has changed parameters of the region since",

@@ -56,6 +56,8 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
     if graph_is_meant(case):
         return remedy.retain_graph(case, start=""), remedy.recompute_forward(case)
+    if case.foreign and case.meant_for_late and case.next_turn_meets_it:
+        return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next turn
     if case.foreign or is_target(case) or computed_anew(case):
         return _detach(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):

@@ -27,12 +27,13 @@ def _diagnose(history: History, piling: list[Pass], leaves: frozenset[int]) -> D
     names = [history.leaf(leaf).name for leaf in sorted(leaves) if history.leaf(leaf).name]
     shown = f"`{names[0]}.grad`" if names else "a gradient"
     others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
+    used = "were used to change their parameters" if others else "was used to change its parameter"
     return warning(
         "gradients of earlier steps are added to those of this step",
         site,
         f"adds to {shown}{others}, which an earlier update has already used",
-        f"`backward()` adds to `.grad`. {shown}{others} was used to change its parameter and not zeroed since, "
-        "so each update follows the sum of all gradients so far.",
+        f"`backward()` adds to `.grad`. {shown}{others} {used} and not zeroed since, "
+        "so an update follows the gradients of several steps together.",
         Remedy(
             "zero_grad",
             Effect.CHANGES_GRADIENTS,

@@ -26,12 +26,14 @@ def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "the output")
     owner = say.optimizers_under_old_part(case)
     trained = f", which {owner} train{'' if ' and ' in owner else 's'}" if owner else ""
-    # An optimizer that stepped in between was what the earlier pass was for: the cut belongs into that one.
-    in_early = case.stepped_between and not case.old_leaves_stepped
+    # What the earlier pass was for was stepped in between: the cut belongs into that one.
+    remedies = (remedy.detach_input(case, in_early=case.meant_for_late), remedy.recompute_forward(case))
+    if case.meant_for_late and case.next_turn_meets_it:
+        remedies = remedies[::-1]  # with the cut there, the next turn would meet what this one has freed
     return diagnosis(
         case,
         why=f"{name} comes from another network{trained}, and enters two losses that are swept separately. "
         f"{say.freed_by(case).capitalize()} went through it into that network and freed its graph.",
         built_text=f"{name} comes from the other network",
-        remedies=(remedy.detach_input(case, in_early=in_early), remedy.recompute_forward(case)),
+        remedies=remedies,
     )

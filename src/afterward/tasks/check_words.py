@@ -58,6 +58,10 @@ _PHRASES = (
     (r"what they saved is kept or was never", "what they save is kept or is never"),
     (r"the other turns computed", "the other turns compute"),
     (r"was used to change its parameter and not zeroed since", "is used to change its parameter and not zeroed after"),
+    (
+        r"were used to change their parameters and not zeroed since",
+        "are used to change their parameters and not zeroed after",
+    ),
     (r"has added the gradients", "adds the gradients"),
 )
 _PRESENT = tuple((re.compile(past), present) for past, present in _PHRASES)

@@ -66,7 +66,7 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
         proof = Proof("failed", _failure(trial, errors), trial.passes, _peak(trial))
         moved = errors[0] if errors and fault(errors[0], trial) != old else None
         return Verdict("moved" if moved is not None else "failed", proof, moved)
-    if any(fault(f, trial) == old for f in found):
+    if any(fault(f, trial) == old or _same_record(f, cured) for f in found):
         return Verdict("failed", Proof("failed", f"{cured.message}, still", trial.passes, _peak(trial)))
     if not trial.passes or (trial.ending == "time" and trial.passes <= (first.broken_at or 0)):
         text = f"stopped after {_passes(trial)}, before the point of failure"
@@ -78,6 +78,9 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
     same, starved = same_gradients(first, trial), bool(starving) or bool(first.reached - trial.reached)
     if cured.name == CUT and trial.idle > first.idle:  # something flows again, but not to what this loss is to train
         text = "runs, but the optimizer of this loss still finds no gradient"
+        return Verdict("failed", Proof("failed", text, trial.passes, _peak(trial), same))
+    if trial.hungry and not first.hungry:  # a cut in the wrong place: the step that follows the pass has nothing to do
+        text = "runs, but then an optimizer steps without any gradient"
         return Verdict("failed", Proof("failed", text, trial.passes, _peak(trial), same))
     if len(new) > len(starving):
         proof = Proof("failed", f"runs, but then: {new[0].message}", trial.passes, _peak(trial), same)
@@ -91,6 +94,14 @@ def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
     name = found.bridge.name if found.bridge is not None else ""
     place = found.reused or found.primary.site
     return found.code, name, place.step or 0, *(_line(trial, site) for site in (place, *found.ways.built))
+
+
+def _same_record(one: Diagnosis, other: Diagnosis) -> bool:
+    """Is it one fault that raises nothing, on one line: also where the patch has changed that very line?"""
+    if one.severity is Severity.ERROR or one.code != other.code or one.bridge is None or other.bridge is None:
+        return False
+    places = [(f.primary.site.file, f.primary.site.line) for f in (one, other)]
+    return one.bridge.name == other.bridge.name and places[0] == places[1]
 
 
 def kin(found: Diagnosis, trial: Trial) -> tuple[object, ...]:

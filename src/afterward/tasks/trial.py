@@ -52,6 +52,7 @@ class Trial:
     unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
     chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
     idle: int = 0  # optimizers that stepped, and never found a gradient
+    hungry: int = 0  # steps of an optimizer that found no gradient at all
     refused: str = ""  # what it is that could not be detached, as plain data
 
 
@@ -92,6 +93,7 @@ def perform(request: Request) -> None:
             broken[0] if broken else None,
             chapters=seen[0].chapters if request.shown else [],
             idle=sum(not fed for fed in meter.fed.values()),
+            hungry=meter.hungry,
             refused=_refused(error),
         )
         _leave(request, result)
