@@ -154,3 +154,30 @@ def test_a_list_of_records_that_keep_a_loss_each(tmp_path: Path, keep: str) -> N
 def test_objects_with_the_newest_loss_each_are_no_record(tmp_path: Path) -> None:
     keep = "log += [Note(i, loss)] * (i < 10); log[i % 10].loss = loss"
     assert _lines(ROWS.replace("KEEP", keep).replace("STEPS", "40"), tmp_path) == []
+
+
+BY_EPOCH = """
+def train():
+    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
+    opt = torch.optim.SGD(net.parameters(), 0.01)
+    kept = []
+    for epoch in range(20):
+        for x in torch.randn(5, 3, 4):
+            loss = net(x).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        KEEP
+
+train()
+"""
+
+
+@pytest.mark.parametrize("keep", ["kept.append(loss)", "kept.append({'val': net(torch.randn(3, 4)).square().mean()})"])
+def test_a_record_that_grows_by_epochs(tmp_path: Path, keep: str) -> None:
+    assert _lines(BY_EPOCH.replace("KEEP", keep), tmp_path) == [("AFT301", 12)]
+
+
+@pytest.mark.parametrize("keep", ["kept.append(loss.item())", "kept = [*kept, loss][-3:]"])
+def test_the_last_few_of_the_epochs_are_no_record(tmp_path: Path, keep: str) -> None:
+    assert _lines(BY_EPOCH.replace("KEEP", keep), tmp_path) == []

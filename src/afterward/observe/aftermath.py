@@ -144,8 +144,8 @@ class Aftermath:
         """The node counter as each pass began."""
         return [event.counter for event in self.passes]
 
-    def last_assigning(self, name: str) -> Site | None:
-        """The statement that was last to put something into this name."""
+    def last_assigning(self, name: str, *, but_not_in: str = "\n") -> Site | None:
+        """The statement that was last to put something into this name, unless that is in such a function."""
         wanted: dict[int, bool] = {}
         for mark in reversed(self.recorder.marks):
             number = mark >> SHIFT
@@ -154,5 +154,6 @@ class Aftermath:
                 found = statement is not None and any(stem(t.text) == stem(name) for t in targets(statement))
                 wanted[number] = found
             if wanted[number]:
-                return self.places.sources.site(self.places.table[number])
+                entry = self.places.table[number]
+                return None if entry.function.endswith(but_not_in) else self.places.sources.site(entry)
         return None

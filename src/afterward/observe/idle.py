@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from afterward.model.clock import event_moment
 from afterward.model.history import Cut, Edge, Idle, Pass, Unheld, Zeroed
@@ -44,8 +45,20 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
                 )
         elif never:
             found = _idle(after, name, steps, never, trained, site)
-            if found.cut is not None:  # without one they may well be unused on purpose
+            found = found if found.cut is not None else _with_part_replaced(after, found)
+            if found.cut is not None or found.replaced is not None:  # else they may well be unused on purpose
                 yield found
+
+
+def _with_part_replaced(after: Aftermath, found: Idle) -> Idle:
+    """Was a layer put in the place of theirs? Nothing but the optimizer holds them, and none holds the new one's."""
+    late = [run for run in after.looked if run.call == "backward" and run.leaves]
+    others = [leaf for leaf in (late[-1].leaves or ()) if leaf not in after.held] if late else []
+    names = tuple(sorted(after.leaf_names.get(leaf, "") for leaf in others))
+    if found.names or not names or not all("." in name for name in names):
+        return found
+    sites = {after.last_assigning(_holder(name), but_not_in="__init__") for name in names}
+    return replace(found, instead=names, replaced=sites.pop()) if len(sites) == 1 and None not in sites else found
 
 
 def _left_behind(after: Aftermath, known: Known, trained: set[int]) -> bool:

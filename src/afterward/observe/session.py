@@ -37,6 +37,7 @@ from afterward.observe.walk import look, roots_of
 SURVEYS = 6  # looks at everything that is alive, at most
 QUIET = 1 << 15  # passes noted in a row before the recorder is tidied up
 SECOND = 2  # the pass of a site that is looked at more closely: the first may be unlike the others
+SECOND_SURVEY = 64  # the pass of a site at which everything is looked at once more: what grows by epochs shows now
 LATE_LOOKS = (16, 256)  # the passes of a site at which suspects are looked at once more
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
 
@@ -194,7 +195,7 @@ class Session:
         if not due or quiet:
             self._window += 1  # from here on something was not looked at
         late = count in LATE_LOOKS and self.surveyor.suspects
-        if (count == FIRST_LOOKS or late) and self._surveys < SURVEYS:
+        if (count in (FIRST_LOOKS, SECOND_SURVEY) or late) and self._surveys < SURVEYS:
             self._surveys += 1
             self.surveyor.look(recorder, sys._getframe(2), seen)
         return quiet

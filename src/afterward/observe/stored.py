@@ -18,6 +18,7 @@ from afterward.observe.walk import saved_bytes, walk
 
 STEPS = 3  # of which graphs must lie there
 SHARE = 0.8  # of all steps so far: a window of the last few holds less than that
+ENOUGH, EARLY = 8, 4  # or of so many, the oldest of which is of the first quarter of the run: one for each epoch
 CHANCES = 2  # passes of each call site that have left the oldest graph alone
 NODES = 4000
 
@@ -29,7 +30,9 @@ class Stored:
     kept: Kept
     since: int  # the order of the oldest graph's newest node
     until: int  # the node counter at the survey
-    at_end: bool  # nobody will come for it any more
+    grows: (
+        bool  # it has grown since an earlier survey, with the oldest still there; or nobody will come for it any more
+    )
 
 
 class Storage:
@@ -37,11 +40,12 @@ class Storage:
 
     def __init__(self) -> None:
         self._found: dict[str, Stored] = {}
+        self._before: dict[str, tuple[int, int]] = {}  # of each container: how many it held, and the oldest
 
     @property
     def suspects(self) -> bool:
         """Is there a container that only a later survey can tell from a window of the last few?"""
-        return any(one.kept.steps <= WINDOW for one in self._found.values())
+        return any(not one.grows for one in self._found.values())
 
     def look(self, names: Names, counters: list[int], now: int, *, at_end: bool) -> None:
         """Note the containers that hold graphs of nearly all steps; `counters` are those of the steps' passes."""
@@ -57,13 +61,18 @@ class Storage:
             name = group.split("[")[0]
             orders = [compat.order_of(held.node) for held in members]
             ages = ages_of[group]
+            number, oldest = self._before.get(group, (0, -1))
+            self._before[group] = (len(ages), min(orders))
+            grew = len(ages) > number > 0 and oldest == min(orders)
             few = len(_elsewhere(group, ages_of)) < max(STEPS, SHARE * len(counters)) and len(ages) <= WINDOW
-            found = None if few or name in names.windows else _live(members)
+            of_all_run = len(ages) >= ENOUGH and EARLY * bisect_right(counters, min(orders)) <= len(counters)
+            found = None if (few and not of_all_run) or name in names.windows else _live(members)
             if found is None:
                 self._found.pop(group, None)  # it was not what it seemed
                 continue
             nodes, size = found
-            self._found[group] = Stored(Kept(name, len(ages), nodes, size, swept=False), min(orders), now, at_end)
+            grows = at_end or grew or len(ages) > WINDOW
+            self._found[group] = Stored(Kept(name, len(ages), nodes, size, swept=False), min(orders), now, grows)
 
     def kept(self, passes: list[PassSeen]) -> Iterator[Kept]:
         """The containers whose graphs every pass of the program had a chance to sweep."""
@@ -71,8 +80,7 @@ class Storage:
         for one in self._found.values():
             chances = [event for event in passes if one.since < event.counter <= one.until]
             numbers = [event.place.number if event.place is not None else -1 for event in chances]
-            grows = one.at_end or one.kept.steps > WINDOW
-            if grows and sites and all(numbers.count(site) >= CHANCES for site in sites):
+            if one.grows and sites and all(numbers.count(site) >= CHANCES for site in sites):
                 yield one.kept
 
 

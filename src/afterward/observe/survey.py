@@ -23,6 +23,7 @@ from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
 from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.flat_parts import Bare, find_flat_parts
+from afterward.observe.grown import Grown
 from afterward.observe.idle import find_idle, find_unheld, find_zeroed
 from afterward.observe.naming import WINDOW, Held, Names, form_of, living_optimizers, search
 from afterward.observe.places import Places
@@ -117,6 +118,7 @@ class Surveyor:
         self.one_by_one: list[OneByOne] = []
         self.one_each: list[OneEach] = []
         self.storage = Storage()
+        self.grown = Grown()
         self.bare: list[Bare] = []
         self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
         self.leaf_names: dict[int, str] = {}
@@ -154,7 +156,8 @@ class Surveyor:
         counters = _one_per_step(passes, recorder)
         swept = [event.swept for event in passes if event.swept is not None]
         counter = compat.sequence_counter()
-        self.storage.look(names, counters, counter() if counter is not None else 0, at_end=at_end)
+        now = counter() if counter is not None else 0
+        self.storage.look(names, counters, now, at_end=at_end)
         groups: dict[str, list[Held]] = {}
         for held in names.held:
             groups.setdefault(re.sub(r"(\[[^\]]*\])+$", "", held.name), []).append(held)
@@ -169,9 +172,11 @@ class Surveyor:
             inner = orders if len(sums) == len(members) else [compat.order_of(node) for node in walk_some(sums)]
             depth = {bisect_right(counters, order) for order in inner if order != compat.LEAF_ORDER}
             steps = max(len(ages), len(depth))
-            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0) or not _swept_apart(
-                orders, passes
-            ):
+            oldest = min(compat.order_of(held.node) for held in members)
+            grown = "[" in members[0].name and self.grown.since(name, oldest, found, now)
+            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0):
+                continue
+            if not grown and not _swept_apart(orders, passes):
                 continue
             if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record

@@ -42,4 +42,4 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
 def _unused(kept: Kept) -> str:
     if kept.swept:
         return "No pass walks them any more"
-    return "No pass has walked them, though every backward of the program had come by since the first was put there"
+    return "No pass has ever walked them"

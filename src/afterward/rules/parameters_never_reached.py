@@ -58,6 +58,11 @@ def _none_of_many(idle: Idle) -> bool:
 def _cause(idle: Idle) -> str:
     if idle.cut is not None:
         return f"`{idle.cut.how}` on line {idle.cut.site.line} drops the history that leads to them."
+    if idle.instead and idle.parameters < idle.held:
+        return (
+            f"The passes reach parameters that no optimizer holds{_listed(idle.instead)}: "
+            "a part of the model was replaced after the optimizer was made."
+        )
     if idle.instead:
         return (
             f"The passes reach parameters of the same shapes that no optimizer holds{_listed(idle.instead)}: "
@@ -67,6 +72,15 @@ def _cause(idle: Idle) -> str:
 
 
 def _remedy(idle: Idle) -> Remedy:
+    if idle.instead and idle.parameters < idle.held:
+        line = f" on line {idle.replaced.line}" if idle.replaced is not None else ""
+        return Remedy(
+            "rebuild_optimizer",
+            Effect.CHANGES_GRADIENTS,
+            f"replace that part{line} first and make the optimizer then; its steps then change what is trained",
+            idle.replaced or idle.site,
+            idle.optimizer,
+        )
     if idle.instead:
         return Remedy(
             "rebuild_optimizer",

@@ -1,0 +1,34 @@
+"""Tells a record that grows from survey to survey: the oldest is still there, and newer ones are used up like it.
+
+Only some passes are looked at, so who swept a value is not always known. But what was used up when nothing else was
+there yet, and what came later and is used up now, were swept by different passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from afterward.observe import compat
+
+
+class Grown:
+    """What the surveys have met under each name."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, tuple[int, int]] = {}  # the order of the oldest, and the node counter at that survey
+
+    def since(self, name: str, oldest: int, nodes: Iterable[Any], now: int) -> bool:
+        """Has the record grown since an earlier survey, by values that were swept then?"""
+        known, counter = self._before.get(name, (-1, 0))
+        if known == oldest:
+            return any(compat.order_of(node) > counter and _is_freed(node) for node in nodes)
+        self._before.pop(name, None)
+        if any(map(_is_freed, nodes)):
+            self._before[name] = (oldest, now)
+        return False
+
+
+def _is_freed(node: Any) -> bool:
+    inner = compat.order_of(node) != compat.LEAF_ORDER
+    return inner and any(state == "freed" for _, state, _ in compat.saved_states(node))
