@@ -29,7 +29,9 @@ opt = torch.optim.SGD(critic.parameters(), 0.1)
 memory = []
 for step in range(4):
     memory.append((critic(torch.randn(4)), 1.0))
-    loss = torch.stack([(value - reward) for value, reward in memory[-2:]]).square().mean()
+    if step < 2:
+        continue
+    loss = torch.stack([(value - reward) for value, reward in memory[:step]]).square().mean()
     opt.zero_grad()
     loss.backward()
     opt.step()

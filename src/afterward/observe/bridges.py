@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from afterward.model.history import History, Node, Value
 from afterward.model.reuse import Entry, Reuse
 from afterward.model.site import Where
-from afterward.observe import flow
+from afterward.observe import compat, flow
 from afterward.observe.crossing import Trail, names_crossing, place_of
 from afterward.observe.lost_cuts import with_lost_cut
 from afterward.observe.naming import Held, Names, form_of
@@ -42,7 +43,7 @@ class Bridges:
             carried = names_crossing(self.paths, entry.node, entry.output, place_of(consumer, self.paths), began)
             renewed = began is not None and self._runs_since(entry.node, began)
             named = [self._held(one, entry, consumer) for one in sorted(holders, key=lambda h: h.depth)]
-            named = [_in_its_own_words(self._with_alike(value, names, found), carried) for value in named]
+            named = [_in_its_own_words(self._with_alike(value, names, found, began), carried) for value in named]
             named += [flow.restorable(self.sources, value, entry.node, consumer, executed) for value in carried]
             values += [replace(value, renewed=renewed) for value in named]
         return tuple(self._with_lost_cut(value, reuse) for value in values)
@@ -73,13 +74,19 @@ class Bridges:
             is_target=reading is not None and reading.is_target,
         )
 
-    def _with_alike(self, value: Value, names: Names, found: Walk) -> Value:
-        """With what else this pass walks of the same memory."""
+    def _with_alike(self, value: Value, names: Names, found: Walk, began: int | None) -> Value:
+        """With what else this pass walks of the same memory, and an earlier step has put there."""
         form = form_of(value.name)
         if form == value.name:
             return value
-        alike = (found.position.get(one.node) for one in names.held if form_of(one.name) == form)
-        return replace(value, alike=frozenset(node for node in alike if node is not None))
+        beside = [found.position.get(one.node) for one in names.held if form_of(one.name) == form]
+        old = (node for node in beside if node is not None and not self._is_of_now(found.nodes[node], began))
+        return replace(value, alike=frozenset(old))
+
+    def _is_of_now(self, node: Any, began: int | None) -> bool:
+        """Was it made in the present step? Then it is still to be trained through."""
+        place = self.places.get(compat.order_of(node))
+        return began is not None and place is not None and place.moment >= began
 
     def _with_lost_cut(self, value: Value, reuse: Reuse) -> Value:
         made, late = reuse.entry.node.where, reuse.late.where
