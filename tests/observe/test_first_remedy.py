@@ -31,7 +31,7 @@ for step in range(4):
     memory.append((critic(torch.randn(4)), 1.0))
     if step < 2:
         continue
-    loss = torch.stack([(value - reward) for value, reward in memory[:step]]).square().mean()
+    loss = torch.stack([(value - reward) for value, reward in memory[:2]]).square().mean()
     opt.zero_grad()
     loss.backward()
     opt.step()

@@ -35,6 +35,12 @@ def _diagnose(case: Case) -> Diagnosis:
         # Of several roots only some were swept before: this pass does what the earlier one did, and more.
         drop = replace(drop, title=f"drop {say.freed_by(case)}: this pass sweeps {name} too", site=say.freed_site(case))
         remedies = (drop, remedy.recompute_forward(case))
+    early = case.reuse.early
+    if early is not None and early.call == "grad" and case.reuse.late.call == "backward" and not case.stepped_between:
+        # What `autograd.grad` computed was only returned: it is this pass that trains.
+        title = f"drop {say.freed_by(case)}: after this pass the same gradients are in `.grad`"
+        drop = replace(drop, title=title, site=say.freed_site(case))
+        remedies = (remedy.retain_graph(case, start=""), drop)
     if graph_is_meant(case):
         remedies = (remedy.retain_graph(case, start=""), remedy.recompute_forward(case))
     return diagnosis(
