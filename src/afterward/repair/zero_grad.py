@@ -52,9 +52,9 @@ def _each_of_several(job: Job, source: Source, sweeping: Statement) -> Candidate
     for statement in _around(source, sweeping):
         if not isinstance(statement, cst.For) or not isinstance(statement.target, cst.Name):
             continue
-        name = statement.target.value
-        if f"{name}.step(" in source.code(statement):
-            lines = (f"for {name} in {source.code(statement.iter)}:", f"{source.unit(sweeping)}{name}.zero_grad()")
+        name, several = statement.target.value, source.code(statement.iter)
+        if f"{name}.step(" in source.code(statement) and "\n" not in several:
+            lines = (f"for {name} in {several}:", f"{source.unit(sweeping)}{name}.zero_grad()")
             line = source.range(sweeping).start.line
             yield job.patch(f"zero each of them before line {line}", source, source.insert_before(sweeping, *lines))
 
