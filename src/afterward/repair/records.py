@@ -70,7 +70,7 @@ def _in_words_of(source: Source, value: cst.BaseExpression, owner: str, stored: 
             first, last = (place - start for place in source.bare_span(name))
             field = stored[name.value]
             text = text[:first] + (f'{owner}["{field}"]' if by_key else f"{owner}.{field}") + text[last:]
-    return text
+    return f"({text})" if "\n" in text else text  # it may have gone over several lines within brackets of its own
 
 
 # Records
