@@ -2,7 +2,7 @@
 
     python tools/soak_memory.py [--steps 1000000]
 
-The bound follows from the limits in observe/recorder.py and observe/replay.py. Exit status 1 if it is passed.
+The bound follows from the limits in recorder.py, events.py and replay.py of observe/. Exit status 1 if it is passed.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def main() -> int:
 
     import torch
 
+    from afterward.observe import events
     from afterward.observe import recorder as limits
     from afterward.observe.replay import KEPT_PLACES
     from afterward.observe.rewrite import mark_module
@@ -44,19 +45,20 @@ def main() -> int:
     space = {"torch": torch}
     exec(compile(mark_module(ast.parse(LOOP), "loop.py", session.recorders.statements), "loop.py", "exec"), space)
     held = session.recorders.main
-    bound = 2 * limits.MARK_LIMIT * 8 + limits.EVENT_LIMIT * 700 + limits.LOOK_LIMIT * 8 + KEPT_PLACES * 400
+    bound = 2 * limits.MARK_LIMIT * 8 + events.EVENT_LIMIT * 700 + limits.LOOK_LIMIT * 8 + KEPT_PLACES * 400
+    bound += 2 * events.WAITING_LIMIT * 24
     worst, began = 0, time.perf_counter()
 
     def report(steps: int) -> None:
         nonlocal worst
         marks = held.marks.buffer_info()[1] * held.marks.itemsize
-        events = sum(map(_size, held.settle()))
+        noted = held.waiting_events * 24 + sum(map(_size, held.settle()))
         places = sum(sys.getsizeof(place) + 120 for _, _, place in held.replay.kept)
-        total = marks + events + places
+        total = marks + noted + places
         worst = max(worst, total)
         rate = steps / (time.perf_counter() - began)
         print(
-            f"{steps:>9,} steps {rate:>7,.0f}/s  marks {marks / 2**20:5.1f} MiB  events {events / 2**20:5.1f} MiB  "
+            f"{steps:>9,} steps {rate:>7,.0f}/s  marks {marks / 2**20:5.1f} MiB  events {noted / 2**20:5.1f} MiB  "
             f"places {places / 2**20:5.2f} MiB  all {total / 2**20:5.1f} of {bound / 2**20:.0f} MiB",
             flush=True,
         )

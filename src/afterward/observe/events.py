@@ -15,6 +15,7 @@ from afterward.observe.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP
 
 FIRST_EVENTS, LAST_EVENTS = 512, 1024
 EVENT_LIMIT = FIRST_EVENTS + 2 * LAST_EVENTS
+WAITING_LIMIT = 1 << 15  # events that wait as numbers: 768 KiB
 
 # Notes of our own among those of the tape: an event that is an object already (its number is a key), and a gap
 # (in place of the counter and the number: how many passes and how many of them by `autograd.grad` were forgotten).
@@ -79,6 +80,11 @@ class Events:
         """Events as they stand on the tape."""
         self._notes.frombytes(notes)
 
+    @property
+    def waiting(self) -> int:
+        """How many events are not objects yet."""
+        return len(self._notes) // NUMBERS
+
     def add(self, event: Event) -> None:
         """An event of the rarer kinds, such as a pass with several roots."""
         self._full[self._keys] = event
@@ -87,6 +93,7 @@ class Events:
 
     def all(self) -> list[Event]:
         """All events that are kept, in order."""
+        self.forget()
         notes = self._notes
         for start in range(0, len(notes), NUMBERS):
             when, counter, number = notes[start : start + NUMBERS]
@@ -110,7 +117,7 @@ class Events:
 
     def forget(self) -> None:
         """Keep the first and the last events of an endless run, and the passes that were looked at."""
-        noted = len(self._notes) // NUMBERS
+        noted = self.waiting
         if len(self._settled) + noted <= EVENT_LIMIT + self._looked:
             return
         end = len(self._settled) - max(LAST_EVENTS - noted, 0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.events import Event, Events, PassSeen
+from afterward.observe.events import WAITING_LIMIT, Event, Events, PassSeen
 from afterward.observe.replay import Replay
 from afterward.observe.rewrite import MARK, RETURN, TURN
 from afterward.observe.statements import SHIFT, Statements
@@ -74,7 +74,8 @@ class Recorder:
 
     def take_off(self) -> None:
         """Take everything off the tape, and fold where there is much of it."""
-        self._noted()
+        if self._noted().waiting > WAITING_LIMIT:
+            self.forget_events()
         while len(self.marks) > MARK_LIMIT:
             self.fold()
 
@@ -86,6 +87,11 @@ class Recorder:
     def passes(self) -> int:
         """How many passes were seen, those long forgotten too."""
         return self._noted().passes
+
+    @property
+    def waiting_events(self) -> int:
+        """How many events are kept as numbers, not as objects."""
+        return self._noted().waiting
 
     def forget_events(self) -> None:
         """Keep the first and the last events of an endless run, and the passes that were looked at."""
