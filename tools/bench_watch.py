@@ -25,6 +25,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 WARM_UP = 20  # steps
+SURVEYED = 80  # steps after which a watch has made its surveys, once per block
 LOOPS = Path(__file__).parent / "bench_loops.py"
 NAMES = ("tiny_mlp", "rnn_cell", "gru_by_hand", "gnn", "gan", "retained", "penalty", "scalar_ops")
 Mode = tuple[Callable[..., None], Callable[[], AbstractContextManager[object]]]
@@ -88,7 +89,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     plain, again = _load_plain(), _load_plain()
     found: dict[str, dict[str, float]] = {name: {} for name in options.only}
 
-    def rounds(name: str, modes: dict[str, Mode], steps: int, number: int) -> None:
+    def rounds(name: str, modes: dict[str, Mode], steps: int, number: int, warm_up: int = WARM_UP) -> None:
         ratios: dict[str, list[float]] = {mode: [] for mode in modes}
         order = list(modes)
         for turn in range(number + 2):
@@ -101,7 +102,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
                 switch(mode == "afterward run")
                 length = steps if mode != "detect_anomaly" else max(steps // 5, 5)
                 with context():
-                    loop(WARM_UP, options.device)  # the first passes are looked at, once per watch
+                    loop(warm_up, options.device)  # the first passes are looked at, once per watch
                     start = clock()
                     loop(length, options.device)
                     spent[mode] = (clock() - start) / length
@@ -117,7 +118,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
             "plain": (plain[name], nullcontext),
             "afterward.watch()": (plain[name], _watch_inside),
         }
-        rounds(name, modes, 3 * options.steps, max(options.rounds // 20, 1))
+        rounds(name, modes, 3 * options.steps, max(options.rounds // 20, 1), SURVEYED)
     for name in options.only:
         found[name]["looks"], found[name]["10,000"] = _looks(name, options.device, clock)
     marked, switch = _load_marked(Session())
