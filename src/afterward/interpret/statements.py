@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from afterward.interpret import silent
+from afterward.interpret import keeping
 from afterward.interpret.branches import Branches
 from afterward.interpret.core import Frame
 from afterward.interpret.graph import Tensor
@@ -199,7 +199,7 @@ class Statements(Branches):
 
     def _loop(self, statement: Any) -> Any:
         left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
-        silent.loop_left(self)
+        keeping.loop_left(self)
         return left
 
     def _while(self, statement: ast.While) -> Any:

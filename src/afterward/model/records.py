@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
+from afterward.model.names import stem
+
 
 def forgets(nodes: Iterable[ast.AST], name: str) -> bool:
     """Does the program take something out of this name again, or keep a part of it: `recent[-5:]`?"""
-    return any(_takes_out(node, _stem(name)) for node in nodes)
+    return any(_takes_out(node, stem(name)) for node in nodes)
 
 
 def has_fixed_places(nodes: Iterable[ast.AST], name: str) -> bool:
@@ -17,10 +19,10 @@ def has_fixed_places(nodes: Iterable[ast.AST], name: str) -> bool:
     keys = []
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLING:
-            if _stem(ast.unparse(node.func.value)) == _stem(name):
+            if stem(ast.unparse(node.func.value)) == stem(name):
                 return False
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            keys += [node.slice] if _stem(ast.unparse(node)) == _stem(name) else []
+            keys += [node.slice] if stem(ast.unparse(node)) == stem(name) else []
     return bool(keys) and all(isinstance(key, ast.Constant) for key in keys)
 
 
@@ -35,15 +37,10 @@ _FILLING = ("append", "extend", "insert", "add", "update", "setdefault", "append
 
 def _takes_out(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Delete):
-        return any(isinstance(one, ast.Subscript) and _stem(ast.unparse(one)) == name for one in node.targets)
+        return any(isinstance(one, ast.Subscript) and stem(ast.unparse(one)) == name for one in node.targets)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
         part = isinstance(node.value.slice, ast.Slice)
-        return part and any(_stem(ast.unparse(one)) == name for one in node.targets)
+        return part and any(stem(ast.unparse(one)) == name for one in node.targets)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in ("pop", "popleft", "remove") and _stem(ast.unparse(node.func.value)) == name
+        return node.func.attr in ("pop", "popleft", "remove") and stem(ast.unparse(node.func.value)) == name
     return False
-
-
-def _stem(text: str) -> str:
-    """`self.store[key]` is kept in `store`."""
-    return text.split("[")[0].split(".")[-1]

@@ -7,13 +7,14 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from afterward.model.names import stem
 from afterward.model.site import Site
 from afterward.observe.crossing import Trail
 from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.places import Places
 from afterward.observe.recorder import OPENING, Recorder
 from afterward.observe.replay import Place, Replay
-from afterward.observe.sources import stem, targets
+from afterward.observe.sources import targets
 from afterward.observe.statements import COUNTER, SHIFT
 from afterward.observe.updates import Updates
 

@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from afterward.model.history import History, Node, Value
+from afterward.model.names import form_of, stem
 from afterward.model.reuse import Entry, Reuse
 from afterward.model.site import Where
 from afterward.observe import compat, flow
 from afterward.observe.crossing import Trail, names_crossing, place_of
 from afterward.observe.lost_cuts import with_lost_cut
-from afterward.observe.naming import Held, Names, form_of
+from afterward.observe.naming import Held, Names
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, stem
+from afterward.observe.sources import Sources
 from afterward.observe.walk import Walk
 
 WAYS = 8  # into the old part, that are given names

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from afterward.model.history import Node, Value
+from afterward.model.names import stem
 from afterward.model.site import Level, Where
 from afterward.observe.replay import Place
-from afterward.observe.sources import Name, Sources, is_target, last_name, reads, sets, stem, targets
+from afterward.observe.sources import Name, Sources, is_target, last_name, reads, sets, targets
 
 BUDGET = 400  # reads followed
 
@@ -70,7 +71,7 @@ class Trail:
         plain = [target.text for target in found if target.is_plain]
         grows, shared = self.grows(place), self._shared(place) if plain else set[str]()
         kept = [target.text for target in found if not target.is_plain or grows or target.text in shared]
-        kept = sorted({name for text in kept for name in (stem(text), last_name(text))})
+        kept = sorted({name for text in kept for name in _kept_as(text)})
         self._assigned[place.number] = (plain, kept)
         return plain, kept
 
@@ -114,8 +115,7 @@ class Trail:
     def assigned_before(self, name: Name, reader: Place) -> Place | None:
         """The last execution before the reader of a statement that gave this name a value."""
         if not name.is_plain:
-            names = {stem(name.text), last_name(name.text)}
-            givers = [_last_before(self.kept.get(each, []), reader.moment) for each in names]
+            givers = [_last_before(self.kept.get(each, []), reader.moment) for each in _kept_as(name.text)]
             return max((one for one in givers if one is not None), key=lambda place: place.moment, default=None)
         call: Place | None = reader
         while call is not None:  # in the same call, else in those around it: a closure reads its maker's names
@@ -135,6 +135,11 @@ class Trail:
                     found.append(inner)
                     break
         return found
+
+
+def _kept_as(text: str) -> set[str]:
+    """The names under which others may read what is put there: of the container, and of what it is in there."""
+    return {stem(text), last_name(text)}
 
 
 def _last_before(places: list[Place], moment: int) -> Place | None:
@@ -245,8 +250,7 @@ def _target(trail: Trail, giver: Place, name: Name, node: Node, output: int) -> 
     found = trail.targets(giver)
     splitting = node.op.startswith(("Split", "Unbind", "Chunk"))
     for position, target in enumerate(found):
-        alike = {stem(target.text), last_name(target.text)} & {stem(name.text), last_name(name.text)}
-        same = target.text == name.text or (not target.is_plain and alike)
+        same = target.text == name.text or (not target.is_plain and _kept_as(target.text) & _kept_as(name.text))
         if same and not (splitting and len(found) > 1 and position != output):
             return target
     return None

@@ -6,9 +6,10 @@ import ast
 from dataclasses import replace
 
 from afterward.model.history import Node, Value
+from afterward.model.names import stem
 from afterward.model.site import Level, Where
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, head, is_target, last_name, reads, stem, targets
+from afterward.observe.sources import Sources, head, is_target, last_name, reads, targets
 
 
 def assigned_level(sources: Sources, where: Where, names: set[str]) -> int | None:

@@ -52,9 +52,8 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
 
 def _with_part_replaced(after: Aftermath, found: Idle) -> Idle:
     """Was a layer put in the place of theirs? Nothing but the optimizer holds them, and none holds the new one's."""
-    late = [run for run in after.looked if run.call == "backward" and run.leaves]
-    others = [leaf for leaf in (late[-1].leaves or ()) if leaf not in after.held] if late else []
-    names = tuple(sorted(after.leaf_names.get(leaf, "") for leaf in others))
+    late = _last_pass(after)
+    names = _names_of(after, _unheld(after, late)) if late is not None else ()
     if found.names or not names or not all("." in name for name in names):
         return found
     sites = {after.last_assigning(_holder(name), but_not_in="__init__") for name in names}
@@ -74,20 +73,33 @@ def _left_behind(after: Aftermath, known: Known, trained: set[int]) -> bool:
 
 def _instead(after: Aftermath, run: PassSeen, members: set[int] | frozenset[int]) -> tuple[str, ...]:
     """Names of parameters of the very same shapes that a pass reaches and no optimizer holds."""
-    others = [leaf for leaf in run.leaves or () if leaf not in after.held]
+    others = _unheld(after, run)
     known = after.updates
     wanted = sorted(held.shape for one in known.known.values() for leaf, held in one.held.items() if leaf in members)
     if not others or sorted(known.shapes.get(leaf, ()) for leaf in others) != wanted:
         return ()
-    return tuple(sorted(after.leaf_names.get(leaf, "") for leaf in others)) or ("",)
+    return _names_of(after, others)
+
+
+def _unheld(after: Aftermath, run: PassSeen) -> list[int]:
+    """The leaves that a pass reaches and no optimizer holds."""
+    return [leaf for leaf in run.leaves or () if leaf not in after.held]
+
+
+def _names_of(after: Aftermath, leaves: list[int]) -> tuple[str, ...]:
+    return tuple(sorted(after.leaf_names.get(leaf, "") for leaf in leaves))
+
+
+def _last_pass(after: Aftermath) -> PassSeen | None:
+    return next((run for run in reversed(after.looked) if run.call == "backward" and run.leaves), None)
 
 
 def _idle(
     after: Aftermath, name: str, steps: list[StepSeen], never: set[int] | frozenset[int], trained: set[int], site: Site
 ) -> Idle:
     names = tuple(sorted(after.leaf_names[leaf] for leaf in never if leaf in after.leaf_names))
-    late = [run for run in after.looked if run.call == "backward" and run.leaves]
-    instead = _instead(after, late[-1], never) if late else ()
+    late = _last_pass(after)
+    instead = _instead(after, late, never) if late is not None else ()
     known_as = next((one for one in (*instead, *names) if one), "")
     replaced = after.last_assigning(_holder(known_as)) if instead and known_as else None
     cut = None if instead else _cut(after, names)

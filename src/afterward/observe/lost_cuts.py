@@ -6,9 +6,10 @@ import ast
 from dataclasses import replace
 
 from afterward.model.history import Value
+from afterward.model.names import stem
 from afterward.observe.crossing import Trail
 from afterward.observe.replay import Place
-from afterward.observe.sources import stem, targets
+from afterward.observe.sources import targets
 
 
 def with_lost_cut(value: Value, paths: Trail, trail: list[Place], since: int, until: int) -> Value:

@@ -44,12 +44,6 @@ class Held:
     tensor: int  # its identity
 
 
-def form_of(name: str) -> str:
-    """`memory[3].value` and `memory[7].value` are names of one form."""
-    return _INDEX.sub("[]", name)
-
-
-_INDEX = re.compile(r"\[[^\]]*\]")
 WINDOW = 100  # a queue of at most so many forgets soon enough
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from afterward.model.names import stem
 from afterward.model.site import Level, Site, Turn, Where
 from afterward.observe.recorder import Recorder
 from afterward.observe.replay import Place
-from afterward.observe.sources import Sources, reads, stem, targets
+from afterward.observe.sources import Sources, reads, targets
 from afterward.observe.statements import CELL, SHIFT
 
 

@@ -262,11 +262,6 @@ def _by_call(call: ast.Call) -> list[Name]:
     return []
 
 
-def stem(text: str) -> str:
-    """`self.store[key]` is kept in `store`, and `batch[3].value` in `batch`."""
-    return text.split("[")[0].split(".")[-1]
-
-
 def last_name(text: str) -> str:
     """`net.layers[1].state[4]` is called `state` where the layer itself writes of it."""
     while text.endswith("]") and "[" in text:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from afterward.model.history import Kept
+from afterward.model.names import form_of
 from afterward.observe import compat
 from afterward.observe.events import PassSeen
-from afterward.observe.naming import WINDOW, Held, Names, form_of
+from afterward.observe.naming import WINDOW, Held, Names
 from afterward.observe.walk import saved_bytes, walk
 
 STEPS = 3  # of which graphs must lie there

@@ -7,7 +7,6 @@ numbers, never a tensor.
 from __future__ import annotations
 
 import ast
-import re
 import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from typing import Any
 
 from afterward.model.clock import event_moment
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
+from afterward.model.names import container_of, form_of, stem
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.observe import compat
 from afterward.observe.aftermath import Aftermath
@@ -25,12 +25,12 @@ from afterward.observe.events import PassSeen, StepSeen
 from afterward.observe.flat_parts import Bare, find_flat_parts
 from afterward.observe.grown import Grown
 from afterward.observe.idle import find_idle, find_unheld, find_zeroed
-from afterward.observe.naming import WINDOW, Held, Names, form_of, living_optimizers, search
+from afterward.observe.naming import WINDOW, Held, Names, living_optimizers, search
 from afterward.observe.places import Places
 from afterward.observe.recorder import Recorder, Recorders
 from afterward.observe.single_turns import OneEach, find_single_turns
 from afterward.observe.singles import OneByOne, find_singles
-from afterward.observe.sources import head, stem
+from afterward.observe.sources import head
 from afterward.observe.stack import user_frames
 from afterward.observe.statements import COUNTER, SHIFT
 from afterward.observe.stored import Storage
@@ -160,7 +160,7 @@ class Surveyor:
         self.storage.look(names, counters, now, at_end=at_end)
         groups: dict[str, list[Held]] = {}
         for held in names.held:
-            groups.setdefault(re.sub(r"(\[[^\]]*\])+$", "", held.name), []).append(held)
+            groups.setdefault(container_of(held.name), []).append(held)
         groups |= self._rows(groups, counters)
         for name, members in groups.items():
             if name in names.windows:
@@ -211,7 +211,8 @@ class Surveyor:
     def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
         """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
         best: dict[object, Kept] = {}
-        ran = [node for number in places.executed for node in _nodes_of(places.sources.statement(number))]
+        executed = places.executed if self.kept else ()
+        ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
         records = [
             one
             for one in self.kept.values()

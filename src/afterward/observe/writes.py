@@ -10,13 +10,14 @@ from typing import Any
 
 from afterward.model.clock import event_moment
 from afterward.model.history import Node, Write
+from afterward.model.names import stem
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.crossing import Trail
 from afterward.observe.hidden_writes import written_by_activation, written_by_owner
 from afterward.observe.naming import Names, storage_pointer
 from afterward.observe.replay import Place
-from afterward.observe.sources import Name, Sources, head, reads, stem, targets
+from afterward.observe.sources import Name, Sources, head, reads, targets
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from afterward.interpret import silent
+from afterward.interpret import keeping
 from afterward.interpret.core import site_of
 from afterward.interpret.graph import Tensor
 from afterward.interpret.values import Function, Instance, Iter, Value
@@ -31,7 +31,7 @@ def turns(machine: Machine, count: int = TURNS) -> Iterator[int]:
             yield number
         finally:
             frame.turns.pop()
-    silent.loop_left(machine)
+    keeping.loop_left(machine)
 
 
 def batches(machine: Machine, source: Value) -> Iterator[Value]:

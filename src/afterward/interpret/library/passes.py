@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from afterward.interpret import record, silent
+from afterward.interpret import keeping, record
 from afterward.interpret.graph import GraphNode, Kept, Sweep, Tensor
 from afterward.interpret.library import ops
 from afterward.interpret.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
@@ -204,7 +204,7 @@ def _run(
         raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
     if call == "backward":
         machine.account.after(made)
-    silent.look(machine)
+    keeping.look(machine)
     return walked
 
 

@@ -1,0 +1,23 @@
+"""What the parts of a name tell that a program has for a value: `self.store["a"][3].loss`."""
+
+from __future__ import annotations
+
+import re
+
+_INDEX = re.compile(r"\[[^\]]*\]")
+_LAST_INDICES = re.compile(r"(\[[^\]]*\])+$")
+
+
+def stem(text: str) -> str:
+    """`self.store[key]` is kept in `store`, and `batch[3].value` in `batch`."""
+    return text.split("[")[0].split(".")[-1]
+
+
+def container_of(name: str) -> str:
+    """`log` of `log[3]["loss"]`."""
+    return _LAST_INDICES.sub("", name)
+
+
+def form_of(name: str) -> str:
+    """`memory[3].value` and `memory[7].value` are names of one form."""
+    return _INDEX.sub("[]", name)
