@@ -10,6 +10,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfi
 N ?= 100000
 SEED ?= 0
 CASES ?= ../shared/cases
+COUNT ?= 0
 CHECKOUT ?=
 CHECKOUTS ?=
 
@@ -88,6 +89,9 @@ prove: $(READY)  ## `fix` over the shared cases and our own: is the right remedy
 retain-table: $(READY)  ## the same, and write docs/retain_graph.md from the proofs
 	$(BIN)/python tools/prove_cases.py --table docs/retain_graph.md $(CASES) tests/cases
 
+plant: $(READY)  ## plant faults in correct programs, ask run, check and fix; COUNT=300 for a sample; goes on where it was stopped
+	$(BIN)/python tools/plant.py --cases $(CASES) --count $(COUNT) --page docs/planted.md
+
 agree: $(READY)  ## N random programs on the model and on PyTorch: they must agree
 	$(BIN)/python tools/agree.py $(N) --seed $(SEED) --jobs 2
 
@@ -123,4 +127,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo browser test check bless score bench soak prove retain-table agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean
+.PHONY: help demo browser test check bless score bench soak prove retain-table plant agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean

@@ -1,0 +1,94 @@
+"""The bench of planted faults: operators find their places, the truth tells faults from what changes nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))
+
+from plantlab.operators import OPERATORS, plant  # noqa: E402
+
+PROGRAM = """\
+import torch
+
+net = torch.nn.Linear(3, 1)
+other = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+opt_b = torch.optim.SGD(other.parameters(), lr=0.1)
+x = torch.randn(4, 3)
+for step in range(3):
+    state = torch.zeros(4, 1)
+    out = net(x) + state
+    loss = (out - other(x).detach()).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(loss.item())
+    with torch.no_grad():
+        other(x)
+    opt_b.step()
+"""
+
+
+def planted(operator: str) -> list[str]:
+    return [one.text for name, one in plant(PROGRAM) if name == operator]
+
+
+def test_a_cut_is_dropped():
+    (text,) = planted("drop-detach")
+    assert text == PROGRAM.replace(".detach()", "")
+
+
+def test_a_step_moves_before_its_backward():
+    texts = planted("step-before-backward")
+    assert PROGRAM.replace("    loss.backward()\n    opt.step()\n", "    opt.step()\n    loss.backward()\n") in texts
+
+
+def test_a_state_is_made_once():
+    (text,) = planted("carry-a-state")
+    assert "state = torch.zeros(4, 1)\nfor step" in text
+
+
+def test_two_steps_are_swapped():
+    (text,) = planted("swap-steps")
+    assert text.index("opt_b.step()") < text.index("opt.step()")
+
+
+def test_lines_say_where():
+    for name, one in plant(PROGRAM):
+        lines = one.text.splitlines()
+        assert all(1 <= line <= len(lines) + 1 for line in one.lines), name
+
+
+def test_every_text_is_a_program_and_no_two_are_the_same():
+    texts = [one.text for _, one in plant(PROGRAM)]
+    assert len(texts) == len(set(texts)) > 12
+    assert len(OPERATORS) >= 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the bench forks its runs")
+def test_a_small_sample(tmp_path):
+    words = ["--count", "8", "--jobs", "1", "--build", str(tmp_path), "--cases", str(tmp_path / "none")]
+    words += ["--program", "generated-regression-script,generated-recurrent-function"]
+    words += ["--operator", "drop-detach,drop-zero-grad,repeat-backward,drop-item,add-retain-graph"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    line = [sys.executable, str(TOOLS / "plant.py"), *words]
+    done = subprocess.run(line, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    asked = [json.loads(line) for line in (tmp_path / "asked.jsonl").read_text().splitlines()]
+    assert len(asked) == 8
+    found = {(a["operator"], a["kind"]) for a in asked}
+    assert ("drop-detach", "raises") in found
+    assert ("drop-zero-grad", "otherwise") in found
+    for one in asked:
+        if one["kind"] == "raises":
+            assert one["run"]
+            assert one["result"] == "bits", one
+    again = subprocess.run(line, capture_output=True, text=True, env=env, check=False)  # nothing is left to ask
+    assert len((tmp_path / "asked.jsonl").read_text().splitlines()) == 8
+    assert again.returncode == 0

@@ -1,0 +1,156 @@
+"""Runs of programs and commands, each in a process forked from this one, which has torch loaded."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import gc
+import io
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+
+def load() -> None:
+    """Import what every run needs, once."""
+    import torch
+    import torch._dynamo
+
+    import afterward.cli.check
+    import afterward.cli.fix
+    import afterward.cli.run
+    import afterward.observe.session
+    import afterward.repair
+    import afterward.rules
+    import afterward.tasks.check
+    import afterward.tasks.fix
+
+    torch.set_num_threads(1)
+    torch.optim.SGD([torch.ones(1, requires_grad=True)])  # imports what it imports late
+    afterward.rules.all_rules()
+    gc.collect()
+    gc.freeze()
+
+
+def forked(work: Callable[[], object], folder: Path, limit: float, output: Path | None = None) -> int | None:
+    """Run `work` in a process of its own, in this folder; its exit status, or None where it took too long."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        status = 70
+        try:
+            os.setsid()
+            _become(folder, output)
+            status = _status(work)
+        finally:
+            os._exit(status)
+    over = _ended(pid, limit)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)  # and what it may have started
+    if not over:
+        os.waitpid(pid, 0)
+        return None
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _ended(pid: int, limit: float) -> bool:
+    number = os.pidfd_open(pid)
+    try:
+        return bool(select.select([number], [], [], limit)[0])
+    finally:
+        os.close(number)
+
+
+def _become(folder: Path, output: Path | None) -> None:
+    os.chdir(folder)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if output is not None else nowhere
+    for number, target in ((0, nowhere), (1, written), (2, written)):
+        os.dup2(target, number)
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")  # type: ignore[misc]
+    for number, stream in ((1, "stdout"), (2, "stderr")):
+        raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+        text = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace")
+        setattr(sys, stream, text)
+        setattr(sys, f"__{stream}__", text)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+
+
+def _status(work: Callable[[], object]) -> int:
+    import traceback
+
+    try:
+        result = work()
+        return result if isinstance(result, int) else 0
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def as_main(file: str, arguments: tuple[str, ...] = ()) -> None:
+    """Run a file as Python would."""
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    main.__dict__.update({"__builtins__": builtins, "__spec__": None, "__file__": os.path.abspath(file)})
+    sys.argv, sys.path[0] = [file, *arguments], os.path.dirname(os.path.abspath(file))
+    exec(compile(Path(file).read_bytes(), os.path.abspath(file), "exec"), main.__dict__)
+
+
+def afterward(*words: str) -> int:
+    """Be the command line, in a process that has all of it loaded: trials are forked from here, too."""
+    from afterward.cli import main
+    from afterward.tasks import nursery
+
+    nursery.Nursery._open = _open  # type: ignore[method-assign]
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    module.__dict__.update({"__builtins__": builtins, "__spec__": None})
+    sys.argv, sys.path[0] = ["afterward", *words], os.getcwd()
+    return main(list(words))
+
+
+class _Server:
+    """As much of a `Popen` as a nursery needs."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def poll(self) -> int | None:
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        try:
+            return os.waitpid(self.pid, 0)[1]
+        except ChildProcessError:
+            return 0
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _open(self) -> None:  # type: ignore[no-untyped-def]
+    from afterward.tasks import nursery
+
+    asked, self._ask = os.pipe()
+    self._answer, answered = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(self._ask)
+            os.close(self._answer)
+            nursery._serve(asked, answered)
+        finally:
+            os._exit(0)
+    os.close(asked)
+    os.close(answered)
+    self._process = _Server(pid)
