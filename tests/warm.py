@@ -70,7 +70,7 @@ def _serve() -> None:
     import torch._dynamo
 
     import afterward.cli.run
-    import afterward.observe.session
+    import afterward.observe.recording.session
     import afterward.repair
     import afterward.rules
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import torch
 
 from afterward.model.diagnosis import Diagnosis
-from afterward.observe.importing import imports_marked, marked_code
-from afterward.observe.session import Session
+from afterward.observe.marks.importing import imports_marked, marked_code
+from afterward.observe.recording.session import Session
 from afterward.tasks.run import Watched
 
 

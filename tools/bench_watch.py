@@ -81,7 +81,7 @@ def _table(results: list[dict[str, dict[str, float]]], names: list[str]) -> None
 def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     import torch
 
-    from afterward.observe.session import Session
+    from afterward.observe.recording.session import Session
 
     torch.set_num_threads(1)
     # On a CPU the process's own time: other processes on the machine then weigh less.
@@ -142,7 +142,7 @@ def _load_plain() -> dict[str, Callable[..., None]]:
 
 def _looks(name: str, device: str, clock: Callable[[], float]) -> tuple[float, float]:
     """How long a long run is in our own functions, those that the tape calls now and then; and how long in others."""
-    from afterward.observe.session import Session
+    from afterward.observe.recording.session import Session
 
     spent = 0.0
 
@@ -169,7 +169,7 @@ def _looks(name: str, device: str, clock: Callable[[], float]) -> tuple[float, f
 
 def _load_marked(session):
     """The loops as `afterward run` would run them: compiled with marks, and a session that can be switched."""
-    from afterward.observe.rewrite import mark_module
+    from afterward.observe.marks.rewrite import mark_module
 
     text = LOOPS.read_text()
     tree = mark_module(ast.parse(text), str(LOOPS), session.recorders.statements)

@@ -33,11 +33,11 @@ def main() -> int:
 
     import torch
 
-    from afterward.observe import events
-    from afterward.observe import recorder as limits
-    from afterward.observe.replay import KEPT_PLACES
-    from afterward.observe.rewrite import mark_module
-    from afterward.observe.session import Session
+    from afterward.observe.marks.rewrite import mark_module
+    from afterward.observe.recording import events
+    from afterward.observe.recording import recorder as limits
+    from afterward.observe.recording.session import Session
+    from afterward.observe.replay.replay import KEPT_PLACES
 
     torch.set_num_threads(1)
     session = Session()

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.interpret.checking import check_source
 
 from afterward.interpret import Outcome, Sources, interpret_file, parse
-from afterward.interpret.graph import Tensor
+from afterward.interpret.graph.graph import Tensor
 
 
 def interpret(source: str, folder: Path, sources: Sources | None = None, name: str = "program.py") -> Outcome:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from afterward.interpret import parse
-from afterward.interpret.programs import Reach, acts
+from afterward.interpret.project.programs import Reach, acts
 from afterward.tasks.check_file import Shared, check_file
 
 SWEEP = "def train(loss):\n    loss.backward()\n"

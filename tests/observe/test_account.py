@@ -9,7 +9,7 @@ import torch
 from tests.watching import watch_source
 
 from afterward.model.memory import Memory
-from afterward.observe.session import Session
+from afterward.observe.recording.session import Session
 
 NETWORKS = {
     "linear": "torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2)), (4, 8)",

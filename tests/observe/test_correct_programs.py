@@ -8,7 +8,10 @@ import pytest
 from tests.observe.correct_programs import PROGRAMS
 from tests.watching import watch_source
 
-from afterward.observe import aftermath, events, recorder, replay, session, tape
+from afterward.observe.marks import tape
+from afterward.observe.recording import events, recorder, session
+from afterward.observe.replay.replay import ended_run as aftermath
+from afterward.observe.replay.replay import replay
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

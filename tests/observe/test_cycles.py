@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pytest
 from tests.watching import watch_source
 
-from afterward.observe import replay, tape
-from afterward.observe.cycles import Cycles, Turn
-from afterward.observe.replay import Place, Replay
-from afterward.observe.statements import COUNTER, SHIFT, Statements
+from afterward.observe.marks import tape
+from afterward.observe.marks.statements import COUNTER, SHIFT, Statements
+from afterward.observe.replay.repetitions import Cycles, Turn
+from afterward.observe.replay.replay import Place, Replay, replay
 
 PROGRAM = """
 import itertools

@@ -7,8 +7,8 @@ from array import array
 
 import pytest
 
-from afterward.observe.events import EVENT_LIMIT, FIRST_EVENTS, LAST_EVENTS, Events, PassSeen, StepSeen
-from afterward.observe.tape import CREATES, GRAD, RETAINS, STEP
+from afterward.observe.marks.tape import CREATES, GRAD, RETAINS, STEP
+from afterward.observe.recording.events import EVENT_LIMIT, FIRST_EVENTS, LAST_EVENTS, Events, PassSeen, StepSeen
 
 
 def _pass(moment: int, *, grad: bool, looked: bool) -> PassSeen:

@@ -160,8 +160,8 @@ loss.backward()
 
 
 def test_old_marks_are_folded_and_rare_statements_kept(tmp_path: Path, monkeypatch, torch_as_it_was: None) -> None:
-    from afterward.observe import recorder
-    from afterward.observe.tape import MARKS
+    from afterward.observe.marks.tape import MARKS
+    from afterward.observe.recording import recorder
 
     monkeypatch.setattr(recorder, "MARK_LIMIT", 400)
     seen = watch_source(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.watching import watch_source
 
-from afterward.observe.importing import marked_code
-from afterward.observe.pickling import plain_code
-from afterward.observe.statements import Statements
+from afterward.observe.marks.importing import marked_code
+from afterward.observe.marks.pickling import plain_code
+from afterward.observe.marks.statements import Statements
 
 SOURCE = """
 def make(n):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.watching import watch_source
 
-from afterward.observe import tape
+from afterward.observe.marks import tape
 
 
 def _one(source: str, folder: Path):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.watching import watch_source
 
-from afterward.observe import tried
+from afterward.observe.silent import batch_trial as tried
 
 HEAD = """
 torch.manual_seed(0)

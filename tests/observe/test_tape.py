@@ -11,9 +11,10 @@ import pytest
 import torch
 from tests.watching import watch_source
 
-from afterward.observe import compat, tape
-from afterward.observe.statements import COUNTER, SHIFT
-from afterward.observe.tape import (
+from afterward.observe import compat
+from afterward.observe.marks import tape
+from afterward.observe.marks.statements import COUNTER, SHIFT
+from afterward.observe.marks.tape import (
     CREATES,
     GRAD,
     MARKS,

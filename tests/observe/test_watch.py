@@ -126,7 +126,7 @@ def test_an_error_that_lies_where_an_old_one_lay_is_another(
     """Python gives the memory of an error that is gone to the next one: here, always."""
     real = id
     same = lambda thing: 1 if isinstance(thing, BaseException) else real(thing)  # noqa: E731
-    monkeypatch.setattr("afterward.observe.session.id", same, raising=False)
+    monkeypatch.setattr("afterward.observe.recording.session.id", same, raising=False)
     source = """
 x = torch.ones(3, requires_grad=True)
 for _ in range(3):

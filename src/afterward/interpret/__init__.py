@@ -9,7 +9,7 @@ would have written it (`record`), so the same rules explain it.
 
 from __future__ import annotations
 
-from afterward.interpret.explore import Finding, Outcome, interpret_file
-from afterward.interpret.sources import Sources, parse
+from afterward.interpret.project.sources import Sources, parse
+from afterward.interpret.search.explore import Finding, Outcome, interpret_file
 
 __all__ = ["Finding", "Outcome", "Sources", "interpret_file", "parse"]

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from afterward.errors import SourceUnreadable
-from afterward.interpret.notebook import Cells, as_program
+from afterward.interpret.project.notebook import Cells, as_program
 from afterward.tasks.files import Original, read
 
 

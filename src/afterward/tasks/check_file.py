@@ -10,9 +10,9 @@ from typing import Any
 
 from afterward.errors import SourceUnreadable
 from afterward.interpret import Sources, interpret_file, parse
-from afterward.interpret.notebook import as_program
-from afterward.interpret.programs import Reach, acts
-from afterward.interpret.project import Relevance, read, sweeps
+from afterward.interpret.project.notebook import as_program
+from afterward.interpret.project.programs import Reach, acts
+from afterward.interpret.project.project import Relevance, read, sweeps
 from afterward.model.diagnosis import Diagnosis, Label, Severity
 from afterward.model.site import Site
 from afterward.tasks.check_columns import in_code_points

@@ -145,9 +145,9 @@ def _texts(error: BaseException | None) -> str:
 
 def begin(folder: str) -> None:
     """In a spawned process, before the program's main module is loaded: watch it to its end."""
-    from afterward.observe.children import children_announced, mark_main
-    from afterward.observe.importing import imports_marked
-    from afterward.observe.session import Session
+    from afterward.observe.marks.importing import imports_marked
+    from afterward.observe.recording.children import children_announced, mark_main
+    from afterward.observe.recording.session import Session
 
     session = Session()
     household = Household(Watched(session), folder)

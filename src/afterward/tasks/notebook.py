@@ -16,7 +16,7 @@ from afterward.tasks.run import Watched, joinable
 from afterward.tasks.since import Start, look_since, now
 
 if TYPE_CHECKING:
-    from afterward.observe.statements import Statements
+    from afterward.observe.marks.statements import Statements
 
 KEPT_HISTORIES = 4  # of failed passes: each may hold a hundred thousand nodes
 
@@ -42,7 +42,7 @@ _known: list[Statements] = []
 
 def _statements() -> Statements:
     """One table for all watches over notebooks in this process: functions keep their marks from one to the next."""
-    from afterward.observe.statements import Statements
+    from afterward.observe.marks.statements import Statements
 
     if not _known:
         _known.append(Statements())
@@ -54,8 +54,8 @@ class Notebook:
     """Watches from `start` to `stop`; in between, the door that runs the cells brings them here first."""
 
     def __init__(self) -> None:
-        from afterward.observe.cells import Cells
-        from afterward.observe.session import Session
+        from afterward.observe.marks.notebook_cells import Cells
+        from afterward.observe.recording.session import Session
 
         self._session = Session()
         self._session.recorders.go_on_with(_statements())
@@ -68,7 +68,7 @@ class Notebook:
         self._sound_since = Start()  # what ran before an error is no ground for silent findings
 
     def start(self) -> None:
-        from afterward.observe.importing import imports_marked
+        from afterward.observe.marks.importing import imports_marked
 
         with ExitStack() as hooks:
             hooks.callback(self._session.stop)
@@ -95,8 +95,8 @@ class Notebook:
 
     def file_code(self, source: bytes, file: str) -> CodeType | None:
         """A file of the reader's, compiled with marks; None where it is to be run as it is."""
-        from afterward.observe.importing import marked_code
-        from afterward.observe.userfiles import is_user_file
+        from afterward.observe.marks.importing import marked_code
+        from afterward.observe.marks.userfiles import is_user_file
 
         try:
             return marked_code(source, file, self._statements, self._session.gap) if is_user_file(file) else None

@@ -16,7 +16,7 @@ from afterward.model.history import Gap, History
 from afterward.model.saved import Chapter, SavedRun, files_of
 
 if TYPE_CHECKING:
-    from afterward.observe.session import Session
+    from afterward.observe.recording.session import Session
 
 Note = Callable[[Diagnosis], str]
 
@@ -38,7 +38,7 @@ class Watched:
 
     def broken(self, error: BaseException, history: History) -> None:
         """A pass broke: diagnose it now, and attach the diagnosis to the exception."""
-        from afterward.observe.collector import collector_at_rest
+        from afterward.observe.recording.gc_pause import collector_at_rest
         from afterward.rules import diagnose
 
         with collector_at_rest():
@@ -53,8 +53,8 @@ class Watched:
         """An exception that no pass raised has left the program: was a freed value read off the graph?"""
         if error is None or isinstance(error, SystemExit) or self.escaped(error) or "torch" not in sys.modules:
             return
-        from afterward.observe.reading import examine_read
-        from afterward.observe.userfiles import is_user_file
+        from afterward.observe.failure.saved_reads import examine_read
+        from afterward.observe.marks.userfiles import is_user_file
 
         session = self.session
         try:
@@ -210,10 +210,10 @@ def run(
 
     `prepare` may change the watch before anything runs.
     """
-    from afterward.observe.children import children_announced
-    from afterward.observe.importing import imports_marked
-    from afterward.observe.program import run_program, without_our_frames
-    from afterward.observe.session import Session
+    from afterward.observe.marks.importing import imports_marked
+    from afterward.observe.marks.program import run_program, without_our_frames
+    from afterward.observe.recording.children import children_announced
+    from afterward.observe.recording.session import Session
     from afterward.tasks.children import Household
 
     session = Session()

@@ -71,7 +71,7 @@ def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) 
 
 def _executed(watched: Watched, since: Start) -> set[tuple[str, int]]:
     """The lines that have begun since."""
-    from afterward.observe.statements import SHIFT
+    from afterward.observe.marks.statements import SHIFT
 
     main = watched.session.recorders.main
     statements = main.statements

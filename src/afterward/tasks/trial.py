@@ -58,7 +58,7 @@ class Trial:
 
 def perform(request: Request) -> None:
     """Runs in the new process: carry the request out, and leave the result on disk."""
-    from afterward.observe.meter import Meter
+    from afterward.observe.recording.meter import Meter
 
     _connect(request)
     meter = Meter(request.passes, time.monotonic() + request.seconds if request.seconds is not None else None)

@@ -43,9 +43,9 @@ class Watch:
         return self
 
     def _begin(self) -> None:
-        from afterward.observe.importing import torch_noticed
-        from afterward.observe.lines import lines_marked
-        from afterward.observe.session import Session
+        from afterward.observe.marks.importing import torch_noticed
+        from afterward.observe.marks.lines import lines_marked
+        from afterward.observe.recording.session import Session
 
         session = Session()
         self._watched = Watched(session, self._note)

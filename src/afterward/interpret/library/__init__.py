@@ -8,25 +8,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from afterward.interpret.graph import Tensor
-from afterward.interpret.library import (
-    containers,
-    data,
-    functions,
-    graphs,
-    layers,
-    lightning,
-    modules,
-    nn,
-    objects,
-    ops,
-    optim,
-    python,
-    tensors,
-    transformers,
-)
-from afterward.interpret.library.words import words
-from afterward.interpret.values import (
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.frameworks import graphs, lightning, transformers
+from afterward.interpret.library.python import builtins as python
+from afterward.interpret.library.python import containers
+from afterward.interpret.library.python.words import words
+from afterward.interpret.library.torch import data, functions, layers, modules, nn, objects, ops, optim, tensors
+from afterward.interpret.machine.values import (
     MISSING,
     Bound,
     Class,

@@ -1,0 +1,1 @@
+"""The graph of an interpreted program, and what is kept of it."""

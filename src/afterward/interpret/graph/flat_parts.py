@@ -1,0 +1,58 @@
+"""Finds parts of a loss that have a value and no history, because `autograd.grad` made them without a graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import Cutting, GraphNode
+from afterward.model.history import BY_GRAD, FlatPart, operation
+from afterward.model.site import Site
+
+if TYPE_CHECKING:
+    from afterward.interpret.library.torch.passes import PassMade
+    from afterward.interpret.machine.machine import Machine
+
+TIMES = 2
+
+
+def find_flat_parts(machine: Machine) -> Iterator[FlatPart]:
+    """Additions in losses that were swept, to which a derivative without a history was added."""
+    found: dict[tuple[Site, Site], list[FlatPart]] = {}
+    for one in machine.passes:
+        for node in _sums(one) if one.call == "backward" else ():
+            for cut in node.given:
+                if cut.how == BY_GRAD and node.where is not None:
+                    part = FlatPart(
+                        _summand(machine, node.where.site, cut), node.where.site, cut.site, one.where.site, 1
+                    )
+                    found.setdefault((part.site, part.taken), []).append(part)
+    for several in found.values():
+        first = several[0]
+        if len(several) >= TIMES:
+            yield FlatPart(first.name, first.site, first.taken, first.swept, len(several))
+
+
+def _sums(one: PassMade) -> Iterator[GraphNode]:
+    """The additions that are met from what a pass starts from by going through sums alone."""
+    todo, seen = [node for node, _ in one.roots], set[int]()
+    while todo:
+        node = todo.pop()
+        kind = operation(node.op)
+        if node.number in seen or kind not in ("Add", "Sub", "Neg", "Mean", "Sum", "Stack", "Cat"):
+            continue
+        seen.add(node.number)
+        todo += [below for below, _ in node.edges]
+        if kind in ("Add", "Sub"):
+            yield node
+
+
+def _summand(machine: Machine, site: Site, cut: Cutting) -> str:
+    """The name by which a statement adds what a cut left, if it has one."""
+    statement = machine.statements.get((site.file, site.line, site.column))
+    names = machine.account.cut_names.get(cut.site, {})
+    for node in ast.walk(statement) if statement is not None else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+            return node.id
+    return cut.name or "a derivative"

@@ -1,0 +1,180 @@
+"""Looks, while a program is interpreted, for records that keep the graphs of past steps alive."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
+from afterward.interpret.machine.core import site_of
+from afterward.interpret.machine.values import Instance, Module, Scope, Value
+from afterward.model.history import SUMMING, Kept, operation
+from afterward.model.names import container_of
+from afterward.model.records import are_under_keys, forgets, has_fixed_places
+from afterward.model.site import Site
+
+if TYPE_CHECKING:
+    from afterward.interpret.library.torch.passes import PassMade
+    from afterward.interpret.machine.machine import Machine
+
+STEPS = 3  # graphs of so many steps must be held before a record is said to keep them
+CONFIRMED = 2  # so many are enough in a later run, which turns its loops less often and only confirms the first
+LOOKS = (4, 8, 16, 32)  # passes after which records are looked at; they are too at the end of a loop
+
+
+def look(machine: Machine) -> None:
+    """A pass was run: now and then, look for records that hold graphs of past steps."""
+    if len(machine.passes) in LOOKS:
+        _look_for_records(machine)
+
+
+def loop_left(machine: Any) -> None:
+    """A loop is over: what was collected in it is still at hand."""
+    if len(machine.passes) - machine.account.surveyed >= _enough(machine):
+        machine.account.surveyed = len(machine.passes)
+        _look_for_records(machine)
+
+
+def _enough(machine: Any) -> int:
+    return CONFIRMED if machine.confirms else STEPS
+
+
+def _look_for_records(machine: Machine) -> None:
+    freeing = [one for one in machine.passes if one.call == "backward" and not one.retains]
+    moments = _one_per_step(freeing)
+    if len(moments) < _enough(machine):
+        return
+    times = Counter(number for one in freeing for number in one.swept)
+    groups: dict[tuple[int, str], list[tuple[str, Tensor]]] = {}
+    for scope, name, tensor in _held(machine):
+        groups.setdefault((scope, container_of(name)), []).append((name, tensor))
+    for (_, name), members in groups.items():
+        if name not in machine.account.kept:
+            kept = _record(machine, name, [tensor for _, tensor in members], moments, times)
+            if kept is not None and not (
+                kept.by_count and _has_fixed_places(machine, kept, [one for one, _ in members])
+            ):
+                machine.account.kept[name] = kept
+
+
+def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[int], times: Counter[int]) -> Kept | None:
+    nodes = [one.node for one in tensors if one.node is not None]
+    ages = {bisect_right(moments, node.moment) for node in nodes}
+    sums = [node for node in nodes if operation(node.op) in SUMMING and not (len(nodes) > 1 and times[node.number])]
+    if len(ages) < _enough(machine) and len(nodes) > 1 and not sums:
+        return None
+    found = [node for node in machine.graph.reach(nodes) if node.leaf is None]
+    summed = [node for node in machine.graph.reach(sums) if node.leaf is None]
+    steps = max(len(ages), len({bisect_right(moments, node.moment) for node in summed}))
+    swept = [times[node.number] for node in found]
+    # Nothing of it swept: it may still be. Swept again and again: a state, not a record.
+    if steps < _enough(machine) or not any(swept) or max(swept) > 1 or _swept_together(machine, nodes, moments):
+        return None
+    if _of_different_networks(machine, {node.number for node in found}):
+        return None
+    newest = max(nodes, key=lambda node: node.moment)
+    return Kept(name, steps, len(found), 0, _put_there(newest, name), by_count=len(ages) == steps)
+
+
+def _swept_together(machine: Machine, nodes: list[GraphNode], moments: list[int]) -> bool:
+    """Has one pass walked values of several steps: those of a list, or the sum of them itself?"""
+    several = len(nodes) > 1
+    for one in machine.passes:
+        met = {bisect_right(moments, node.moment) for node in nodes if node.number in one.swept}
+        if one.call == "backward" and not one.retains and len(met) > several:
+            return True
+    return False
+
+
+def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
+    """Did each pass over these reach other parameters? So much for one turn over several networks, not for steps."""
+    mine = [one for one in machine.passes if one.call == "backward" and one.swept & numbers]
+    reached = [frozenset(id(leaf) for leaf in one.leaves) for one in mine]
+    return len(set(reached)) == len(reached)
+
+
+def is_window(machine: Machine, kept: Kept) -> bool:
+    """Are only the last few, or the best few, kept?"""
+    tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
+    return tree is not None and forgets(ast.walk(tree), kept.name)
+
+
+def _has_fixed_places(machine: Machine, kept: Kept, names: list[str]) -> bool:
+    tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
+    return tree is not None and are_under_keys(names) and has_fixed_places(ast.walk(tree), kept.name)
+
+
+def each_once(kept: Iterable[Kept]) -> Iterable[Kept]:
+    """One statement, one record: what it puts into an object's own has in passing a local name as well."""
+    best: dict[object, Kept] = {}
+    for one in sorted(kept, key=lambda one: ("." not in one.name, -one.steps)):
+        best.setdefault(one.site or one.name, one)
+    return [one for one in kept if one in best.values()]
+
+
+def _put_there(node: GraphNode, name: str) -> Site | None:
+    """The statement that gave the record its newest value."""
+    last = name.rsplit(".", 1)[-1]
+    namings = [naming for several in node.names.values() for naming in several]
+    for fits in (_as_item, _as_name):
+        for naming in reversed(namings):
+            if fits(naming, name, last) and naming.statement is not None:
+                return site_of(naming.file, naming.statement)
+    return node.where.site if node.where is not None else None
+
+
+def _as_item(naming: Naming, name: str, last: str) -> bool:
+    return "[" in naming.name and naming.kind == "item"
+
+
+def _as_name(naming: Naming, name: str, last: str) -> bool:
+    return naming.name.rsplit(".", 1)[-1] == last
+
+
+def _one_per_step(passes: list[PassMade]) -> list[int]:
+    by_site: dict[Site, list[int]] = {}
+    for one in passes:
+        by_site.setdefault(one.where.site, []).append(one.moment)
+    return max(by_site.values(), key=len, default=[])
+
+
+def _held(machine: Machine) -> Iterator[tuple[int, str, Tensor]]:
+    """Every tensor with a history that names of the living calls lead to, with the scope of the name: calls inside
+    each other may each have a `loss`, and that is no record. Windows of a fixed length are left out."""
+    seen: set[int] = set()
+    scopes: dict[int, Scope] = {}
+    for frame in machine.frames:
+        scope: Scope | None = frame.scope
+        while scope is not None:
+            scopes.setdefault(id(scope), scope)
+            scope = scope.outer
+    todo: deque[tuple[int, str, Value, int]] = deque(
+        (0, name, value, 0) for name, value in machine.account.driven.items()
+    )
+    for key, scope in scopes.items():
+        todo.extend((key, name, value, 0) for name, value in scope.names.items())
+    while todo:
+        key, name, value, depth = todo.popleft()
+        if isinstance(value, Tensor):
+            if value.node is not None:
+                yield key, name, value
+        elif depth <= 4 and id(value) not in seen and not isinstance(value, (str, int, float, Module)):
+            seen.add(id(value))
+            todo.extend((key, label, one, depth + 1) for label, one in _inside(name, value))
+
+
+def _inside(name: str, value: Value) -> Iterable[tuple[str, Value]]:
+    if isinstance(value, Instance):
+        items = value.inner.get("items")
+        inner = [(f"{name}.{key}", one) for key, one in value.attributes.items()]
+        return [*inner, (name, items)] if isinstance(items, (list, dict)) else inner
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", one) for key, one in list(value.items())[:100]]
+    if isinstance(value, deque) and value.maxlen is not None:
+        return ()
+    if isinstance(value, (list, tuple, deque)):
+        return [(f"{name}[{number}]", one) for number, one in enumerate(list(value)[-100:])]
+    return ()

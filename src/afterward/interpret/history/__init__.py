@@ -1,0 +1,1 @@
+"""Writes the `History` of an interpreted program."""

@@ -1,0 +1,251 @@
+"""Writes the `History` of a pass that would fail: the same record that the observer writes of a real run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import Cutting, GraphNode, Naming, Sweep, Tensor
+from afterward.interpret.machine.core import site_of
+from afterward.interpret.machine.values import Instance, Module, Scope
+from afterward.model.history import BY_GRAD, Cut, Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
+from afterward.model.reuse import Entry, Reuse, find_reuse
+from afterward.model.site import Site, Where
+
+if TYPE_CHECKING:
+    from afterward.interpret.library.torch.passes import PassMade
+    from afterward.interpret.machine.machine import Machine
+
+
+def history_of_cut(machine: Machine, made: PassMade, cut: Cutting) -> History:
+    """A pass on a value that has no graph."""
+    late = Pass(made.number, made.where, made.moment, call=made.call, error="no_grad", receiver=made.receiver)
+    return History(passes=(late,), cuts=(Cut(cut.where, cut.how, cut.name, cut.site),), observed=False)
+
+
+def history(machine: Machine, made: PassMade, done: Sweep) -> History:
+    """All that led to a broken pass."""
+    starts = [node for node, _ in made.roots]
+    found = machine.graph.reach(starts)
+    inside = {node.number for node in found}
+    leaves = [node.leaf for node in found if node.leaf is not None]
+    ids = {id(leaf): number for number, leaf in enumerate(leaves)}
+    owners = _owners(machine)
+    nodes = tuple(_node(node, ids, done) for node in found)
+    passes = []
+    for one in machine.passes:
+        names = frozenset(name for leaf in one.leaves for name in owners.get(id(leaf), ()))
+        run = Pass(
+            one.number,
+            one.where,
+            one.moment,
+            tuple(Edge(node.number, slot) for node, slot in one.roots if node.number in inside),
+            one.call,
+            one.retains,
+            one.creates,
+            frozenset(one.swept & inside),
+            one.nested_in,
+            optimizers=names,
+            receiver=one.receiver,
+        )
+        if one is made:
+            run = replace(run, error=done.error, read_in=done.read_in)
+        passes.append(run)
+    steps = tuple(
+        Step(
+            step.where,
+            step.moment,
+            step.optimizer.label or step.optimizer.class_name,
+            frozenset(ids[id(leaf)] for leaf in step.leaves if id(leaf) in ids),
+        )
+        for step in machine.steps
+    )
+    first = History(
+        nodes,
+        tuple(passes),
+        steps,
+        _writes(done, ids),
+        leaves=tuple(Leaf(n, leaf.label, tuple(owners.get(id(leaf), ()))) for n, leaf in enumerate(leaves)),
+        observed=False,
+    )
+    late = next(run for run in first.passes if run.id == made.number)
+    reuse = find_reuse(first, late)
+    if reuse is None:
+        return first
+    by_number = {node.number: node for node in found}
+    values = tuple(_values(machine, reuse, by_number))
+    return replace(first, values=values, links=_links(reuse, [by_number[number] for number in reuse.fresh]))
+
+
+def _links(reuse: Reuse, fresh: list[GraphNode]) -> frozenset[tuple[int, int]]:
+    """The earlier pass and the broken one, where what the first returned, without a history, went into the second."""
+    early = reuse.early
+    if early is None or early.call != "grad" or early.creates_graph:
+        return frozenset()
+    fed = any(cut.how == BY_GRAD and cut.where == early.where for node in fresh for cut in node.given)
+    return frozenset({(early.id, reuse.late.id)}) if fed else frozenset()
+
+
+def _owners(machine: Machine) -> dict[int, list[str]]:
+    owners: dict[int, list[str]] = {}
+    taken: dict[str, int] = {}
+    for optimizer in machine.optimizers:
+        name = optimizer.label or optimizer.class_name
+        taken[name] = taken.get(name, 0) + 1
+        if taken[name] > 1:
+            name = f"{name} ({taken[name]})"
+        for leaf in optimizer.inner.get("params", ()):
+            owners.setdefault(id(leaf), []).append(name)
+    return owners
+
+
+def _node(node: GraphNode, ids: dict[int, int], done: Sweep) -> Node:
+    saved = []
+    for kept in node.saved:
+        leaf = kept.version.leaf if kept.version is not None else None
+        state = "freed" if node.freed and node.number not in done.released else "live"
+        if state == "live" and kept.overwritten and done.error == "inplace":
+            state = "overwritten"
+        if done.read_in is not None and node is done.culprit:
+            state = "freed"
+        saved.append(Saved(kept.name, state, ids.get(id(leaf)) if leaf is not None else None))
+    return Node(
+        node.number,
+        node.op,
+        node.number,
+        node.moment,
+        node.where,
+        tuple(Edge(below.number, slot) for below, slot in node.edges),
+        tuple(saved),
+        ids.get(id(node.leaf)) if node.leaf is not None else None,
+    )
+
+
+def _writes(done: Sweep, ids: dict[int, int]) -> tuple[Write, ...]:
+    """The in-place writes, other than optimizers', that went over what the failing node had saved."""
+    if done.error != "inplace" or done.culprit is None:
+        return ()
+    found: list[Write] = []
+    for kept in done.culprit.saved:
+        if kept.version is None or not kept.overwritten:
+            continue
+        leaf = kept.version.leaf
+        for write in kept.version.writes:
+            if write.moment > done.culprit.moment:
+                number = ids.get(id(leaf)) if leaf is not None else None
+                found.append(Write(write.where, write.moment, write.target, number))
+    return tuple(found)
+
+
+# Names
+
+
+def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> Iterator[Value]:
+    """Names for the ways into the old part: what holds the value now, else what was assigned it."""
+    began = None
+    built = reuse.built_parts
+    if built is not None and built.loop is not None:
+        began = machine.turn_began.get((built.loop.entry, built.loop.number))
+    held = list(_held(machine))
+    for entry in reuse.entries[:8]:
+        node = by_number.get(entry.node.id)
+        if node is None:
+            continue
+        consumer = entry.consumer.where if entry.consumer is not None else reuse.late.where
+        again = began is not None and node.where is not None and _ran_since(machine, node.where.site, began)
+        names = node.names.get(entry.output, [])
+        found = [(name, kind, "held") for name, kind, tensor in held if _is(tensor, node, entry.output)]
+        if not found:
+            names = names or _names_of_derived(machine, entry)
+            found = [(one.name, one.kind, "carried") for one in reversed(names)]
+        for name, kind, how in found:
+            level = next((_level(node.where, one.call, one.moment) for one in names if one.name == name), -1)
+            assigned = node.where.levels[level].site if node.where is not None and level >= 0 else None
+            yield Value(
+                name,
+                kind,
+                entry.node.id,
+                entry.output,
+                how,
+                site=_read_site(machine, consumer, name),
+                assigned=assigned,
+                level=level,
+                renewed=again,
+            )
+
+
+def _names_of_derived(machine: Machine, entry: Entry) -> list[Naming]:
+    """Of a way that leads through a derivative into the graph of what it was taken of: the names of that."""
+    number = entry.consumer.id if entry.consumer is not None else -1
+    for one in machine.passes:
+        if len(one.created) == 2 and one.created[0] <= number < one.created[1]:
+            return [naming for root, slot in one.roots for naming in root.names.get(slot, ())]
+    return []
+
+
+def _is(tensor: Tensor, node: GraphNode, slot: int) -> bool:
+    return tensor.node is node and tensor.slot == slot
+
+
+def _level(where: Where | None, call: int, moment: int) -> int:
+    for depth, level in enumerate(where.levels if where is not None else ()):
+        if level.call == call and level.moment == moment:
+            return depth
+    return -1
+
+
+def _ran_since(machine: Machine, site: Site, moment: int) -> bool:
+    return machine.ran.get((site.file, site.line, site.column), -1) >= moment
+
+
+def _read_site(machine: Machine, where: Where | None, name: str) -> Site | None:
+    """Where a name is read by the statement that uses it."""
+    for level in reversed(where.levels if where is not None else ()):
+        statement = machine.statements.get((level.site.file, level.site.line, level.site.column))
+        for node in ast.walk(statement) if statement is not None else ():
+            if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or not isinstance(node.ctx, ast.Load):
+                continue
+            if node.lineno <= level.site.end_line and ast.unparse(node) == name:
+                return site_of(level.site.file, node)
+    return None
+
+
+def _held(machine: Machine) -> Iterator[tuple[str, str, Tensor]]:
+    """Everything that names of the living calls lead to, innermost call first."""
+    seen: set[int] = set()
+    scopes: list[tuple[Scope, str]] = []
+    for frame in reversed(machine.frames):
+        scope: Scope | None = frame.scope
+        while scope is not None:
+            top = scope.module is not None and scope is scope.module.scope
+            if all(scope is not known for known, _ in scopes):
+                scopes.append((scope, "global" if top else "local"))
+            scope = scope.outer
+    for scope, kind in scopes:
+        for name, value in scope.names.items():
+            yield from _within(name, value, kind, seen, 0)
+
+
+def _within(name: str, value: object, kind: str, seen: set[int], depth: int) -> Iterator[tuple[str, str, Tensor]]:
+    if isinstance(value, Tensor):
+        yield name, kind, value
+        return
+    if depth > 4 or id(value) in seen or isinstance(value, (str, int, float, Module)):
+        return
+    seen.add(id(value))
+    inner: Iterable[tuple[str, object, str]] = ()
+    if isinstance(value, Instance):
+        how = "item" if kind == "item" else "attribute"
+        inner = [(f"{name}.{key}", one, how) for key, one in value.attributes.items()]
+        items = value.inner.get("items")
+        if isinstance(items, (list, dict)):
+            inner = [*inner, (name, items, "item")]
+    elif isinstance(value, dict):
+        inner = [(f"{name}[{key!r}]", one, "item") for key, one in list(value.items())[:100]]
+    elif isinstance(value, (list, tuple)) or hasattr(value, "appendleft"):
+        how = kind if isinstance(value, tuple) else "item"
+        inner = [(f"{name}[{n}]", one, how) for n, one in enumerate(list(value)[:200])]  # type: ignore[call-overload]
+    for label, one, how in inner:
+        yield from _within(label, one, how, seen, depth + 1)

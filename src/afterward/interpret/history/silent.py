@@ -1,0 +1,238 @@
+"""Writes the `History` of a program that does not fail, for the rules about silent faults. Only what is certain is
+written: what went out of sight (`account`) is left out."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.account import Dropped
+from afterward.interpret.graph.flat_parts import find_flat_parts
+from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
+from afterward.interpret.graph.keeping import each_once, is_window
+from afterward.interpret.machine.core import site_of
+from afterward.model.history import (
+    Cut,
+    Edge,
+    History,
+    Idle,
+    Leaf,
+    Pass,
+    Step,
+    Unswept,
+    Zeroed,
+)
+from afterward.model.site import Site
+
+if TYPE_CHECKING:
+    from afterward.interpret.library.torch.passes import StepMade
+    from afterward.interpret.machine.machine import Machine
+
+IDLE = 3  # steps in a row that change nothing, of an optimizer that did change something before
+
+
+def history(machine: Machine) -> History | None:
+    """What one run of a program that does not fail has shown; None where there is nothing to judge."""
+    account = machine.account
+    if not machine.passes or machine.broken:
+        return None
+    account.lose(account.strange)
+    leaves = {id(leaf): number for number, leaf in enumerate(machine.graph.leaves)}
+    lost = {node.number for node in machine.graph.reach(account.lost.values())}
+    unsure = account.touched | {id(n.leaf) for n in machine.graph.reach(account.lost.values()) if n.leaf is not None}
+    unsure |= _reached_by_gradients(machine)
+    owners: dict[int, list[str]] = {}
+    for optimizer in machine.optimizers:
+        for leaf in optimizer.inner.get("params", ()):
+            owners.setdefault(id(leaf), []).append(optimizer.label or optimizer.class_name)
+
+    def numbers(some: Iterable[Tensor]) -> frozenset[int]:
+        return frozenset(leaves[id(one)] for one in some if id(one) in leaves and id(one) not in account.touched)
+
+    passes = []
+    for one in machine.passes:
+        swept = frozenset(number for number in one.swept if number >= 0)
+        passes.append(
+            Pass(
+                one.number,
+                one.where,
+                one.moment,
+                tuple(Edge(node.number, slot) for node, slot in one.roots),
+                one.call,
+                one.retains,
+                one.creates,
+                swept,
+                nested_in=one.nested_in,
+                created=one.created,
+                receiver=one.receiver,
+                # Something unknown may sweep it again: not to be compared with the next.
+                window=0 if not (account.blind or swept & lost) else 1 + one.number,
+                reached=numbers(one.leaves),
+                filled=numbers(one.filled),
+                piled=numbers(one.piled),
+            )
+        )
+    steps = tuple(
+        Step(one.where, one.moment, one.optimizer.label or one.optimizer.class_name, numbers(one.leaves))
+        for one in machine.steps
+    )
+    return History(
+        (),
+        tuple(passes),
+        steps,
+        leaves=tuple(
+            Leaf(number, leaf.label, tuple(owners.get(id(leaf), ())))
+            for number, leaf in enumerate(machine.graph.leaves)
+        ),
+        kept=tuple(one for one in each_once(account.kept.values()) if not is_window(machine, one)),
+        idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
+        zeroed=tuple(_zeroed(machine, unsure)),
+        flat=tuple(find_flat_parts(machine)),
+        unswept=tuple(_unswept(machine, lost, owners)),
+        observed=False,
+    )
+
+
+def _idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
+    """Optimizers whose steps change nothing, from the first one on or from some step on."""
+    if machine.account.blind:
+        return
+    for optimizer in machine.optimizers:
+        held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
+        steps = [step for step in machine.steps if step.optimizer is optimizer]
+        if not held or any(id(leaf) in unsure or not leaf.needs for leaf in held) or optimizer.inner.get("partial"):
+            continue
+        idle: list[StepMade] = []
+        for step in reversed(steps):
+            if step.leaves:
+                break
+            idle.insert(0, step)
+        if len(idle) < (2 if len(idle) == len(steps) else IDLE) or not _passes_between(machine, idle):
+            continue
+        since = steps[-1 - len(idle)].moment if len(idle) < len(steps) else 0
+        ids = {id(leaf) for leaf in held}
+        if any(id(leaf) in ids for one in machine.passes if one.moment > since for leaf in one.leaves):
+            continue  # it was reached, and its gradients were dropped
+        yield Idle(optimizer.label or optimizer.class_name, len(idle), len(held), idle[0].where.site)
+
+
+def _partly_idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
+    """Optimizers that train some of their parameters, while a cut keeps others from every loss."""
+    if machine.account.blind:
+        return
+    reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
+    cuts = _cut_leaves(machine)
+    for optimizer in machine.optimizers:
+        held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
+        steps = [step for step in machine.steps if step.optimizer is optimizer]
+        if len(steps) < 2 or not any(id(leaf) in reached for leaf in held) or optimizer.inner.get("partial"):
+            continue
+        out = [leaf for leaf in held if id(leaf) not in reached and leaf.needs and _is_cut_off(machine, leaf, cuts)]
+        if not out or any(id(leaf) in unsure or _changed_by_hand(machine, leaf) for leaf in out):
+            continue
+        cut = cuts[id(out[0])]
+        yield Idle(
+            optimizer.label or optimizer.class_name,
+            len(steps),
+            len(out),
+            steps[0].where.site,
+            Cut(cut.where, cut.how, cut.name, cut.site),
+            len(held),
+            tuple(leaf.label for leaf in out if leaf.label),
+        )
+
+
+def _cut_leaves(machine: Machine) -> dict[int, Cutting]:
+    """The leaves behind values that lost their history, each with the first such place."""
+    found: dict[int, Cutting] = {}
+    for cut, node, leaf in machine.account.cut:
+        under = [one.leaf for one in machine.graph.reach([node])] if node is not None else [leaf]
+        for one in under:
+            if one is not None:
+                found.setdefault(id(one), cut)
+    return found
+
+
+def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting]) -> bool:
+    """Is it the cut that keeps a leaf from every loss? Not `no_grad`, if it was also used with gradients: then that was
+    an evaluation, and where its history went is not known."""
+    cut = cuts.get(id(leaf))
+    return cut is not None and not (cut.how.startswith("torch.") and id(leaf) in machine.graph.used)
+
+
+def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:
+    return id(leaf) in machine.account.by_hand or bool(leaf.version.writes)
+
+
+def _reached_by_gradients(machine: Machine) -> set[int]:
+    """Leaves under a gradient that was itself swept: which of them such a pass reaches is not known."""
+    found: set[int] = set()
+    for one in machine.passes:
+        made = range(*one.created) if len(one.created) == 2 else range(0)
+        if any(number in made for later in machine.passes if later.moment > one.moment for number in later.swept):
+            found |= {id(n.leaf) for n in machine.graph.reach(root for root, _ in one.roots) if n.leaf is not None}
+    return found
+
+
+def _zeroed(machine: Machine, unsure: set[int]) -> Iterator[Zeroed]:
+    """Optimizers every step of which finds the gradients zeroed that the pass before it made."""
+    for optimizer in machine.optimizers:
+        early = [wiped for owner, wiped in machine.account.early if owner is optimizer]
+        steps = [step for step in machine.steps if step.optimizer is optimizer]
+        held = {id(leaf) for leaf in optimizer.inner.get("params", ())}
+        if len(early) < 2 or len(early) < len(steps) or held & unsure:
+            continue
+        first = early[0]
+        yield Zeroed(
+            optimizer.label or optimizer.class_name,
+            len(early),
+            steps[0].where.site,
+            first.made_by.where.site,
+            first.where.site,
+        )
+
+
+def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:
+    """Was there a pass before each of these steps, after the one before?"""
+    moments = [one.moment for one in machine.passes]
+    return all(
+        bisect_right(moments, later.moment) > bisect_right(moments, earlier.moment)
+        for earlier, later in pairwise(steps)
+    ) and bool(moments and moments[0] < steps[0].moment)
+
+
+def _unswept(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[Unswept]:
+    # A pass for a derivative, within the forward, does not teach: it counts if it starts from the value itself.
+    swept: set[int] = set().union(*(one.swept for one in machine.passes if one.call == "backward"))
+    swept |= {root.number for one in machine.passes for root, _ in one.roots}
+    by_place: dict[tuple[ast.stmt, Site], list[Dropped]] = {}
+    for one in machine.account.dropped:
+        loop = one.last.turns[-1].loop
+        kind = machine.statements.get((loop.file, loop.line, loop.column))
+        if isinstance(kind, (ast.For, ast.AsyncFor)) and all(
+            _in_vain(machine, one, value.node, swept, lost, owners) for value in one.values
+        ):
+            by_place.setdefault((one.last.statement, one.swept_by.where.site), []).append(one)
+    for several in by_place.values():
+        first = several[0]
+        if len(several) >= 2:
+            site = site_of(first.last.file, first.last.statement)
+            yield Unswept(first.name, len(first.values) + 1, site, first.swept_by.where.site)
+
+
+def _in_vain(
+    machine: Machine, dropped: Dropped, node: GraphNode, swept: set[int], lost: set[int], owners: dict[int, list[str]]
+) -> bool:
+    """Did no pass sweep anything that the loop computed for this value, though a parameter hangs on it?"""
+    began = machine.turn_began.get((dropped.loop, 1), 0)
+    under = machine.graph.reach([node])
+    own = {one.number for one in under if one.leaf is None and one.moment > began}
+    return (
+        bool(own)
+        and not own & swept
+        and not own & lost
+        and any(one.leaf is not None and id(one.leaf) in owners for one in under)
+    )

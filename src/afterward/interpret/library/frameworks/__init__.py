@@ -1,0 +1,1 @@
+"""What training frameworks and graph libraries do."""

@@ -1,0 +1,295 @@
+"""Python's own functions and the parts of the standard library that training code leans on."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import math
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.python import reflect, stdlib
+from afterward.interpret.library.python.words import words
+from afterward.interpret.machine.values import (
+    Bound,
+    Instance,
+    Iter,
+    Lib,
+    Method,
+    PartialDict,
+    Raised,
+    Stream,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+MATH = {"pi": math.pi, "e": math.e, "inf": math.inf, "tau": math.tau}
+standard = stdlib.call
+argparse_method = stdlib.argparse_method
+
+# Libraries whose functions change nothing that they are given.
+HARMLESS = words(
+    "PIL argparse builtins collections csv cv2 datasets datetime dgl evaluate functools gc glob gym gymnasium h5py "
+    "hashlib imageio io itertools json logging loguru math matplotlib mlflow neptune networkx nltk numpy operator "
+    "os pandas pathlib pickle platform psutil random re rich scipy seaborn shutil sklearn socket spacy statistics "
+    "string subprocess sys tensorboard tensorboardX textwrap time tokenizers torch torch_geometric torchmetrics "
+    "torchvision tqdm transformers typing uuid visdom wandb warnings yaml"
+)
+_NAMES = {name: Lib(f"builtins.{name}") for name in dir(builtins)}
+_ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
+
+
+def builtin(name: str, machine: Machine) -> Value:
+    """A name that the program did not define."""
+    if name == "__name__":
+        return "__main__"
+    if name == "__file__":
+        return machine.frame.file
+    if name in _NAMES:
+        return _NAMES[name]
+    if name == "torch":  # in a notebook or a snippet, the import may be elsewhere
+        return Lib("torch")
+    return machine.unknown("name", machine.frame.file, name)
+
+
+def call(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """Call a built-in function or class."""
+    run = _CALLS.get(name)
+    if run is not None:
+        return run(machine, args, kwargs, node)
+    if name == "print":
+        return None
+    if name.endswith(("Error", "Exception", "Interrupt", "Exit", "Iteration", "Warning")):
+        made = Instance(Lib(f"builtins.{name}"))
+        made.attributes["args"] = tuple(args)
+        return made
+    known = getattr(builtins, name, None)
+    if callable(known) and name in ("abs", "round", "pow", "divmod", "ord", "chr", "hash", "bin", "hex", "repr"):
+        if args and isinstance(args[0], Tensor):
+            if name in ("abs", "round", "pow"):
+                return machine.call(Method(args[0], name), args[1:], kwargs, node)
+        elif name != "hash" and all(isinstance(one, (int, float, str)) for one in args):
+            try:
+                return known(*args)
+            except _ERRORS:
+                pass
+        return machine.unknown(name, *args) if args else machine.unknown()
+    return machine.unknown()
+
+
+def _len(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    value = args[0] if args else None
+    if isinstance(value, Instance):
+        items = value.inner.get("items")
+        if isinstance(items, (list, dict)):
+            return len(items)
+        method = machine.lookup(value, "__len__")
+        return machine.call(method, [], {}, node) if isinstance(method, Bound) else machine.unknown("len", value)
+    if isinstance(value, (list, tuple, dict, set, str, range, deque, bytes, frozenset)):
+        return len(value)
+    if isinstance(value, Tensor) and value.attributes.get("shape"):
+        return value.attributes["shape"][0]
+    return machine.unknown("len", value)
+
+
+def _range(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if args and all(isinstance(one, int) for one in args):
+        try:
+            return range(*args)
+        except (TypeError, ValueError):
+            return machine.unknown()
+    start = args[0] if len(args) > 1 and isinstance(args[0], int) else 0
+    numbers = itertools.count(start)
+    return Stream(lambda: next(numbers))
+
+
+def _iterated(machine: Machine, value: Value) -> Iter:
+    return machine.iterate(value, None)
+
+
+def _enumerate(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    items = _iterated(machine, args[0])
+    first = start if isinstance(start, int) else 0
+    return Iter(((number, item) for number, item in enumerate(items.source, first)), items.known)
+
+
+def _zip(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = [_iterated(machine, one) for one in args]
+    sources = [one.source for one in items]
+    return Iter(zip(*sources, strict=False), any(one.known for one in items))
+
+
+def _map(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = [_iterated(machine, one) for one in args[1:]]
+    function = args[0]
+    made = (machine.call(function, list(parts), {}, node) for parts in zip(*(i.source for i in items), strict=False))
+    return Iter(made, any(one.known for one in items))
+
+
+def _filter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = _iterated(machine, args[1])
+
+    def kept() -> Iterator[Value]:
+        for number, item in enumerate(items.source):
+            machine.spend()
+            if not items.known and number > 20:
+                return
+            value = item if args[0] is None else machine.call(args[0], [item], {}, node)
+            known = machine.truth(value)
+            if known or (known is None and machine.decide(value, node or ast.Pass())):
+                yield item
+
+    return Iter(kept(), items.known)
+
+
+def _listed(kind: Callable[[Any], Value]) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        if not args:
+            return kind([])
+        if isinstance(args[0], Unknown):
+            return machine.unknown(cut=args[0].cut)
+        try:
+            return kind(machine.take(_iterated(machine, args[0])))
+        except TypeError:
+            return machine.unknown()
+
+    return run
+
+
+def _dict(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    made = PartialDict()
+    if args and isinstance(args[0], dict):
+        made.update(args[0])
+        made.partial = getattr(args[0], "partial", False)
+    elif args:
+        for pair in machine.take(_iterated(machine, args[0])):
+            if isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], (str, int)):
+                made[pair[0]] = pair[1]
+            else:
+                made.partial = True
+    made.update(kwargs)
+    return made
+
+
+def _sorted(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if isinstance(args[0], Unknown):
+        return machine.unknown(cut=args[0].cut)
+    found = machine.take(_iterated(machine, args[0]))
+    try:
+        if "key" not in kwargs and not any(isinstance(one, (Unknown, Tensor, Instance)) for one in found):
+            return sorted(found, reverse=bool(kwargs.get("reverse", False)))
+    except _ERRORS:
+        pass
+    return found
+
+
+def _reversed(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    items = _iterated(machine, args[0])
+    return Iter(iter(machine.take(items)[::-1]), items.known)
+
+
+def _sum(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if isinstance(args[0], Unknown):
+        return machine.unknown(cut=args[0].cut)
+    total: Value = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    for item in machine.take(_iterated(machine, args[0])):
+        total = machine.binary(ast.Add(), total, item, node or ast.Pass())
+    return total
+
+
+def _extreme(name: str) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        values = args if len(args) > 1 else machine.take(_iterated(machine, args[0])) if args else []
+        if values and all(isinstance(one, (int, float)) for one in values):
+            return min(values) if name == "min" else max(values)
+        if len(values) == 1:
+            return values[0]
+        tensors_only = [one for one in values if isinstance(one, Tensor)]
+        if tensors_only:
+            return tensors_only[0] if all(not one.requires_grad for one in tensors_only) else machine.unknown()
+        cut = next((one.cut for one in values if isinstance(one, Unknown) and one.cut is not None), None)
+        return machine.unknown(name, *values, cut=cut) if len(values) <= 4 else machine.unknown(cut=cut)
+
+    return run
+
+
+def _quantified(wants: bool) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        unsure = False
+        for item in machine.take(_iterated(machine, args[0])):
+            known = machine.truth(item)
+            if known is wants:
+                return wants
+            unsure = unsure or known is None
+        return machine.unknown() if unsure else not wants
+
+    return run
+
+
+def _number(kind: Callable[[Any], Value], word: str) -> Callable[..., Value]:
+    def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+        value = args[0] if args else 0
+        if isinstance(value, Tensor):
+            from afterward.interpret.library.torch import ops
+
+            return machine.unknown(cut=ops.cut_of(machine, value, f"{word}(...)", node))
+        try:
+            if isinstance(value, (int, float, str)):
+                return kind(value)
+        except _ERRORS:
+            pass
+        return machine.unknown(word, value, cut=getattr(value, "cut", None))
+
+    return run
+
+
+def _bool(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    known = machine.truth(args[0]) if args else False
+    return known if known is not None else (args[0] if isinstance(args[0], Unknown) else machine.unknown())
+
+
+def _str(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return str(args[0]) if args and isinstance(args[0], (str, int, float)) else "" if not args else machine.unknown()
+
+
+def _iter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return _iterated(machine, args[0]) if args else machine.unknown()
+
+
+def _next(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    machine.trail = hash((machine.trail, machine.graph.clock))  # each time something else
+    value = args[0] if args else None
+    if isinstance(value, Instance):
+        return machine.call(machine.attribute(value, "__next__", node), [], {}, node)
+    if isinstance(value, Iter):
+        try:
+            return next(value.source)
+        except StopIteration:
+            if len(args) > 1:
+                return args[1]
+            raise Raised(Lib("builtins.StopIteration")) from None
+    return machine.unknown()
+
+
+_CALLS: dict[str, Callable[..., Value]] = {
+    "len": _len, "range": _range, "enumerate": _enumerate, "zip": _zip, "map": _map, "filter": _filter,
+    "list": _listed(list), "tuple": _listed(tuple), "set": _listed(set), "frozenset": _listed(frozenset),
+    "dict": _dict, "sorted": _sorted, "reversed": _reversed, "sum": _sum, "min": _extreme("min"),
+    "max": _extreme("max"), "any": _quantified(True), "all": _quantified(False), "int": _number(int, "int"),
+    "float": _number(float, "float"), "bool": _bool, "str": _str, "isinstance": reflect.isinstance_,
+    "getattr": reflect.getattr_, "hasattr": reflect.hasattr_, "setattr": reflect.setattr_, "super": reflect.super_,
+    "type": reflect.type_, "iter": _iter, "next": _next,
+    "callable": reflect.callable_, "id": lambda m, a, k, n: id(a[0]) if a else m.unknown(),
+    "object": lambda m, a, k, n: Instance(Lib("builtins.object")), "property": reflect.of_kind_("property"),
+    "staticmethod": reflect.of_kind_("static"), "classmethod": reflect.of_kind_("class"),
+}  # fmt: skip

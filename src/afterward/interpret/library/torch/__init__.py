@@ -1,0 +1,1 @@
+"""What torch does, as far as the life of the graph is concerned."""

@@ -1,0 +1,98 @@
+"""`torch.distributions`: what a sample, a log probability or an entropy hangs on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.torch import ops, transforms
+from afterward.interpret.machine.values import Class, Instance, Lib, Unknown, Value
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+
+def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
+    if path.endswith("kl_divergence"):
+        both = [one for side in args for one in (inputs_of(machine, side) if isinstance(side, Instance) else [side])]
+        return ops.generic(machine, "KlBackward", both, "all")
+    made = Instance(Lib(path))
+    if path.endswith(".TransformedDistribution") or transforms.is_transform(made):
+        transforms.construct(made, args, kwargs)
+        return made
+    values = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, Unknown, Instance))]
+    made.inner["values"] = values
+    name = path.rsplit(".", 1)[-1]
+    keys = {"Normal": ("loc", "scale"), "LogNormal": ("loc", "scale"), "Laplace": ("loc", "scale")}.get(
+        name, ("probs", "logits")
+    )
+    given = dict(zip(keys, args, strict=False)) | kwargs
+    for key, value in given.items():
+        made.attributes[key] = value
+    if name in ("Categorical", "OneHotCategorical") and isinstance(given.get("logits"), Tensor):
+        made.attributes["logits"] = ops.generic(machine, "SubBackward0", [given["logits"]], "own")
+        made.inner["values"] = [made.attributes["logits"]]
+    elif name in ("Categorical", "OneHotCategorical") and isinstance(given.get("probs"), Tensor):
+        made.attributes["probs"] = ops.generic(machine, "DivBackward0", [given["probs"]], "all")
+        made.inner["values"] = [made.attributes["probs"]]
+    if name == "Independent" and args:
+        made.inner["values"] = args[:1]
+    return made
+
+
+def inputs_of(machine: Machine, owner: Instance) -> list[Value]:
+    """The tensors a distribution's results depend on. `probs` is turned into `logits` once, and kept."""
+    name = owner.class_name
+    if name in ("Bernoulli", "Categorical", "OneHotCategorical", "Binomial", "RelaxedBernoulli"):
+        if "logits" not in owner.attributes and isinstance(owner.attributes.get("probs"), Tensor):
+            made = ops.generic(machine, "LogBackward0", [owner.attributes["probs"]], "own")
+            owner.attributes["logits"] = made
+            machine.name(made, f"{owner.label or name}.logits", "attribute")
+        return [owner.attributes.get("logits")]
+    found: list[Value] = []
+    for value in owner.inner.get("values", ()):
+        found += inputs_of(machine, value) if isinstance(value, Instance) else [value]
+    return found
+
+
+def method(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
+    if transforms.is_transform(owner):
+        return transforms.method(machine, owner, name, args)
+    if "base" in owner.inner:
+        return _transformed(machine, owner, name, args)
+    if isinstance(owner.cls, Class):
+        return machine.unknown()
+    if name in ("sample", "sample_n"):
+        return ops.data(machine, inputs_of(machine, owner), ".sample()", machine.frame.statement)
+    if name == "rsample":
+        return ops.generic(machine, "AddBackward0", inputs_of(machine, owner), "own")
+    if name in ("log_prob", "entropy", "cdf", "icdf", "cross_entropy"):
+        inputs = [*inputs_of(machine, owner), *[one for one in args if isinstance(one, (Tensor, Unknown))]]
+        if name == "entropy" and owner.class_name in ("Normal",):
+            inputs = inputs[1:] or inputs
+        return ops.generic(machine, f"{name.title().replace('_', '')}Backward", inputs, "all")
+    return machine.unknown()
+
+
+def _transformed(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
+    base = owner.inner["base"]
+    if not isinstance(base, Instance):
+        machine.account.lose([base, *owner.inner["chain"], *args])
+        return machine.unknown()
+    if name in ("rsample", "sample"):
+        drawn = method(machine, base, name, args)
+        records, off = machine.graph.records, machine.graph.off
+        if name == "sample":
+            machine.graph.records, machine.graph.off = False, machine.cutting(".sample()", "", machine.frame.statement)
+        try:
+            return transforms.draw(machine, owner, drawn)
+        finally:
+            machine.graph.records, machine.graph.off = records, off
+    if name == "log_prob" and args:
+        volumes, value = transforms.densities(machine, owner, args[0])
+        return ops.generic(machine, "SubBackward0", [*volumes, method(machine, base, name, [value])], "")
+    machine.account.lose([base, *owner.inner["chain"]])
+    return machine.unknown()

@@ -1,0 +1,257 @@
+"""`torch.nn`: layers with their parameters, containers, losses, and what every module has."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import Kept, Tensor
+from afterward.interpret.library.frameworks import graphs
+from afterward.interpret.library.torch import compiled, layers, ops, tensors
+from afterward.interpret.machine.values import (
+    Bound,
+    Function,
+    Instance,
+    Iter,
+    Lib,
+    Native,
+    PartialDict,
+    Stream,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+
+def is_module(value: Value) -> bool:
+    if not isinstance(value, Instance):
+        return False
+    cls = value.cls
+    if isinstance(cls, Lib):
+        return looks_like_module(cls.path)
+    if cls.module_like is None:
+        cls.module_like = any(isinstance(base, Lib) and looks_like_module(base.path) for base in cls.order)
+    return cls.module_like
+
+
+@lru_cache(maxsize=4096)
+def looks_like_module(path: str) -> bool:
+    if path.startswith("torch.nn.") and not path.startswith(("torch.nn.functional", "torch.nn.init", "torch.nn.utils")):
+        return path.rsplit(".", 1)[-1] not in ("Parameter", "UninitializedParameter")
+    if graphs.is_layer(path):
+        return True
+    return path.rsplit(".", 1)[-1] in ("LightningModule", "PreTrainedModel", "MessagePassing", "ScriptModule")
+
+
+def construct(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
+    """Give a library module its parameters."""
+    made.inner["layer"] = name
+    graph = machine.graph
+
+    def parameter(attribute: str) -> None:
+        made.attributes[attribute] = graph.leaf("", True)
+
+    wants_bias = kwargs.get("bias", True) is not False
+    if name in ("Linear", "LazyLinear") and len(args) > 2 and args[2] is False:
+        wants_bias = False
+    if isinstance(made.cls, Lib) and graphs.is_layer(made.cls.path):
+        parameter("weight")
+        parameter("bias")
+    elif name in layers.WEIGHT_AND_BIAS:
+        parameter("weight")
+        if wants_bias:
+            parameter("bias")
+        else:
+            made.attributes["bias"] = None
+    elif name in layers.NORMS:
+        if kwargs.get("affine", True) is not False and kwargs.get("elementwise_affine", True) is not False:
+            parameter("weight")
+            if name != "RMSNorm" and wants_bias:
+                parameter("bias")
+    elif name in ("Embedding", "EmbeddingBag", "PReLU"):
+        parameter("weight")
+    elif name in layers.RECURRENT or name in layers.CELLS:
+        count = kwargs.get("num_layers", args[2] if len(args) > 2 and name in layers.RECURRENT else 1)
+        for number in range(count if isinstance(count, int) and 0 < count <= 8 else 1):
+            for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+                parameter(f"{part}_l{number}" if name in layers.RECURRENT else part)
+    elif name in layers.OPAQUE:
+        for part in ("in_proj_weight", "out_proj_weight", "linear1_weight", "linear2_weight"):
+            parameter(part)
+    elif name in layers.CONTAINERS:
+        _fill(machine, made, name, args)
+    elif name in layers.WRAPPERS and args:
+        made.attributes["module"] = args[0]
+        if name == "DistributedDataParallel":
+            made.inner["ready"] = set()
+            machine.reducers.append(made)
+    elif (
+        name not in layers.ACTIVATIONS
+        and name not in layers.SHAPES
+        and name not in layers.LOSSES
+        and name not in layers.DROPOUTS
+    ):
+        made.opaque = name not in ("Module", "Identity")
+    if kwargs.get("inplace") is True or (name in ("ReLU", "ReLU6", "SiLU", "ELU") and args[-1:] == [True]):
+        made.inner["inplace"] = True
+    made.attributes.setdefault("training", True)
+
+
+def _fill(machine: Machine, made: Instance, name: str, args: Args) -> None:
+    first = args[0] if args else []
+    if isinstance(first, (Iter, Stream)):
+        first = machine.take(machine.iterate(first, None))
+    if name in ("ModuleDict", "ParameterDict"):
+        made.inner["items"] = PartialDict(first) if isinstance(first, dict) else PartialDict()
+        made.inner["items"].partial = isinstance(first, Unknown)
+    elif name == "Sequential":
+        if isinstance(first, dict):
+            made.inner["items"] = list(first.values())
+            made.attributes.update({key: one for key, one in first.items() if isinstance(key, str)})
+        else:
+            made.inner["items"] = list(args)
+        made.inner["partial"] = any(not isinstance(one, (Instance, Lib)) for one in made.inner["items"])
+    else:
+        items = list(first) if isinstance(first, (list, tuple)) else _items_of(first)
+        if name == "ParameterList":
+            items = [
+                one if isinstance(one, Tensor) and one.is_parameter else make_parameter(machine, one) for one in items
+            ]
+        made.inner["items"] = items
+
+
+def _items_of(value: Value) -> list[Value]:
+    if isinstance(value, Instance) and isinstance(value.inner.get("items"), list):
+        return list(value.inner["items"])
+    return []
+
+
+def make_parameter(machine: Machine, value: Value, requires_grad: Value = True) -> Tensor:
+    made = machine.graph.leaf("", True, value.version if isinstance(value, Tensor) and value.node is None else None)
+    if machine.truth(requires_grad) is False:
+        made.needs = False
+    return made
+
+
+# Calling
+
+
+def call(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """`module(...)`: the forward method, and the hooks around it."""
+    for hook in owner.inner.get("pre_hooks", ()):
+        machine.call(hook, [owner, tuple(args)], {}, node)
+    plain = isinstance(owner.cls, Lib) and "forward" not in owner.attributes
+    forward = None if plain else machine.lookup(owner, "forward")
+    if owner.inner.get("compiled"):
+        one = (
+            forward
+            if isinstance(forward, (Bound, Function, Native))
+            else Native(lambda m, a, k: layer(m, owner, a, k, node), "forward")
+        )
+        result = compiled.region(machine, one, lambda: machine.call(one, args, kwargs, node))
+    elif isinstance(forward, (Bound, Function, Native)):
+        result = machine.call(forward, args, kwargs, node)
+    else:
+        result = layer(machine, owner, args, kwargs, node)
+    for hook in owner.inner.get("hooks", ()):
+        changed = machine.call(hook, [owner, tuple(args), result], {}, node)
+        if changed is not None and not isinstance(changed, Unknown):
+            result = changed
+    return result
+
+
+def layer(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """The forward of a module of `torch.nn`."""
+    name = owner.inner.get("layer", "")
+    value = args[0] if args else kwargs.get("input", next(iter(kwargs.values()), None))
+    here = owner.attributes
+    if isinstance(owner.cls, Lib) and graphs.is_layer(owner.cls.path):
+        return graphs.call_layer(machine, owner, args, kwargs)
+    if name in ("Linear", "LazyLinear"):
+        bias = here.get("bias")
+        if bias is None:
+            return ops.apply(machine, "linear_no_bias", [value, weight(machine, owner)])
+        return ops.apply(machine, "linear", [value, weight(machine, owner), bias])
+    if name.startswith(("Conv", "LazyConv")):
+        op = "conv_transpose2d" if "Transpose" in name else "conv2d"
+        return ops.apply(machine, op, [value, weight(machine, owner), here.get("bias")])
+    if name == "Bilinear":
+        return ops.apply(machine, "bilinear", [value, args[1] if len(args) > 1 else None, here["weight"]])
+    if name in layers.NORMS:
+        op = {"LayerNorm": "layer_norm", "GroupNorm": "group_norm", "RMSNorm": "rms_norm"}.get(name, "batch_norm")
+        return ops.apply(machine, op, [value, here.get("weight"), here.get("bias")])
+    if name.startswith("InstanceNorm"):
+        return ops.generic(machine, "NativeBatchNormBackward0", [value], "all")
+    if name in ("Embedding", "EmbeddingBag"):
+        return ops.apply(machine, "embedding", [weight(machine, owner)])
+    if name == "PReLU":
+        return ops.apply(machine, "prelu", [value, here["weight"]])
+    if name in layers.RECURRENT or name in layers.CELLS:
+        return _recurrent(machine, owner, name, value, args[1] if len(args) > 1 else kwargs.get("hx"))
+    if name in layers.ACTIVATIONS:
+        if owner.inner.get("inplace") and isinstance(value, Tensor):
+            label = ast.unparse(node.args[0]) if isinstance(node, ast.Call) and node.args else "its input"
+            op = layers.ACTIVATIONS[name] + "_"
+            return ops.write(machine, value, [], op if ops.known(op) else "relu_", node, label)
+        return tensors.function(machine, layers.ACTIVATIONS[name], [value], {}, node)
+    if name in layers.SHAPES:
+        op = layers.SHAPES[name]
+        return ops.generic(machine, f"{op.capitalize()}Backward0", [value], "", view=op in ("flatten", "unflatten"))
+    if name in layers.LOSSES:
+        return tensors.function(machine, layers.LOSSES[name], list(args), kwargs, node)
+    if name in layers.DROPOUTS:
+        if machine.truth(here.get("training", True)) is False:
+            return value
+        return ops.apply(machine, "dropout", [value])
+    if name == "Identity":
+        return value
+    if name == "Sequential":
+        for one in owner.inner["items"]:
+            value = machine.call(one, [value], {}, node)
+        return value
+    if name in layers.WRAPPERS:
+        if "ready" in owner.inner and machine.graph.records:
+            owner.inner["ready"].clear()
+        return machine.call(here.get("module", machine.unknown()), args, kwargs, node)
+    if name in layers.OPAQUE:
+        params = [one for one in here.values() if isinstance(one, Tensor)]
+        made = ops.generic(machine, f"{name}Backward", [*[a for a in args if isinstance(a, Tensor)], *params], "all")
+        return (made, machine.unknown()) if name == "MultiheadAttention" else made
+    machine.escape([owner, *args], kwargs)
+    return machine.unknown()
+
+
+def weight(machine: Machine, owner: Instance) -> Value:
+    """The weight of a layer: a parameter, or what a parametrization makes of it in each call."""
+    shaping = owner.inner.get("parametrized", {}).get("weight")
+    if shaping is None:
+        return owner.attributes.get("weight")
+    if machine.parametrize_cache is not None and id(owner) in machine.parametrize_cache:
+        return machine.parametrize_cache[id(owner)]
+    made = machine.call(shaping, [owner.attributes["weight"]], {}, None)
+    if machine.parametrize_cache is not None:
+        machine.parametrize_cache[id(owner)] = made
+        machine.name(made, f"{owner.label or owner.class_name}.weight", "attribute")
+    return made
+
+
+def _recurrent(machine: Machine, owner: Instance, name: str, value: Value, state: Value) -> Value:
+    params = [one for one in owner.attributes.values() if isinstance(one, Tensor) and one.is_parameter]
+    states = [one for one in state if isinstance(one, Tensor)] if isinstance(state, (tuple, list)) else [state]
+    inputs = [one for one in (value, *states, *params) if isinstance(one, Tensor)]
+    cell = name in layers.CELLS
+    outs = layers.CELLS[name] if cell else layers.RECURRENT[name]
+    made = ops.generic(machine, f"{name}Backward0", inputs, "", outs=outs)
+    first = made[0] if isinstance(made, tuple) else made
+    if isinstance(first, Tensor) and first.node is not None:
+        first.node.saved += [Kept("saved", one.version) for one in inputs]
+        first.node.saved.append(Kept("result"))
+    if cell:
+        return made
+    return (made[0], (made[1], made[2])) if name == "LSTM" else made

@@ -1,0 +1,351 @@
+"""Objects of torch and of libraries around it: grad modes, scalers, distributions, data loaders, contexts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.frameworks import accelerate, graphs, lightning, transformers
+from afterward.interpret.library.python import builtins as python
+from afterward.interpret.library.python import containers
+from afterward.interpret.library.torch import distributions, functorch, modules, nn, ops, optim, passes, transforms
+from afterward.interpret.machine.values import (
+    MISSING,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Lib,
+    Method,
+    Native,
+    Raised,
+    Stream,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+_SAME_PLACE = {
+    "torch.nn.modules.": "torch.nn.", "torch.optim.optimizer.": "torch.optim.", "torch.nn.parameter.": "torch.nn.",
+    "torch.autograd.variable.": "torch.autograd.", "torch.autograd.function.Function": "torch.autograd.Function",
+    "torch.autograd.function.InplaceFunction": "torch.autograd.Function",
+    "torch.autograd.function.once_differentiable": "torch.jit.ignore",
+    "pytorch_lightning.": "lightning.pytorch.", "lightning.LightningModule": "lightning.pytorch.LightningModule",
+    "lightning.Trainer": "lightning.pytorch.Trainer", "lightning.pytorch.trainer.Trainer": "lightning.pytorch.Trainer",
+    "lightning.Fabric": "lightning.fabric.Fabric",
+    "torch.nn.parallel.": "torch.nn.",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=16_384)
+def canonical(path: str) -> str:
+    """One name for what libraries offer under several."""
+    for start, place in _SAME_PLACE.items():
+        if path.startswith(start):
+            return place + path[len(start) :]
+    return path
+
+
+# Grad modes
+
+
+def mode(machine: Machine, records: bool, how: str, args: Args, kwargs: Kwargs) -> Value:
+    """`torch.no_grad()`: a context, or a decorator; given a function, the function under it."""
+    made = Instance(Lib("torch.no_grad"))
+    flag = args[0] if args and not isinstance(args[0], (Function, Bound, Class)) else kwargs.get("mode", True)
+    if how.startswith("torch.inference") and machine.truth(flag) is False:
+        records = True
+    made.inner.update(records=records, how=how)
+    if args and isinstance(args[0], (Function, Bound, Native)):
+        return under(machine, made, args[0])
+    return made
+
+
+def under(machine: Machine, switch: Instance, function: Value) -> Value:
+    """A function that always runs in a grad mode."""
+
+    def run(m: Machine, args: Args, kwargs: Kwargs) -> Value:
+        records, off = m.graph.records, m.graph.off
+        enter_mode(m, switch, None)
+        try:
+            return m.call(function, args, kwargs, None)
+        finally:
+            m.graph.records, m.graph.off = records, off
+
+    made = Native(run, getattr(function, "name", ""))
+    made.attributes.update(binds=True, __wrapped__=function)
+    return made
+
+
+def enter_mode(machine: Machine, switch: Instance, node: ast.AST | None) -> None:
+    machine.graph.records = switch.inner["records"]
+    if not machine.graph.records:
+        machine.graph.off = machine.cutting(switch.inner["how"], "", node)
+
+
+def set_grad(machine: Machine, flag: Value, node: ast.AST | None) -> Value:
+    """`torch.set_grad_enabled(flag)`: takes effect at once; as a context it is undone at the end."""
+    known = machine.truth(flag)
+    if known is None:
+        known = machine.decide(flag, node or ast.Pass())
+    made = Instance(Lib("torch.no_grad"))
+    made.inner.update(
+        records=known, how="torch.set_grad_enabled(False)", before=(machine.graph.records, machine.graph.off)
+    )
+    enter_mode(machine, made, node)
+    return made
+
+
+def enter(
+    machine: Machine, manager: Instance, node: ast.AST | None
+) -> tuple[Value, Callable[[Raised | None], bool]] | None:
+    """Enter a context manager of a library; None where it is not modelled."""
+    graph = machine.graph
+    if "records" in manager.inner:
+        before = manager.inner.get("before", (graph.records, graph.off))
+        enter_mode(machine, manager, node)
+
+        def leave(error: Raised | None) -> bool:
+            graph.records, graph.off = before
+            return False
+
+        return manager, leave
+    if manager.cls == Lib("torch.nn.utils.parametrize.cached"):
+        outer = machine.parametrize_cache
+        machine.parametrize_cache = {} if outer is None else outer
+
+        def uncached(error: Raised | None) -> bool:
+            machine.parametrize_cache = outer
+            return False
+
+        return None, uncached
+    if manager.cls == Lib("dgl.local_scope"):
+        return graphs.scope(manager)
+    if manager.cls == Lib("contextlib.suppress"):
+        kinds = manager.inner["kinds"]
+        return None, lambda error: error is not None and any(machine.catches(one, error.value) for one in kinds)
+    return None
+
+
+# Making
+
+
+def make(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """Call something in a subpackage of torch."""
+    name = path.rsplit(".", 1)[-1]
+    if name.startswith("clip_grad"):
+        return machine.unknown()
+    if path.startswith("torch.utils.checkpoint.checkpoint"):
+        skip = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug"}
+        rest = {key: value for key, value in kwargs.items() if key not in skip}
+        if name == "checkpoint_sequential":
+            return machine.call(args[0], args[2:], rest, node)
+        return machine.call(args[0], args[1:], rest, node) if args else machine.unknown()
+    if path.startswith("torch.utils.data."):
+        made = Instance(Lib(path))
+        made.inner["args"] = args
+        made.inner["source"] = args[0] if args else kwargs.get("dataset")
+        made.inner["collate"] = kwargs.get("collate_fn")
+        return made
+    if path.startswith("torch.distributions."):
+        return distributions.make(machine, path, args, kwargs)
+    if name == "GradScaler":
+        return Instance(Lib("torch.amp.GradScaler"))
+    if path == "torch.nn.utils.parametrize.register_parametrization" and len(args) >= 3:
+        owner, what, shaping = args[:3]
+        if isinstance(owner, Instance) and isinstance(what, str):
+            owner.inner.setdefault("parametrized", {})[what] = shaping
+        return owner
+    if path == "torch.nn.utils.parametrize.cached":
+        return Instance(Lib(path))
+    if path in ("torch.nn.utils.spectral_norm", "torch.nn.utils.weight_norm") or ".parametrizations." in path:
+        if args and isinstance(args[0], Instance):
+            shaping = Native(lambda m, a, k: ops.generic(m, f"{name}Backward", a, "all"), name)
+            args[0].inner.setdefault("parametrized", {})["weight"] = shaping
+        return args[0] if args else machine.unknown()
+    if name == "parameters_to_vector" and args:
+        return ops.generic(machine, "CatBackward0", machine.take(machine.iterate(args[0], node)), "")
+    if name in ("pack_padded_sequence", "pack_sequence", "pad_sequence") and args:
+        parts = args[0] if isinstance(args[0], list) else [args[0]]
+        return ops.generic(machine, "PackBackward", list(parts), "")
+    if name == "pad_packed_sequence" and args:
+        return ops.generic(machine, "PadBackward", args[:1], ""), machine.unknown()
+    if path.startswith(("torch.func.", "torch.vmap")) and name != "functional_call":
+        return functorch.transform(machine, name, args, kwargs)
+    if name == "functional_call" and len(args) >= 3 and isinstance(args[0], Instance):
+        return _functional_call(machine, args, kwargs, node)
+    if name in ("autocast", "profile", "record_function", "detect_anomaly", "set_detect_anomaly", "sdpa_kernel"):
+        return Instance(Lib("contextlib.nullcontext"))
+    return machine.unknown()
+
+
+def _functional_call(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    owner, given, inputs = args[0], args[1], args[2]
+    before: list[tuple[Instance, str, Value]] = []
+    by_name = {name: (module, name.rsplit(".", 1)[-1]) for name, module in _holders(owner)}
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if name in by_name:
+            module, attribute = by_name[name]
+            before.append((module, attribute, module.attributes.get(attribute)))
+            module.attributes[attribute] = value
+    try:
+        return machine.call(owner, list(inputs) if isinstance(inputs, tuple) else [inputs], {}, node)
+    finally:
+        for module, attribute, value in before:
+            module.attributes[attribute] = value
+
+
+def _holders(owner: Instance) -> Iterator[tuple[str, Instance]]:
+    for prefix, module in modules.walk(owner):
+        for name, value in module.attributes.items():
+            if isinstance(value, Tensor) and value.is_parameter:
+                yield f"{prefix}.{name}" if prefix else name, module
+
+
+# Attributes and methods
+
+
+def attribute(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
+    if name.startswith("__") and name != "__init__":
+        return MISSING
+    path = base.path
+    if path == "torch.autograd.function.FunctionCtx":
+        if name in ("saved_tensors", "saved_variables"):
+            return passes.saved_tensors(machine, owner)
+        if name == "needs_input_grad":
+            return Stream(lambda: True)
+        return Method(owner, name)
+    if path == "torch.autograd.graph.Node":
+        if name.startswith("_saved_"):
+            passes.read_saved(machine, owner.inner["node"])
+        return machine.unknown()
+    if path.startswith("torch.distributions.") and not isinstance(owner.cls, Class):
+        if name in ("mean", "mode", "stddev", "variance") and name not in owner.attributes:
+            inputs = distributions.inputs_of(machine, owner)
+            machine.account.lose(inputs)
+            return inputs[0] if name == "mean" and owner.class_name == "Normal" else machine.unknown()
+        if name == "logits":
+            return (distributions.inputs_of(machine, owner) or [machine.unknown()])[0]
+        return Method(owner, name)
+    if transformers.is_trainer(path):
+        found = transformers.inherited(machine, owner, name)
+        if found is not MISSING:
+            return found
+    if name == "__init__" and path.startswith("torch.distributions."):
+        return Native(lambda m, args, kwargs: transforms.construct(owner, args, kwargs), name)
+    if name == "__init__":
+        return Native(lambda m, args, kwargs: construct_from(m, owner, args), name)
+    if path.startswith("torch.distributions.") and (transforms.is_transform(owner) or "base" in owner.inner):
+        if name == "inv":
+            return Native(lambda m, args, kwargs: transforms.inverse(m, owner, args[0]), name)
+        return Native(lambda m, args, kwargs: distributions.method(m, owner, name, args), name)
+    if "items" in owner.inner and hasattr(owner.inner["items"], name):
+        return Method(owner, name)
+    if isinstance(owner.cls, Lib):
+        return Method(owner, name)
+    if path.split(".")[0] in ("abc", "typing", "builtins", "object", "enum", "collections", "dataclasses"):
+        return MISSING
+    return machine.unknown("attr", owner, name)
+
+
+def construct_from(machine: Machine, owner: Instance, args: Args) -> None:
+    if args and isinstance(owner.inner.get("items"), list):
+        owner.inner["items"].extend(machine.take(machine.iterate(args[0], None)))
+
+
+def class_attribute(machine: Machine, owner: Value, base: Lib, name: str) -> Value:
+    """What a class of the program has from a library class."""
+    if base.path == "torch.autograd.Function" and name == "apply" and isinstance(owner, Class):
+        cls = owner
+        return Native(lambda m, args, kwargs: passes.apply_function(m, cls, args, kwargs), "apply")
+    if name in ("__init__", "forward", "train", "eval") and nn.looks_like_module(base.path) and name in modules.METHODS:
+        run = modules.METHODS[name]
+        return Native(lambda m, args, kwargs: run(m, args[0], args[1:], kwargs), name)
+    return MISSING
+
+
+def method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """A method of a modelled object."""
+    items = owner.inner.get("items")
+    if items is not None and hasattr(items, name):
+        for one in args:
+            machine.name(one, f"{owner.label}[...]" if owner.label else "item", "item")
+        return containers.method(machine, items, name, args, kwargs, node)
+    path = owner.cls.path if isinstance(owner.cls, Lib) else ""
+    if path == "torch.amp.GradScaler":
+        if name == "scale" and args:
+            if isinstance(args[0], Tensor):
+                return ops.apply(machine, "mul_scalar", args[:1])
+            return machine.unknown()
+        if name == "step" and args and optim.is_optimizer(args[0]):
+            return machine.call(machine.attribute(args[0], "step", node), args[1:], kwargs, node)
+        return machine.unknown()
+    if path == "torch.autograd.function.FunctionCtx":
+        if name == "save_for_backward":
+            owner.inner["saved"] = tuple(args)
+        return None
+    if path.startswith("torch.distributions."):
+        return distributions.method(machine, owner, name, args)
+    if path == "torch.utils.hooks.RemovableHandle" and name == "remove" and "remove" in owner.inner:
+        hooks, hook = owner.inner["remove"]
+        if hook in hooks:
+            hooks.remove(hook)
+        return None
+    if path == "dgl.DGLGraph":
+        return graphs.method(machine, owner, name, args, kwargs, node)
+    if path == "accelerate.Accelerator":
+        return accelerate.method(machine, name, args, kwargs, node)
+    if path == "lightning.pytorch.Trainer":
+        if name == "fit":
+            return lightning.fit(machine, owner, args, kwargs, node)
+        return machine.unknown()
+    if path.startswith("argparse."):
+        return python.argparse_method(machine, owner, name, args, kwargs)
+    if path.startswith("threading."):
+        return machine.unknown()
+    if path.split(".")[0] not in python.HARMLESS and not path.startswith("torch."):
+        machine.escape(args, kwargs)
+    return machine.unknown()
+
+
+def call(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """Call an object that is no module: a grad mode as a decorator, or something unknown."""
+    if "records" in owner.inner and args:
+        return under(machine, owner, args[0])
+    if args and transforms.is_transform(owner):
+        return transforms.forward(machine, owner, args[0])
+    machine.escape(args, kwargs)
+    return machine.unknown()
+
+
+def elsewhere(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """Libraries around torch."""
+    name = path.rsplit(".", 1)[-1]
+    if name in ("Accelerator", "Fabric"):
+        return accelerate.make()
+    if name == "Trainer" and path.startswith("lightning"):
+        return lightning.make_trainer(machine, path, kwargs)
+    if graphs.is_layer(path):
+        made = Instance(Lib(path))
+        nn.construct(machine, made, name, args, kwargs)
+        return made
+    if path in ("dgl.graph", "dgl.DGLGraph", "dgl.heterograph", "dgl.rand_graph", "dgl.from_networkx"):
+        return graphs.make_graph()
+    if path.startswith("dgl.function."):
+        return graphs.builtin(path, args, kwargs)
+    if transformers.is_trainer(path):
+        made = Instance(Lib(path))
+        transformers.construct(machine, made, args, kwargs)
+        return made
+    if path.startswith("tqdm"):
+        if name in ("tqdm", "tqdm_notebook", "auto"):
+            return args[0] if args else machine.unknown()
+        return range(args[0]) if name == "trange" and args and isinstance(args[0], int) else machine.unknown()
+    return MISSING

@@ -1,0 +1,328 @@
+"""Passes: `backward()`, `autograd.grad()`, custom functions; and the record of them that the rules will read."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph import keeping
+from afterward.interpret.graph.graph import GraphNode, Kept, Sweep, Tensor
+from afterward.interpret.history import record
+from afterward.interpret.library.torch import ops
+from afterward.interpret.machine.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
+from afterward.model.history import BY_GRAD, operation
+from afterward.model.site import Where
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+Kwargs = dict[str, Value]
+
+
+@dataclass(slots=True)
+class PassMade:
+    """A pass that was run."""
+
+    number: int
+    where: Where
+    moment: int
+    roots: list[tuple[GraphNode, int]]
+    call: str
+    retains: bool
+    creates: bool
+    swept: frozenset[int]
+    nested_in: str | None
+    leaves: list[Tensor]
+    receiver: str
+    created: tuple[int, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
+    filled: list[Tensor] = field(default_factory=list)  # leaves with a gradient already
+    piled: list[Tensor] = field(default_factory=list)  # leaves whose used gradient it added to, and that was used again
+
+
+@dataclass(slots=True)
+class StepMade:
+    """A step of an optimizer, and the leaves that it changed for certain."""
+
+    where: Where
+    moment: int
+    optimizer: Instance
+    leaves: list[Tensor]
+
+
+class SavedGone(Exception):
+    """A custom function's backward reads saved tensors that were freed."""
+
+    def __init__(self, where: Where) -> None:
+        super().__init__()
+        self.where = where
+
+
+def backward(machine: Machine, roots: list[Value], given: Kwargs, node: ast.AST | None) -> Value:
+    """`.backward()` and `torch.autograd.backward()`."""
+    inputs = given.get("inputs")
+    wanted = _tensors(machine, inputs) if inputs is not None else None
+    if inputs is not None and wanted is None:
+        machine.account.blind = True
+        return None
+    _run(machine, roots, "backward", given, wanted, node)
+    return None
+
+
+def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """`torch.autograd.grad()`: hands gradients back."""
+    names = ["outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused"]
+    given = dict(zip(names, args, strict=False)) | kwargs
+    roots = _tensors(machine, given.get("outputs"), unknown=True) or []
+    inputs = _tensors(machine, given.get("inputs"))
+    if inputs is None:
+        machine.gap("the inputs of this pass are not known", node)
+        machine.account.blind = True
+        return machine.unknown()
+    creates = _flag(machine, given.get("create_graph", False), node)
+    walked = _run(machine, roots, "grad", given, inputs, node)
+    if walked is None:
+        return machine.unknown()
+    results: list[Value] = []
+    before = machine.graph.count
+    leaves = [one.leaf for one in machine.graph.reach(_starts(machine, roots)) if one.leaf is not None]
+    for _ in inputs:
+        made = Tensor()
+        if creates:
+            made.node = machine.graph.record("GradBackward", leaves, [Kept("saved")])
+            made.node.edges += _curved(walked)
+        elif machine.graph.records:
+            made.cut = machine.cutting(BY_GRAD, _result_name(machine), node)
+        results.append(made)
+    if machine.graph.count > before:
+        machine.passes[-1].created = (before + 1, machine.graph.count + 1)
+    single = not isinstance(given.get("inputs"), (list, tuple, Iter, Stream, dict))
+    return results[0] if single and len(results) == 1 else tuple(results)
+
+
+def _result_name(machine: Machine) -> str:
+    """What the statement at hand calls its result, if that is one name."""
+    statement = machine.frame.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+
+
+def _starts(machine: Machine, roots: list[Value]) -> list[GraphNode]:
+    edges = (machine.graph.edge(root) for root in roots if isinstance(root, Tensor))
+    return [edge[0] for edge in edges if edge is not None]
+
+
+# Operations whose derivative is computed from their own result, or from their input: so it has that as its history.
+_OF_RESULT = ("Tanh", "Sigmoid", "Exp", "Softmax", "LogSoftmax", "Relu", "Sqrt", "Rsqrt", "Reciprocal")
+_OF_INPUT = ("Sin", "Cos", "Pow", "Log", "Gelu", "Silu", "Softplus", "LeakyRelu", "Erf", "Tan", "Atan")
+
+
+def _curved(walked: list[GraphNode]) -> list[tuple[GraphNode, int]]:
+    """The nodes of a forward pass that a gradient taken through it leads back to, as far as that is certain."""
+    found: list[tuple[GraphNode, int]] = []
+    for node in walked:
+        kind = operation(node.op)
+        if kind in _OF_RESULT:
+            found.append((node, 0))
+        elif kind in _OF_INPUT:
+            found += node.edges[:1]
+    return found
+
+
+def _tensors(machine: Machine, value: Value, unknown: bool = False) -> list[Value] | None:
+    """The tensors in an argument; None where they are not all known."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (Iter, Stream)):
+        if isinstance(value, Stream) or not value.known:
+            return None
+        value = machine.take(value)
+    if isinstance(value, (list, tuple)) and (unknown or all(isinstance(one, Tensor) for one in value)):
+        return list(value)
+    return [value] if unknown else None
+
+
+def _flag(machine: Machine, value: Value, node: ast.AST | None) -> bool:
+    known = machine.truth(value)
+    if known is None:
+        known = machine.decide(value, node or ast.Pass())
+    return known
+
+
+def _run(
+    machine: Machine, roots: list[Value], call: str, given: Kwargs, inputs: list[Value] | None, node: ast.AST | None
+) -> list[GraphNode] | None:
+    if "retain_variables" in given:
+        machine.stop("`retain_variables` is from before torch 0.2: this call fails today")
+    creates = _flag(machine, given.get("create_graph", False), node)
+    asked = given.get("retain_graph")
+    retains = creates if asked is None else _flag(machine, asked, node)
+    known = [root for root in roots if isinstance(root, Tensor)]
+    edges = []
+    for root in known:
+        edge = machine.graph.edge(root)
+        if edge is not None:
+            edges.append(edge)
+    if len(known) < len(roots):
+        machine.gap("a pass starts from something unknown", node)
+        machine.account.blind = True
+    if len(edges) < len(known):  # one root without a history is enough
+        _without_graph(machine, [root for root in known if not root.requires_grad], call, node)
+        return None
+    if not edges:
+        return None
+    walked = machine.graph.reach(start for start, _ in edges)
+    if inputs is not None:
+        wanted = [one for one in inputs if isinstance(one, Tensor)]
+        leaves = [one for one in walked if one.leaf is not None and any(one.leaf is tensor for tensor in wanted)]
+        # `backward(inputs=...)` adds to the gradients of what it names, `grad` hands them over.
+        walked = machine.graph.leading_to(walked, wanted) + (leaves if call == "backward" else [])
+    made = PassMade(
+        len(machine.passes),
+        machine.here(),
+        machine.graph.tick(),
+        edges,
+        call,
+        retains,
+        creates,
+        frozenset(one.number for one in walked),
+        machine.in_custom[-1] if machine.in_custom else None,
+        [one.leaf for one in walked if one.leaf is not None],
+        _receiver(node, call),
+    )
+    machine.passes.append(made)
+    _reduced(machine, made)
+    machine.account.look_for_dropped(machine.frames, made)
+    if call == "backward":
+        machine.account.before(made)
+    done = machine.graph.sweep(
+        walked, retain=retains, accumulate=call == "backward", custom=lambda one: _custom(machine, one, creates)
+    )
+    if done.error is not None:
+        history = record.history(machine, made, done)
+        raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+    if call == "backward":
+        machine.account.after(made)
+    keeping.look(machine)
+    return walked
+
+
+def _reduced(machine: Machine, made: PassMade) -> None:
+    """DistributedDataParallel reduces each parameter once per forward pass; a second time is an error."""
+    from afterward.interpret.library.torch import modules
+
+    for reducer in machine.reducers if made.call == "backward" else ():
+        inside = {id(leaf) for _, leaf in modules.parameters(reducer)}
+        reached = {id(leaf) for leaf in made.leaves} & inside
+        if reached & reducer.inner["ready"] and not reducer.inner.get("no_sync"):
+            history = record.history(machine, made, Sweep([], "ddp_ready_twice"))
+            raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+        reducer.inner["ready"] |= reached
+
+
+def _without_graph(machine: Machine, roots: list[Tensor], call: str, node: ast.AST | None) -> None:
+    """A pass on data. Reported only where it is known which cut took the history away."""
+    cut = next((root.cut for root in roots if root.cut is not None), None)
+    if cut is None:
+        # Either it fails here, or we have lost track: in both cases nothing that follows can be said.
+        machine.stop("a pass starts from a value without history, and it is not known why")
+        return
+    made = PassMade(
+        len(machine.passes), machine.here(), machine.graph.tick(), [], call, False, False, frozenset(), None, [],
+        _receiver(node, call),
+    )  # fmt: skip
+    machine.passes.append(made)
+    raise Raised(Lib("builtins.RuntimeError"), machine.breaks(record.history_of_cut(machine, made, cut)))
+
+
+def _receiver(node: ast.AST | None, call: str) -> str:
+    if isinstance(node, ast.Call):
+        if call == "backward" and isinstance(node.func, ast.Attribute) and not node.args:
+            return ast.unparse(node.func.value)
+        if node.args:
+            return ast.unparse(node.args[0])
+        if isinstance(node.func, ast.Attribute):
+            return ast.unparse(node.func.value)
+    return ""
+
+
+def read_saved(machine: Machine, node: GraphNode) -> None:
+    """`tensor.grad_fn._saved_...`: an error, if a pass has freed it."""
+    if not (node.freed and node.saved):
+        return
+    made = PassMade(
+        len(machine.passes), machine.here(), machine.graph.tick(), [(node, 0)], "read", True, False,
+        frozenset({node.number}), None, [], "",
+    )  # fmt: skip
+    machine.passes.append(made)
+    history = record.history(machine, made, Sweep([node], "second_backward", node, machine.here()))
+    raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+
+
+# Custom functions
+
+
+def apply_function(machine: Machine, cls: Class, args: list[Value], kwargs: Kwargs) -> Value:
+    """`SomeFunction.apply(...)`."""
+    forward = machine.lookup(cls, "forward")
+    context = Instance(Lib("torch.autograd.function.FunctionCtx"))
+    context.inner.update(saved=(), node=None)
+    records, off = machine.graph.records, machine.graph.off
+    machine.graph.records = False
+    setup = machine.lookup(cls, "setup_context")
+    try:
+        if isinstance(setup, Function):
+            result = machine.call(forward, args, kwargs, None)
+            machine.call(setup, [context, tuple(args), result], {}, None)
+        else:
+            result = machine.call(forward, [context, *args], kwargs, None)
+    finally:
+        machine.graph.records, machine.graph.off = records, off
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    made = ops.without_history(machine, args)
+    if made is not None:
+        return result if isinstance(made, Tensor) else machine.unknown()
+    node = machine.graph.record(f"{cls.name}Backward", [arg for arg in args if isinstance(arg, Tensor)], ())
+    node.custom = (cls, context)
+    context.inner["node"] = node
+    node.saved = [Kept("saved", one.version) for one in context.inner["saved"] if isinstance(one, Tensor)]
+    results: list[Value] = []
+    for slot, output in enumerate(outputs):
+        if not isinstance(output, Tensor):
+            results.append(output)
+            continue
+        fresh = Tensor(output.version if any(output is arg for arg in args) else None)
+        fresh.node, fresh.slot = node, slot
+        results.append(fresh)
+    return tuple(results) if isinstance(result, tuple) else results[0]
+
+
+def saved_tensors(machine: Machine, context: Instance) -> Value:
+    """`ctx.saved_tensors`: freed with the node."""
+    node = context.inner.get("node")
+    if isinstance(node, GraphNode) and node.freed and machine.in_custom:
+        raise SavedGone(machine.here())
+    return tuple(context.inner["saved"])
+
+
+def _custom(machine: Machine, node: GraphNode, creates: bool) -> Where | None:
+    """Run the backward of a custom function."""
+    cls, context = node.custom
+    method = machine.lookup(cls, "backward")
+    if not isinstance(method, Function):
+        return None
+    records, off = machine.graph.records, machine.graph.off
+    machine.graph.records = creates
+    machine.in_custom.append(cls.name)
+    try:
+        spec = method.node.args
+        count = max(len(spec.args) - 1, 1)
+        machine.call(method, [context, *(Tensor() for _ in range(count))], {}, None)
+    except SavedGone as gone:
+        return gone.where
+    finally:
+        machine.in_custom.pop()
+        machine.graph.records, machine.graph.off = records, off
+    return None

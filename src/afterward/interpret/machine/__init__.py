@@ -1,0 +1,1 @@
+"""Runs statements, expressions and calls on abstract values."""

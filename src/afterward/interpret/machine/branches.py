@@ -1,0 +1,82 @@
+"""Branches: which way a test goes that is not known, and whether it made a difference."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from afterward.interpret.machine.core import Place, spelled
+from afterward.interpret.machine.matching import Matching
+from afterward.interpret.machine.values import Value
+
+
+class Branches(Matching):
+    """The part of the machine that takes one branch or the other."""
+
+    def _if(self, statement: ast.If) -> Any:
+        trail = self.trail
+        around, self.tested_at = self.tested_at, []
+        try:
+            value = self.evaluate(statement.test)
+            known = self.truth(value)
+            if known is None:
+                known = self._branch(statement, value)
+                self.assume(statement.test, value, known)
+            places = self.tested_at
+        finally:
+            self.tested_at = around
+        if not statement.orelse:  # where there is nothing, nothing happens
+            for place in places:
+                self.choices.sides.setdefault(place, set()).add(False)
+        if not known and not statement.orelse:
+            left, idle = None, True
+        else:
+            left, idle = self._watched(statement.body if known else statement.orelse, places, known)
+        if not idle:
+            self.busy.add(id(statement))
+        elif id(statement) not in self.busy and (known or id(statement) in self.idle):
+            self.idle.add(id(statement))
+            self.trail = hash((trail, id(statement)))  # however the test goes, nothing comes of it
+        return left
+
+    def _branch(self, statement: ast.If, value: Value) -> bool:
+        """Which way an unknown test goes. A branch that only ends the program is not taken: nothing would follow."""
+        for body, other in ((statement.body, False), (statement.orelse, True)):
+            if _ends(body) and not (self.guarded and isinstance(body[-1], ast.Raise)):
+                return self.settled(value, other)
+        prefer = False if _leaves(statement.body) else True if _leaves(statement.orelse) else None
+        return self.decide(value, statement.test, prefer)
+
+    def _watched(self, body: list[ast.stmt], places: list[Place], side: bool) -> tuple[Any, bool]:
+        """Run a branch, and see whether it did anything: where it did not, no run without it is needed."""
+        frame = self.frame
+        graph, data = self.effects + frame.effects, self.data_effects + frame.data_effects
+        left: Any = self  # in case it is left by an exception
+        more = changed = True
+        try:
+            left = self.run_block(body)
+        finally:
+            more = left is not None or graph != self.effects + frame.effects
+            changed = data != self.data_effects + frame.data_effects
+            self.settle(places, changed, more)
+            for place in places:
+                self.choices.sides.setdefault(place, set()).add(side)
+        return left, not (more or changed)
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Does a branch do nothing much but end the program?"""
+    if not body or len(body) > 3:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return isinstance(last.value.func, (ast.Name, ast.Attribute)) and spelled(last.value.func) in _EXITS
+    return isinstance(last, ast.Raise)
+
+
+_EXITS = ("exit", "quit", "sys.exit", "os._exit", "os.abort")
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Does a branch do nothing much but leave?"""
+    return bool(body) and len(body) <= 3 and isinstance(body[-1], (ast.Raise, ast.Break, ast.Continue, ast.Return))

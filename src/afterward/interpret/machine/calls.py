@@ -1,0 +1,388 @@
+"""Calls functions, makes objects, looks up attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from afterward.interpret import library
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.machine.core import DEPTH, Frame
+from afterward.interpret.machine.effects import Effects
+from afterward.interpret.machine.values import (
+    MISSING,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Lib,
+    Method,
+    Module,
+    Native,
+    PartialDict,
+    Scope,
+    Star,
+    Stream,
+    Super,
+    Unknown,
+    Value,
+)
+from afterward.interpret.search.harmless import PURE_METHODS, all_plain, only_makes
+
+_SWEEPS = ("backward", "manual_backward", "grad")  # whatever they are called on
+
+
+class Calls(Effects):
+    """The part of the machine that calls things."""
+
+    # Calling
+
+    def call(self, function: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        if isinstance(function, Function):
+            return self.call_function(function, args, kwargs)
+        if isinstance(function, Bound):
+            return self.call(function.function, [function.owner, *args], kwargs, node)
+        if isinstance(function, Lib):
+            if not (only_makes(function.path) or (function.path[:6] != "torch." and all_plain(args, kwargs))):
+                self.effects += 1
+            return library.call(self, function.path, args, kwargs, node)
+        if isinstance(function, Method):
+            if not isinstance(function.owner, str) and function.name not in PURE_METHODS:
+                self.effects += 1
+            return library.call_method(self, function.owner, function.name, args, kwargs, node)
+        if isinstance(function, Native):
+            if function.name not in PURE_METHODS:
+                self.effects += 1
+            return function.call(self, args, kwargs)
+        if isinstance(function, Class):
+            return self.instantiate(function, args, kwargs, node)
+        if isinstance(function, Instance):
+            self.effects += 1
+            return self.call_instance(function, args, kwargs, node)
+        if not all_plain(args, kwargs):
+            self.effects += 1
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
+            self.account.blind = True
+        self.escape(args, kwargs)
+        return self.unknown(cut=getattr(function, "cut", None))  # a method of a number that was read out of a tensor
+
+    def call_instance(
+        self, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        if not (isinstance(owner.cls, Lib) and library.is_module(owner)):  # most are layers, which have none
+            method = self.lookup(owner, "__call__")
+            if isinstance(method, Bound):
+                return self.call(method, args, kwargs, node)
+        if library.is_module(owner):
+            return library.call_module(self, owner, args, kwargs, node)
+        return library.call_object(self, owner, args, kwargs, node)
+
+    def call_function(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        if len(self.frames) > DEPTH:
+            self.gap("too many calls inside calls")
+            return self.unknown()
+        node = function.node
+        if args and all(isinstance(one, Unknown) for one in args):
+            inside = sum(frame.function == function.qualname for frame in self.frames)
+            if inside > 2:  # a recursion on something unknown has no end that could be seen
+                return self.unknown()
+        around, self.tested_at = self.tested_at, None
+        try:
+            return self._run_function(function, node, args, kwargs)
+        finally:
+            self.tested_at = around
+
+    def _run_function(self, function: Function, node: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        scope = Scope(function.scope, function.scope.module)
+        self._bind(function, scope, args, kwargs)
+        self.calls += 1
+        module = scope.module
+        frame = Frame(self.calls, function.qualname, module.file if module is not None else "", scope)
+        frame.cls = function.cls
+        frame.first = args[0] if args else None
+        if isinstance(node, ast.Lambda):
+            frame.hidden = True
+            outer = self.frame
+            frame.statement, frame.moment = outer.statement, outer.moment
+            self.frames.append(frame)
+            try:
+                return self.evaluate(node.body)
+            finally:
+                self.frames.pop()
+        self.executed.add(id(node))
+        if _has_yield(node):
+            return self.start_generator(frame, node.body)
+        self.frames.append(frame)
+        try:
+            left = self.run_block(node.body)
+        finally:
+            self.frames.pop()
+        return getattr(left, "value", None)
+
+    def _bind(self, function: Function, scope: Scope, args: list[Value], kwargs: dict[str, Value]) -> None:
+        spec = function.node.args
+        positional = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
+        names = scope.names
+        rest = dict(kwargs)
+        unknown_rest = rest.pop("**", None) is not None
+        given: list[Value] = []
+        starred = False
+        for argument in args:
+            if isinstance(argument, Star):
+                starred = True
+                break
+            given.append(argument)
+        for name, value in zip(positional, given, strict=False):
+            names[name] = value
+        first_default = len(positional) - len(function.defaults)
+        for position, name in enumerate(positional[len(given) :], len(given)):
+            if name in rest:
+                names[name] = rest.pop(name)
+            elif starred or (unknown_rest and position < first_default):
+                names[name] = self.unknown()
+            elif position >= first_default:
+                names[name] = function.defaults[position - first_default]
+            else:
+                names[name] = self.unknown()
+        for argument in spec.kwonlyargs:
+            if argument.arg in rest:
+                names[argument.arg] = rest.pop(argument.arg)
+            else:
+                names[argument.arg] = function.kw_defaults.get(argument.arg, MISSING)
+                if names[argument.arg] is MISSING:
+                    names[argument.arg] = self.unknown()
+        if spec.vararg is not None:
+            names[spec.vararg.arg] = self.unknown() if starred else tuple(given[len(positional) :])
+        if spec.kwarg is not None:
+            box = PartialDict(rest)
+            box.partial = unknown_rest
+            names[spec.kwarg.arg] = box
+
+    def instantiate(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        self.effects += 1
+        if cls.special == "enum":
+            return self.unknown()
+        made = Instance(cls)
+        library.prepare(self, made)
+        maker = self.lookup(made, "__init__")
+        if isinstance(maker, Bound) and isinstance(maker.function, (Function, Native)):
+            self.call(maker, args, kwargs, node)
+        elif cls.fields is not None:
+            self._fill(made, cls.fields, args, kwargs, node)
+        else:
+            library.construct(self, made, args, kwargs, node)
+        return made
+
+    def _fill(
+        self,
+        made: Instance,
+        fields: list[tuple[str, Value]],
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: ast.AST | None,
+    ) -> None:
+        """The `__init__` that a dataclass or named tuple has."""
+        for position, (name, default) in enumerate(fields):
+            if position < len(args) and not isinstance(args[position], Star):
+                value = args[position]
+            elif name in kwargs:
+                value = kwargs[name]
+            elif isinstance(default, Native):
+                value = default.call(self, [], {})
+            else:
+                value = default if default is not MISSING else self.unknown()
+            made.attributes[name] = value
+            self.name(value, f"{made.class_name}.{name}", "attribute")
+        after = self.lookup(made, "__post_init__")
+        if isinstance(after, Bound):
+            self.call(after, [], {}, node)
+
+    def declare_fields(self, made: Class, node: ast.ClassDef) -> None:
+        """What a dataclass or named tuple would take; kept until a decorator asks for it."""
+        fields: list[tuple[str, Value]] = []
+        for base in made.order[1:]:
+            if isinstance(base, Class) and base.fields:
+                fields = [*base.fields]
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                name = statement.target.id
+                fields = [one for one in fields if one[0] != name]
+                fields.append((name, made.attributes.get(name, MISSING)))
+        tuple_like = made.derives_from("typing.NamedTuple", "collections.namedtuple")
+        inherits = any(isinstance(base, Class) and base.fields is not None for base in made.order[1:])
+        if tuple_like or inherits:
+            made.fields = fields
+            made.special = "namedtuple" if tuple_like else "dataclass"
+        made.attributes.setdefault("__fields__", fields)
+        if made.derives_from("enum."):
+            made.special = "enum"
+
+    def make_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> Function:
+        frame = self.frame
+        scope = frame.scope
+        around = [*([frame.function] if frame.function else []), *(self.class_names if frame.hidden else [])]
+        closure = scope
+        if frame.hidden and self.class_names:  # a method does not see the names of its class body
+            closure = scope.outer or scope
+        made = Function(node, closure, name, ".".join([*around, name]))
+        made.defaults = [self.evaluate(default) for default in node.args.defaults]
+        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+            if default is not None:
+                made.kw_defaults[argument.arg] = self.evaluate(default)
+        return made
+
+    # Attributes
+
+    def attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value:
+        found = self.lookup(owner, name)
+        if found is not MISSING:
+            return found
+        if isinstance(owner, Instance) and not name.startswith("__"):
+            fallback = self.lookup(owner, "__getattr__")
+            if isinstance(fallback, Bound):
+                return self.call(fallback, [name], {}, node)
+        return self.unknown()
+
+    def lookup(self, owner: Value, name: str) -> Value:
+        """An attribute, or MISSING."""
+        look = _LOOK_UP.get(type(owner))
+        return look(self, owner, name) if look is not None else library.plain_attribute(self, owner, name)
+
+    def _of_unknown(self, owner: Unknown, name: str) -> Value:
+        if name.startswith("__") and name.endswith("__"):
+            return MISSING
+        known = self.unknown_attributes.get((id(owner), name), MISSING)
+        return known if known is not MISSING else self.attribute_of(owner, name, owner.cut)
+
+    def _of_module(self, owner: Module, name: str) -> Value:
+        if name in owner.scope.names:
+            return owner.scope.names[name]
+        sub = self.submodule(owner, name)
+        return sub if sub is not None else MISSING
+
+    def _of_function(self, owner: Function, name: str) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return owner.name
+        if name == "setter" and owner.kind == "property":
+            return Native(lambda machine, args, kwargs: _with_setter(owner, args[0]), "setter")
+        return owner.attributes.get(name, MISSING)
+
+    def _of_native(self, owner: Native, name: str) -> Value:
+        return owner.attributes.get(name, owner.name if name == "__name__" else MISSING)
+
+    def _of_bound(self, owner: Bound, name: str) -> Value:
+        if name == "__self__":
+            return owner.owner
+        return owner.function if name == "__func__" else self.lookup(owner.function, name)
+
+    def _of_instance(self, owner: Instance, name: str) -> Value:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        if name == "__class__":
+            return owner.cls
+        if name == "__dict__":
+            return owner.attributes
+        for base in owner.order:
+            found = self._from(base, owner, name)
+            if found is not MISSING:
+                return found
+        if owner.opaque and not name.startswith("__"):
+            return self.attribute_of(owner, name)
+        return MISSING
+
+    def _from(self, base: Value, owner: Value, name: str) -> Value:
+        """What one class of an object's order has under a name, taken for that object."""
+        if isinstance(base, Class):
+            if name not in base.attributes:
+                return MISSING
+            return self.take_from_class(base.attributes[name], owner, base)
+        if isinstance(base, Lib):
+            return library.inherited(self, owner, base, name)
+        if name.startswith("__"):
+            return MISSING
+        return self.attribute_of(owner, name)
+
+    def take_from_class(self, value: Value, owner: Value, cls: Class) -> Value:
+        if isinstance(value, Function):
+            if value.kind == "static":
+                return value
+            if value.kind == "class":
+                return Bound(value, owner.cls if isinstance(owner, Instance) else owner)
+            if value.kind in ("property", "cached") and isinstance(owner, Instance):
+                result = self.call_function(value, [owner], {})
+                if value.kind == "cached":
+                    owner.attributes[value.name] = result
+                    self.name(result, f"{owner.label or owner.class_name}.{value.name}", "attribute")
+                return result
+            return Bound(value, owner)
+        if isinstance(value, Native) and value.attributes.get("binds"):
+            return Bound(value, owner)
+        return value
+
+    def _of_class(self, owner: Class, name: str) -> Value:
+        if name == "__name__":
+            return owner.name
+        for base in owner.order:
+            if isinstance(base, Class):
+                if name in base.attributes:
+                    value = base.attributes[name]
+                    return Bound(value, owner) if isinstance(value, Function) and value.kind == "class" else value
+            elif isinstance(base, Lib):
+                found = library.class_attribute(self, owner, base, name)
+                if found is not MISSING:
+                    return found
+            else:
+                return self.attribute_of(owner, name)
+        return MISSING
+
+    def _of_super(self, owner: Super, name: str) -> Value:
+        instance = owner.owner
+        order = instance.order if isinstance(instance, (Instance, Class)) else []
+        start = order.index(owner.after) + 1 if owner.after in order else len(order)
+        for base in order[start:]:
+            found = self._from(base, instance, name)
+            if found is not MISSING:
+                return found
+        return Native(lambda machine, args, kwargs: None, name) if name == "__init__" else MISSING
+
+
+_LOOK_UP: dict[type, Callable[[Any, Any, str], Value]] = {
+    Tensor: library.tensor_attribute,
+    Unknown: Calls._of_unknown,
+    Instance: Calls._of_instance,
+    Lib: library.lib_attribute,
+    Module: Calls._of_module,
+    Class: Calls._of_class,
+    Super: Calls._of_super,
+    Function: Calls._of_function,
+    Native: Calls._of_native,
+    Bound: Calls._of_bound,
+    Method: lambda machine, owner, name: MISSING,
+    Stream: lambda machine, owner, name: MISSING,
+}
+
+
+def _with_setter(owner: Function, setter: Value) -> Value:
+    owner.attributes["setter"] = setter
+    return owner
+
+
+def _has_yield(node: ast.AST) -> bool:
+    """Is this the body of a generator? Worked out when it is first called, and kept with the node."""
+    known: bool | None = getattr(node, "_has_yield", None)
+    if known is None:
+        known = _yields(node)
+        node._has_yield = known  # type: ignore[attr-defined]
+    return known
+
+
+def _yields(node: ast.AST) -> bool:
+    todo: list[Any] = list(ast.iter_child_nodes(node))
+    while todo:
+        one = todo.pop()
+        if isinstance(one, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(one))
+    return False

@@ -1,0 +1,398 @@
+"""Evaluates expressions: names, attributes, items, operators, comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from afterward.interpret import library
+from afterward.interpret.graph.graph import Cutting, Tensor
+from afterward.interpret.machine.conditions import Conditions
+from afterward.interpret.machine.core import is_data
+from afterward.interpret.machine.operators import BIG, ORDINARY
+from afterward.interpret.machine.values import (
+    Class,
+    Instance,
+    Iter,
+    Lib,
+    PartialDict,
+    Raised,
+    Scope,
+    SliceOf,
+    Star,
+    Stream,
+    Unknown,
+    Unsupported,
+    Value,
+)
+
+
+class Expressions(Conditions):
+    """The part of the machine that turns expressions into values."""
+
+    def evaluate(self, node: ast.expr) -> Value:
+        return _EVALUATE[type(node)](self, node)
+
+    def _constant(self, node: ast.Constant) -> Value:
+        return node.value
+
+    def _name(self, node: ast.Name) -> Value:
+        name = node.id
+        scope: Scope | None = self.frames[-1].scope
+        if scope is not None and scope.shared:
+            scope = scope.shared.get(name, scope)
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.outer
+        return library.builtin(name, self)
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        value = node.value
+        return self.attribute(_EVALUATE[type(value)](self, value), node.attr, node)
+
+    def _call(self, node: ast.Call) -> Value:
+        called = node.func
+        function = _EVALUATE[type(called)](self, called)
+        args: list[Value] = []
+        for argument in node.args:
+            if type(argument) is ast.Starred:
+                value = self.evaluate(argument.value)
+                spread = self._spread(value)
+                if spread is None:
+                    args.append(Star(value))
+                else:
+                    args.extend(spread)
+            else:
+                args.append(_EVALUATE[type(argument)](self, argument))
+        kwargs: dict[str, Value] = {}
+        for keyword in node.keywords:
+            value = self.evaluate(keyword.value)
+            if keyword.arg is not None:
+                kwargs[keyword.arg] = value
+            elif isinstance(value, dict):
+                kwargs.update({key: one for key, one in value.items() if isinstance(key, str)})
+            else:
+                kwargs["**"] = value
+        return self.call(function, args, kwargs, node)
+
+    def _spread(self, value: Value) -> list[Value] | None:
+        """The elements of `*value`, where they are known."""
+        if isinstance(value, (list, tuple, set, dict, deque, str, range)) and len(value) <= BIG:
+            return list(value)
+        if isinstance(value, (Iter, Stream)) or (isinstance(value, Instance) and value.is_a("torch.nn")):
+            self.effects += 1
+            items = self.iterate(value, None)
+            return self.take(items)
+        return None
+
+    def take(self, items: Iter, most: int = 200) -> list[Value]:
+        """What an iterator has left; of one without end, the first few."""
+        found = []
+        for item in items.source:
+            found.append(item)
+            if len(found) >= (most if items.known else 3):
+                break
+        return found
+
+    # Items and containers
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        return self.item(self.evaluate(node.value), self.evaluate(node.slice), node)
+
+    def item(self, owner: Value, key: Value, node: ast.AST) -> Value:
+        if isinstance(owner, Tensor):
+            return library.tensor_item(self, owner, key, node)
+        if isinstance(owner, Unknown):
+            return self.unknown("item", owner, key, cut=owner.cut) if _simple(key) else self.unknown(cut=owner.cut)
+        if isinstance(owner, Instance):
+            return library.instance_item(self, owner, key, node)
+        if isinstance(owner, (Lib, Class)):
+            return owner  # a generic alias
+        if isinstance(owner, Stream):
+            return owner.make()
+        if isinstance(owner, dict):
+            if isinstance(key, Unknown) or not _hashable(key):
+                self.account.lose([owner])
+                return next(iter(owner.values())) if len(owner) == 1 else self.unknown()
+            if key in owner:
+                return owner[key]
+            maker = getattr(owner, "maker", None)
+            if maker is not None:
+                made = owner[key] = self.call(maker, [], {}, node)
+                return made
+            if getattr(owner, "partial", False):
+                return self.unknown()
+            raise Raised(Lib("builtins.KeyError"))
+        if isinstance(owner, (list, tuple, str, range, deque)):
+            if isinstance(key, int):
+                self.trail = hash((self.trail, key))
+            try:
+                return list(owner)[key] if isinstance(owner, deque) and isinstance(key, slice) else owner[key]
+            except ORDINARY:
+                self.account.lose([owner])
+                return self.unknown()
+        self.account.lose([owner])
+        return self.unknown()
+
+    def _slice(self, node: ast.Slice) -> Value:
+        parts = [self.evaluate(part) if part is not None else None for part in (node.lower, node.upper, node.step)]
+        if any(isinstance(part, (Unknown, Tensor)) for part in parts):
+            return SliceOf(parts)
+        return slice(*parts)
+
+    def _tuple(self, node: ast.Tuple) -> Value:
+        return tuple(self._elements(node.elts))
+
+    def _list(self, node: ast.List) -> Value:
+        return self._elements(node.elts)
+
+    def _set(self, node: ast.Set) -> Value:
+        return {one for one in self._elements(node.elts) if _hashable(one)}
+
+    def _elements(self, nodes: list[ast.expr]) -> list[Value]:
+        found: list[Value] = []
+        for one in nodes:
+            if isinstance(one, ast.Starred):
+                spread = self._spread(self.evaluate(one.value))
+                found.extend(spread if spread is not None else [self.unknown()])
+            else:
+                found.append(self.evaluate(one))
+        return found
+
+    def _dict(self, node: ast.Dict) -> Value:
+        made = PartialDict()
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                inner = self.evaluate(value)
+                if isinstance(inner, dict):
+                    made.update(inner)
+                    made.partial = made.partial or getattr(inner, "partial", False)
+                else:
+                    made.partial = True
+                continue
+            name, held = self.evaluate(key), self.evaluate(value)
+            if isinstance(name, Unknown) or not _hashable(name):
+                made.partial = True
+            else:
+                made[name] = held
+        return made
+
+    def _joined(self, node: ast.JoinedStr) -> Value:
+        texts = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                texts.append(str(part.value))
+                continue
+            assert isinstance(part, ast.FormattedValue)
+            value = self.evaluate(part.value)
+            texts.append(str(value) if isinstance(value, (str, int, float)) else "?")
+            if not isinstance(value, (str, int, float)):
+                texts.append("")
+        known = all(isinstance(part, ast.Constant) for part in node.values) or "?" not in texts
+        return "".join(texts) if known else self.unknown()
+
+    def _lambda(self, node: ast.Lambda) -> Value:
+        return self.make_function(node, "<lambda>")
+
+    def _walrus(self, node: ast.NamedExpr) -> Value:
+        value = self.evaluate(node.value)
+        self.store(node.target, value)
+        return value
+
+    def _starred(self, node: ast.Starred) -> Value:
+        return self.evaluate(node.value)
+
+    def _await(self, node: ast.Await) -> Value:
+        return self.evaluate(node.value)
+
+    def _yield(self, node: ast.Yield) -> Value:
+        value = self.evaluate(node.value) if node.value is not None else None
+        self.effects += 1
+        return self.suspend(value)
+
+    def _yield_from(self, node: ast.YieldFrom) -> Value:
+        for item in self.take(self.iterate(self.evaluate(node.value), node.value)):
+            self.suspend(item)
+        return None
+
+    # Comprehensions
+
+    def _comprehension(self, node: Any) -> Value:
+        frame = self.frame
+        outer = frame.scope
+        frame.scope = Scope(outer, outer.module)
+        frame.scope.shared = dict(outer.shared)
+        try:
+            if isinstance(node, ast.DictComp):
+                made = PartialDict()
+                for _ in self._clauses(node.generators, 0):
+                    key, value = self.evaluate(node.key), self.evaluate(node.value)
+                    if isinstance(key, Unknown) or not _hashable(key):
+                        made.partial = True
+                    else:
+                        made[key] = value
+                return made
+            found = [self.evaluate(node.elt) for _ in self._clauses(node.generators, 0)]
+        finally:
+            frame.scope = outer
+        return {one for one in found if _hashable(one)} if isinstance(node, ast.SetComp) else found
+
+    def _generator(self, node: ast.GeneratorExp) -> Value:
+        """Lazy, as in Python: the body runs when someone takes the next element."""
+        first = self.evaluate(node.generators[0].iter)
+        scope = Scope(self.frame.scope, self.frame.scope.module)
+        scope.shared = dict(self.frame.scope.shared)
+        items = self.iterate(first, node)
+
+        def elements() -> Iterator[Value]:
+            for _ in self._clauses(node.generators, 0, items):
+                yield self.evaluate(node.elt)
+
+        def within() -> Iterator[Value]:
+            source = elements()
+            while True:
+                frame = self.frame
+                outer, frame.scope = frame.scope, scope
+                try:
+                    item = next(source)
+                except StopIteration:
+                    return
+                finally:
+                    frame.scope = outer
+                yield item
+
+        return Iter(within(), items.known)
+
+    def _clauses(self, clauses: list[ast.comprehension], depth: int, given: Iter | None = None) -> Iterator[None]:
+        if depth == len(clauses):
+            yield None
+            return
+        clause = clauses[depth]
+        items = given or self.iterate(self.evaluate(clause.iter), clause.iter)
+        limit = 300 if items.known else 3
+        for number, item in enumerate(items.source):
+            if number >= limit:
+                return
+            self.spend()
+            self.store(clause.target, item)
+            if all(self._holds(test) for test in clause.ifs):
+                yield from self._clauses(clauses, depth + 1)
+
+    def _holds(self, test: ast.expr) -> bool:
+        value = self.evaluate(test)
+        known = self.truth(value)
+        return known if known is not None else self.decide(value, test)
+
+    # Assigning
+
+    def store(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            frame = self.frames[-1]
+            scope = frame.scope
+            if scope.shared and target.id in scope.shared:
+                self.note_change(scope.shared[target.id].names, target.id)
+                self.effects += 1
+                scope.assign(target.id, value)
+            else:
+                before = scope.names.get(target.id)
+                if before is not value:
+                    if is_data(value) and is_data(before):
+                        frame.data_effects += 1
+                    else:
+                        frame.effects += 1
+                scope.names[target.id] = value
+            self.name(value, target.id, "global" if frame.function == "" else "local")
+        elif isinstance(target, ast.Attribute):
+            owner = self.evaluate(target.value)
+            self.set_attribute(owner, target.attr, value, target)
+        elif isinstance(target, ast.Subscript):
+            owner, key = self.evaluate(target.value), self.evaluate(target.slice)
+            self.set_item(owner, key, value, target)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target.elts, value)
+        elif isinstance(target, ast.Starred):
+            self.store(target.value, value)
+
+    def _unpack(self, targets: list[ast.expr], value: Value) -> None:
+        if isinstance(value, Unknown):
+            for position, target in enumerate(targets):
+                self.store(target, self.unknown("item", value, position) if value.key else self.unknown(cut=value.cut))
+            return
+        if isinstance(value, Tensor):
+            parts = library.tensor_parts(self, value, len(targets))
+        else:
+            items = self.iterate(value, None)
+            parts = []
+            for item in items.source:
+                parts.append(item)
+                if len(parts) > 300 or (not items.known and len(parts) >= len(targets)):
+                    break
+        star = next((i for i, one in enumerate(targets) if isinstance(one, ast.Starred)), None)
+        if star is not None:
+            after = len(targets) - star - 1
+            parts = [*parts[:star], parts[star : len(parts) - after], *parts[len(parts) - after :]]
+        if len(parts) != len(targets):
+            parts = [self.unknown() for _ in targets]
+        for target, part in zip(targets, parts, strict=True):
+            self.store(target, part)
+
+    def cutting(self, how: str, name: str, node: ast.AST | None = None) -> Cutting:
+        from afterward.interpret.machine.core import site_of
+
+        where = self.here()
+        site = site_of(self.frame.file, node) if isinstance(node, (ast.stmt, ast.expr)) else where.site
+        return Cutting(where, how, name, site)
+
+
+def _simple(key: Value) -> bool:
+    return isinstance(key, (str, int, Unknown))
+
+
+def _hashable(value: Value) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+class _Evaluate(dict[type[ast.AST], Callable[[Any, Any], Value]]):
+    """The method for each kind of expression. It is asked for directly where a call in between would be felt."""
+
+    def __missing__(self, kind: type[ast.AST]) -> Callable[[Any, Any], Value]:
+        raise Unsupported(f"{kind.__name__} is not interpreted")
+
+
+_EVALUATE = _Evaluate(
+    {
+        ast.Constant: Expressions._constant,
+        ast.Name: Expressions._name,
+        ast.Attribute: Expressions._attribute,
+        ast.Call: Expressions._call,
+        ast.BinOp: Expressions._binop,
+        ast.UnaryOp: Expressions._unary,
+        ast.BoolOp: Expressions._boolop,
+        ast.Compare: Expressions._compare,
+        ast.Subscript: Expressions._subscript,
+        ast.Slice: Expressions._slice,
+        ast.Tuple: Expressions._tuple,
+        ast.List: Expressions._list,
+        ast.Set: Expressions._set,
+        ast.Dict: Expressions._dict,
+        ast.JoinedStr: Expressions._joined,
+        ast.IfExp: Expressions._ifexp,
+        ast.Lambda: Expressions._lambda,
+        ast.NamedExpr: Expressions._walrus,
+        ast.Starred: Expressions._starred,
+        ast.Await: Expressions._await,
+        ast.Yield: Expressions._yield,
+        ast.YieldFrom: Expressions._yield_from,
+        ast.ListComp: Expressions._comprehension,
+        ast.SetComp: Expressions._comprehension,
+        ast.DictComp: Expressions._comprehension,
+        ast.GeneratorExp: Expressions._generator,
+    }
+)

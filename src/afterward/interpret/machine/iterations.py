@@ -1,0 +1,55 @@
+"""The turns of a loop: numbered, and counted until a further one would only repeat the last ones."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.statements import Statements
+
+_STEADY = 4  # turns after which a loop is left whose last turns were all alike
+_DEEP = 3  # loops inside each other
+
+
+class Turns:
+    """The turns of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
+
+    __slots__ = ("around", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "site")
+
+    def __init__(self, machine: Statements, loop: ast.stmt) -> None:
+        self.machine = machine
+        self.loop = loop
+        self.frame = machine.frame
+        self.site, self.entry = machine.enter_loop(loop)
+        self.number = 0
+        self.last = 0
+        self.same = 0  # turns in a row, before the last, that went as the last one did
+        self.around = machine.trail
+        depth = sum(len(frame.turns) for frame in machine.frames)
+        self.enough = 2 if depth < _DEEP else 1  # so that nesting does not multiply
+
+    def __enter__(self) -> None:
+        machine = self.machine
+        self.number += 1
+        self.frame.turns.append(machine.turn(self.site, self.entry, self.number))
+        self.around, machine.trail = machine.trail, 0
+
+    def __exit__(self, *error: object) -> None:
+        machine = self.machine
+        self.frame.turns.pop()
+        trail = machine.trail
+        self.same = self.same + 1 if trail == self.last else 0
+        machine.trail = hash((self.around, trail)) if trail != self.last else self.around
+        self.last = trail
+
+    def settled(self) -> bool:
+        """Did the last turns execute the same statements, with tests on the same numbers?"""
+        if self.number >= self.enough and self.last == self.machine.steady.get(id(self.loop)):
+            return True  # as it went when the loop was entered before
+        steady = _STEADY if self.machine.entries == self.entry else _STEADY - 1  # with loops inside, fewer are enough
+        return self.number >= steady and self.same >= steady - 2
+
+    def over(self) -> None:
+        if self.same:
+            self.machine.steady[id(self.loop)] = self.last

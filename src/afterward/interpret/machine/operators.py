@@ -1,0 +1,288 @@
+"""Operators, comparisons and the truth of values."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from afterward.interpret import library
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.machine.core import Core
+from afterward.interpret.machine.values import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Iter,
+    Lib,
+    Stream,
+    Unknown,
+    Value,
+)
+
+CONTAINERS = (list, dict, tuple, set, frozenset, deque, str, bytes)
+BIG = 100_000
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}  # fmt: skip
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+}  # fmt: skip
+_DUNDER = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and", ast.BitOr: "or",
+}  # fmt: skip
+ORDINARY = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
+
+
+class Operators(Core):
+    """The part of the machine that combines and compares values."""
+
+    # Provided by the parts built on this one
+    handled: Value = None
+    class_names: list[str]
+    evaluate: Callable[[ast.expr], Value]
+    call: Callable[..., Value]
+    attribute: Callable[[Value, str, ast.AST | None], Value]
+    run_block: Callable[[list[ast.stmt]], Any]
+    make_function: Callable[..., Function]
+    suspend: Callable[[Value], Value]
+    set_attribute: Callable[[Value, str, Value, ast.AST], None]
+    set_item: Callable[[Value, Value, Value, ast.AST], None]
+    iterate: Callable[[Value, ast.AST | None], Iter]
+    submodule: Callable[..., Any]
+    enter_context: Callable[..., Any]
+    catches: Callable[[Value, Value], bool]
+    decorate: Callable[[Value, Value, ast.AST], Value]
+
+    # Operators
+
+    def _binop(self, node: ast.BinOp) -> Value:
+        return self.binary(node.op, self.evaluate(node.left), self.evaluate(node.right), node)
+
+    def binary(self, op: ast.operator, left: Value, right: Value, node: ast.AST, in_place: bool = False) -> Value:
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            return library.tensor_operator(self, op, left, right, in_place, node)
+        name = _DUNDER.get(type(op))
+        if in_place and isinstance(left, Instance):
+            own = self.attribute(left, f"__i{name}__", None)
+            if isinstance(own, (Bound, Function)):
+                return self.call(own, [right], {}, node)
+        for owner, other, form in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
+            if isinstance(owner, Instance):
+                method = self.attribute(owner, form, None)
+                if isinstance(method, (Bound, Function)):
+                    return self.call(method, [other], {}, node)
+                return self.unknown()
+        if isinstance(left, Unknown) or isinstance(right, Unknown) or not (_concrete(left) and _concrete(right)):
+            cut = getattr(left, "cut", None) or getattr(right, "cut", None)
+            if isinstance(left, Unknown) or isinstance(right, Unknown):
+                return self.unknown("op", type(op).__name__, left, right, cut=cut)
+            return self.unknown()
+        try:
+            if isinstance(op, ast.Pow) and (abs(right) > 200 or abs(left) > 1e6):
+                return self.unknown()
+            if isinstance(op, (ast.Mult, ast.LShift)) and _too_big(left, right):
+                return self.unknown()
+            return _BINARY[type(op)](left, right)
+        except ORDINARY:
+            return self.unknown()
+
+    def _unary(self, node: ast.UnaryOp) -> Value:
+        value = self.evaluate(node.operand)
+        if isinstance(node.op, ast.Not):
+            known = self.truth(value)
+            return (not known) if known is not None else self.negation(value)
+        if isinstance(value, Tensor):
+            if isinstance(node.op, ast.USub):
+                return library.tensor_method(self, value, "neg", [], {}, node)
+            return (
+                library.tensor_method(self, value, "logical_not", [], {}, node)
+                if isinstance(node.op, ast.Invert)
+                else value
+            )
+        if isinstance(value, Instance) and isinstance(node.op, ast.USub):
+            return self.call(self.attribute(value, "__neg__", None), [], {}, node)
+        if isinstance(value, (int, float)):
+            try:
+                return -value if isinstance(node.op, ast.USub) else ~value if isinstance(node.op, ast.Invert) else value  # type: ignore[operator]
+            except TypeError:
+                return self.unknown()
+        return self.unknown("unary", type(node.op).__name__, value, cut=getattr(value, "cut", None))
+
+    def negation(self, value: Value) -> Unknown:
+        """`not value`, decided the other way whenever `value` is."""
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
+        if not isinstance(value, Unknown):
+            return self.unknown()
+        made = self.unknown("not", value)
+        self.negations[id(made)] = value
+        return made
+
+    negations: dict[int, Unknown]
+
+    def decide(self, value: Value, place: ast.AST, prefer: bool | None = None) -> bool:
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
+        inner = self.negations.get(id(value))
+        if inner is not None:
+            return not self.decide(inner, place, None if prefer is None else not prefer)
+        return super().decide(value, place, prefer)
+
+    def settled(self, value: Value, answer: bool) -> bool:
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
+        inner = self.negations.get(id(value))
+        if inner is not None:
+            return not self.settled(inner, not answer)
+        return super().settled(value, answer)
+
+    def truth(self, value: Value) -> bool | None:
+        """Whether a value counts as true; None where that is not known."""
+        if isinstance(value, Unknown):
+            inner = self.negations.get(id(value))
+            if inner is not None:
+                known = self.truth(inner)
+                return None if known is None else not known
+            if value.key is None:
+                return None
+            known = self.decided.get(id(value))
+            if known is not None:
+                self.hangs_on(value)
+            return known
+        if isinstance(value, (Tensor, Iter, Stream)):
+            return None if isinstance(value, Tensor) else True
+        if isinstance(value, Instance):
+            for form in ("__bool__", "__len__"):
+                method = self.attribute(value, form, None)
+                if isinstance(method, Bound) and isinstance(method.function, Function):
+                    return self.truth(self.call(method, [], {}, None))
+            if "items" in value.inner and isinstance(value.inner["items"], (list, dict)):
+                return bool(value.inner["items"])
+            return None if value.opaque else True
+        if isinstance(value, Lib):
+            if value.path.split(".")[0] in ("torch", "functools", "collections"):
+                return True
+            return self.truth(self.unknown("library", value.path))
+        try:
+            known = bool(value)
+        except ORDINARY:
+            return None
+        if value is not None and value is not known:
+            size = value if isinstance(value, (int, float)) else len(value) if isinstance(value, CONTAINERS) else known
+            self.trail = hash((self.trail, size))
+        return known
+
+    def _boolop(self, node: ast.BoolOp) -> Value:
+        wants = isinstance(node.op, ast.And)
+        value: Value = None
+        for position, part in enumerate(node.values):
+            value = self.evaluate(part)
+            if position == len(node.values) - 1:
+                return value
+            known = self.truth(value)
+            if known is None:
+                known = self.decide(value, part, None)
+            if known != wants:
+                return value if not isinstance(value, (Unknown, Tensor)) else known
+        return value
+
+    def _compare(self, node: ast.Compare) -> Value:
+        left = self.evaluate(node.left)
+        answer: Value = True
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(right_node)
+            answer = self.compare(op, left, right, node)
+            known = self.truth(answer)
+            if known is False or isinstance(answer, Tensor):
+                return answer
+            left = right
+        return answer
+
+    def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = self._contains(left, right)
+            if found is None:
+                answer = self.unknown("in", left, right)
+                return answer if isinstance(op, ast.In) else self.negation(answer)
+            return found == isinstance(op, ast.In)
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            if isinstance(left, Unknown) or isinstance(right, Unknown):
+                same = self.unknown("is", left, right) if left is not right else True
+                if same is True:
+                    return isinstance(op, ast.Is)
+                return same if isinstance(op, ast.Is) else self.negation(same)
+            same_value = left is right or (isinstance(left, (bool, Lib, Class)) and left == right)
+            return same_value == isinstance(op, ast.Is)
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            return library.comparison(self, left, right, node)
+        for owner, other, form in ((left, right, _FORMS.get(type(op), "")), (right, left, _FORMS.get(type(op), ""))):
+            if isinstance(owner, Instance):
+                method = self.attribute(owner, form, None)
+                if isinstance(method, Bound):
+                    return self.call(method, [other], {}, node)
+        if _concrete(left) and _concrete(right) and not (_has_unknown(left) or _has_unknown(right)):
+            if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+                self.trail = hash((self.trail, left, right))
+            try:
+                return _COMPARE[type(op)](left, right)
+            except ORDINARY:
+                return self.unknown()
+        if isinstance(op, ast.NotEq):
+            return self.negation(self.unknown("cmp", "Eq", left, right))
+        if isinstance(left, (Instance, Class, Lib, Function)) and isinstance(op, ast.Eq) and left is right:
+            return True
+        return self.unknown("cmp", type(op).__name__, left, right)
+
+    def _contains(self, item: Value, box: Value) -> bool | None:
+        if isinstance(box, Instance) and isinstance(box.inner.get("items"), dict):
+            box = box.inner["items"]
+        if isinstance(box, Instance):
+            method = self.attribute(box, "__contains__", None)
+            return self.truth(self.call(method, [item], {}, None)) if isinstance(method, Bound) else None
+        if not isinstance(box, (*CONTAINERS, range)) or isinstance(item, Unknown):
+            return None
+        try:
+            if isinstance(box, (list, tuple, set, deque)) and any(isinstance(one, (Unknown, Tensor)) for one in box):
+                return True if any(one is item for one in box) else None
+            return item in box
+        except ORDINARY:
+            return None
+
+
+_FORMS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Lt: "__lt__", ast.LtE: "__le__", ast.Gt: "__gt__", ast.GtE: "__ge__",
+}  # fmt: skip
+
+
+def _concrete(value: Value) -> bool:
+    return value is None or isinstance(value, (int, float, complex, str, bytes, list, tuple, dict, set, deque, range))
+
+
+def _has_unknown(value: Value) -> bool:
+    if isinstance(value, (list, tuple, set, deque)):
+        return any(isinstance(one, (Unknown, Tensor, Instance)) or _has_unknown(one) for one in list(value)[:50])
+    if isinstance(value, dict):
+        return any(isinstance(one, (Unknown, Tensor, Instance)) for one in value.values())
+    return False
+
+
+def _too_big(left: Value, right: Value) -> bool:
+    if isinstance(left, (str, list, tuple, bytes)) or isinstance(right, (str, list, tuple, bytes)):
+        return _size(left) * _size(right) > BIG
+    return _size(left) > 1e12 or _size(right) > 1e12
+
+
+def _size(value: Value) -> float:
+    if isinstance(value, (str, list, tuple, bytes)):
+        return len(value)
+    return abs(value) if isinstance(value, (int, float)) else 0

@@ -1,0 +1,384 @@
+"""Executes statements: loops turn by turn, branches one way or the other, exceptions as the program raises them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from afterward.interpret.graph import keeping
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.machine.branches import Branches
+from afterward.interpret.machine.core import Frame
+from afterward.interpret.machine.iterations import Turns
+from afterward.interpret.machine.values import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Iter,
+    Lib,
+    Native,
+    Raised,
+    Scope,
+    Unknown,
+    Unsupported,
+    Value,
+)
+
+BREAK, CONTINUE = object(), object()
+
+_COUNTED_TURNS = (60, 12, 5)  # of a range, by how deep the loop lies in others
+_FEW_TURNS = (3, 2, 2)
+_UNKNOWN_TURNS = (3, 3, 2)
+_SHORT, _LONG = 600, 1500  # statements: a program that has run so long gets fewer turns
+_ELEMENTS = 200  # of a container: its elements may each mean something else
+
+
+class Return:
+    """A function is left with a value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class Statements(Branches):
+    """The machine: one method per kind of statement."""
+
+    def run_block(self, body: list[ast.stmt]) -> Any:
+        """Execute statements until one leaves the block; returns how."""
+        for statement in body:
+            self.at(statement)
+            run = _RUN.get(type(statement))
+            if run is None:
+                continue
+            try:
+                left = run(self, statement)
+            except Unsupported as reason:
+                self.gap(str(reason) or "not interpreted", statement)
+                self._forget(statement)
+                continue
+            if left is not None:
+                return left
+        return None
+
+    def _forget(self, statement: ast.stmt) -> None:
+        """What a statement that was not interpreted would have assigned is unknown."""
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.frame.scope.assign(node.id, self.unknown())
+
+    # Simple statements
+
+    def _expr(self, statement: ast.Expr) -> None:
+        self.evaluate(statement.value)
+
+    def _assign(self, statement: ast.Assign) -> None:
+        value = self.evaluate(statement.value)
+        for target in statement.targets:
+            self.store(target, value)
+
+    def _ann_assign(self, statement: ast.AnnAssign) -> None:
+        if statement.value is not None:
+            self.store(statement.target, self.evaluate(statement.value))
+
+    def _aug_assign(self, statement: ast.AugAssign) -> None:
+        target = statement.target
+        before = self.evaluate(target)
+        if not isinstance(before, (int, float, str, Unknown)):
+            self.effects += 1
+        operand = self.evaluate(statement.value)
+        if isinstance(before, list) and isinstance(statement.op, ast.Add) and isinstance(operand, (list, tuple)):
+            before.extend(operand)
+            return
+        after = self.binary(statement.op, before, operand, statement, in_place=True)
+        if isinstance(target, ast.Subscript) and isinstance(before, Tensor) and after is before:
+            owner = self.evaluate(target.value)
+            if isinstance(owner, Tensor):
+                return  # the view was written to, and its base with it
+        self.store(target, after)
+
+    def _return(self, statement: ast.Return) -> Return:
+        return Return(self.evaluate(statement.value) if statement.value is not None else None)
+
+    def _delete(self, statement: ast.Delete) -> None:
+        self.effects += 1
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                scope = self.frame.scope.find(target.id)
+                if scope is not None:
+                    if scope is not self.frame.scope:
+                        self.note_change(scope.names, target.id)
+                    scope.names.pop(target.id, None)
+            elif isinstance(target, ast.Attribute):
+                owner = self.evaluate(target.value)
+                if isinstance(owner, Instance):
+                    owner.attributes.pop(target.attr, None)
+            elif isinstance(target, ast.Subscript):
+                owner, key = self.evaluate(target.value), self.evaluate(target.slice)
+                try:
+                    del owner[key]
+                except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+                    pass
+
+    def _raise(self, statement: ast.Raise) -> None:
+        value = self.evaluate(statement.exc) if statement.exc is not None else self.handled
+        if isinstance(value, (Class, Lib)):
+            value = self.call(value, [], {}, statement)
+        raise Raised(value, getattr(self, "handled_fault", None) if statement.exc is None else None)
+
+    def _assert(self, statement: ast.Assert) -> None:
+        value = self.evaluate(statement.test)
+        if isinstance(value, Unknown):
+            self.effects += 1
+            self.decided[id(value)] = True
+            self.kept_alive.append(value)
+
+    def _global(self, statement: ast.Global | ast.Nonlocal) -> None:
+        scope = self.frame.scope
+        self.frame.effects += 1
+        for name in statement.names:
+            outer: Scope | None = scope.outer
+            if isinstance(statement, ast.Nonlocal):
+                found = outer.find(name) if outer is not None else None
+            else:
+                found = scope.module.scope if scope.module is not None else None
+            if found is not None and found is not scope:
+                scope.shared[name] = found
+
+    def _break(self, statement: ast.Break) -> object:
+        return BREAK
+
+    def _continue(self, statement: ast.Continue) -> object:
+        return CONTINUE
+
+    # Branches and loops
+
+    def _limit(self, known: bool) -> int:
+        depth = min(sum(len(frame.turns) for frame in self.frames), 2)
+        used = self.budget.used
+        if used > _LONG or not self.graph.records:
+            return 2
+        first = self.choices.default == "true" and not self.choices.flipped
+        if not known:
+            return _UNKNOWN_TURNS[depth] if first else _FEW_TURNS[depth]
+        return _COUNTED_TURNS[depth] if first and used < _SHORT else _FEW_TURNS[depth]
+
+    def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
+        over = self.evaluate(statement.iter)
+        items = self.iterate(over, statement.iter)
+        limit = self._limit(items.known)
+        counts = isinstance(over, range) and not _over_indices(statement.iter)
+        each = items.known and not counts and not (isinstance(over, Iter) and over.run is not None)
+        if each:
+            limit = max(limit, _ELEMENTS)
+        turns = Turns(self, statement)
+        source = items.source
+        while turns.number < limit:
+            if turns.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > _SHORT:
+                break  # what was to happen has happened
+            if not each and turns.settled():
+                break
+            try:
+                item = next(source)
+            except StopIteration:
+                break
+            with turns:
+                self.at(statement)
+                self.store(statement.target, item)
+                left = self.run_block(statement.body)
+            if left is BREAK:
+                return None
+            if isinstance(left, Return):
+                return left
+        turns.over()
+        self.at(statement)
+        return self.run_block(statement.orelse)
+
+    def _loop(self, statement: Any) -> Any:
+        left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
+        keeping.loop_left(self)
+        return left
+
+    def _while(self, statement: ast.While) -> Any:
+        turns = Turns(self, statement)
+        guesses = 0
+        while True:
+            value = self.evaluate(statement.test)
+            known = self.truth(value)
+            if known is None:
+                guesses += 1
+                known = guesses <= self._limit(False)
+            if not known:
+                break
+            if turns.number >= self._limit(guesses == 0) or turns.settled():
+                turns.over()
+                return None
+            with turns:
+                left = self.run_block(statement.body)
+            if left is BREAK:
+                return None
+            if isinstance(left, Return):
+                return left
+            self.at(statement)
+        turns.over()
+        return self.run_block(statement.orelse)
+
+    # Context managers and exceptions
+
+    def _with(self, statement: ast.With | ast.AsyncWith) -> Any:
+        leaving: list[Callable[[Raised | None], bool]] = []
+        try:
+            self.effects += 1
+            for item in statement.items:
+                manager = self.evaluate(item.context_expr)
+                value, leave = self.enter_context(manager, item.context_expr)
+                leaving.append(leave)
+                if item.optional_vars is not None:
+                    self.store(item.optional_vars, value)
+            left = self.run_block(statement.body)
+        except Raised as error:
+            swallowed = False
+            while leaving:
+                swallowed = leaving.pop()(error) or swallowed
+            if not swallowed:
+                raise
+            self._caught(error)
+            return None
+        except BaseException:
+            while leaving:
+                leaving.pop()(None)
+            raise
+        while leaving:
+            leaving.pop()(None)
+        return left
+
+    def _caught(self, error: Raised) -> None:
+        if error.fault is not None:
+            self.broken[error.fault].caught = True
+
+    def _try(self, statement: ast.Try) -> Any:
+        left: Any = None
+        try:
+            left = self._guarded(statement)
+        except Raised as error:
+            handler = self._handler(statement.handlers, error)
+            if handler is None:
+                raise
+            self._caught(error)
+            before = self.handled
+            self.handled = error.value
+            if handler.name:
+                self.frame.scope.assign(handler.name, error.value)
+            left = self.run_block(handler.body)
+            self.handled = before
+        finally:
+            if statement.finalbody:
+                last = self.run_block(statement.finalbody)
+                left = last if last is not None else left
+        return left
+
+    def _guarded(self, statement: ast.Try) -> Any:
+        self.guarded += 1
+        try:
+            left = self.run_block(statement.body)
+            return left if left is not None else self.run_block(statement.orelse)
+        finally:
+            self.guarded -= 1
+
+    def _handler(self, handlers: Iterable[ast.ExceptHandler], error: Raised) -> ast.ExceptHandler | None:
+        for handler in handlers:
+            if handler.type is None:
+                return handler
+            wanted = self.evaluate(handler.type)
+            for one in wanted if isinstance(wanted, tuple) else (wanted,):
+                if self.catches(one, error.value):
+                    return handler
+        return None
+
+    # Definitions
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        made: Value = self.make_function(node, node.name)
+        for decorator in reversed(node.decorator_list):
+            made = self.decorate(self.evaluate(decorator), made, decorator)
+        self.frame.effects += 1
+        self.frame.scope.assign(node.name, made)
+
+    def _class(self, node: ast.ClassDef) -> None:
+        bases: list[Value] = []
+        for base in node.bases:
+            if isinstance(base, ast.Starred):
+                bases.append(self.unknown())
+                continue
+            value = self.evaluate(base)
+            bases.append(value if isinstance(value, (Class, Lib)) else self.unknown())
+        for keyword in node.keywords:
+            self.evaluate(keyword.value)
+        made = Class(node.name, bases, node)
+        self.frame.effects += 1
+        scope = Scope(self.frame.scope, self.frame.scope.module)
+        outer = self.frame
+        inner = Frame(outer.call, outer.function, outer.file, scope, hidden=True)
+        inner.statement, inner.moment, inner.turns = outer.statement, outer.moment, outer.turns
+        self.frames.append(inner)
+        self.class_names.append(node.name)
+        try:
+            self.run_block(node.body)
+        finally:
+            self.frames.pop()
+            self.class_names.pop()
+        made.attributes = scope.names
+        for value in scope.names.values():
+            function = value.function if isinstance(value, Bound) else value
+            if isinstance(function, Native):
+                function = function.attributes.get("__wrapped__", function)
+            if isinstance(function, Function) and function.cls is None:
+                function.cls = made
+        self.declare_fields(made, node)
+        value = made
+        for decorator in reversed(node.decorator_list):
+            value = self.decorate(self.evaluate(decorator), value, decorator)
+        self.frame.scope.assign(node.name, value)
+
+
+def _over_indices(node: ast.expr) -> bool:
+    """`range(len(things))`: each turn is about another thing, as in a loop over the things themselves."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    last = node.args[-1] if len(node.args) < 3 else node.args[1]
+    return isinstance(last, ast.Call) and isinstance(last.func, ast.Name) and last.func.id == "len"
+
+
+_RUN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Expr: Statements._expr,
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._ann_assign,
+    ast.AugAssign: Statements._aug_assign,
+    ast.Return: Statements._return,
+    ast.Delete: Statements._delete,
+    ast.Raise: Statements._raise,
+    ast.Assert: Statements._assert,
+    ast.Global: Statements._global,
+    ast.Nonlocal: Statements._global,
+    ast.Break: Statements._break,
+    ast.Continue: Statements._continue,
+    ast.If: Statements._if,
+    ast.For: Statements._loop,
+    ast.AsyncFor: Statements._loop,
+    ast.While: Statements._loop,
+    ast.With: Statements._with,
+    ast.AsyncWith: Statements._with,
+    ast.Try: Statements._try,
+    ast.FunctionDef: Statements._function,
+    ast.AsyncFunctionDef: Statements._function,
+    ast.ClassDef: Statements._class,
+}
+if hasattr(ast, "Match"):
+    _RUN[ast.Match] = Statements._match
+if hasattr(ast, "TryStar"):
+    _RUN[ast.TryStar] = Statements._try
+_RUN[ast.Import] = lambda machine, statement: machine.do_import(statement)
+_RUN[ast.ImportFrom] = lambda machine, statement: machine.do_import_from(statement)

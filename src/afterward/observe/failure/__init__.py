@@ -1,0 +1,1 @@
+"""A pass that failed: what is left of its graph."""

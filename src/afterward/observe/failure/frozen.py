@@ -1,0 +1,108 @@
+"""Finds what froze the parameters that the step after a failed pass would have changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+from afterward.model.history import Cut, Pass
+from afterward.model.site import Where
+from afterward.observe import compat
+from afterward.observe.provenance.sources import Sources, head
+from afterward.observe.replay.replay import Place
+
+
+def frozen_by(
+    sources: Sources,
+    late: Pass,
+    trail: Sequence[Place],
+    frames: Sequence[FrameType],
+    where: Callable[[Place], Where | None],
+) -> Cut | None:
+    """The last switch-off, where the optimizer that is stepped next holds nothing but frozen parameters."""
+    optimizer = next((one for one in stepped_after(sources, late, frames) if one is not None), None)
+    held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+    if not held or any(parameter.requires_grad for parameter in held):
+        return None
+    for place in reversed(trail):
+        statement = sources.statement(place.number)
+        for node in (node for part in head(statement) for node in ast.walk(part)) if statement is not None else ():
+            switch = _switch(node)
+            spot = where(place) if switch is not None and not _given(sources, place, switch[1], True) else None
+            if spot is not None and switch is not None:
+                return Cut(spot, switch[0], switch[2], sources.site_of(spot.site.file, node))  # type: ignore[arg-type]
+    return None
+
+
+def _switch(node: ast.AST) -> tuple[str, ast.expr, str] | None:
+    """`p.requires_grad_(flag)` or `p.requires_grad = flag`: how it is told, the flag, and what is switched."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+        return (".requires_grad_(False)", node.args[0], ast.unparse(node.func.value)) if node.args else None
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
+                return ".requires_grad = False", node.value, ast.unparse(target.value)
+    return None
+
+
+def _given(sources: Sources, place: Place, flag: ast.expr, value: bool) -> bool:
+    """Was the flag this very value: by itself, or as what the function around it was called with?"""
+    if isinstance(flag, ast.Constant):
+        return flag.value is value
+    caller = sources.statement(place.caller.number) if place.caller is not None else None
+    calls = [node for part in head(caller) for node in ast.walk(part)] if caller is not None else []
+    handed = [
+        a for call in calls if isinstance(call, ast.Call) for a in (*call.args, *(k.value for k in call.keywords))
+    ]
+    return any(isinstance(one, ast.Constant) and one.value is value for one in handed)
+
+
+def stepped_after(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> list[Any]:
+    """The optimizers that the function of the pass steps before its next pass; None for one that is not at hand."""
+    if late.where is None or not frames:
+        return []
+    site = late.where.levels[-1].site
+    found = []
+    for call in _steps_after(sources, site.file, site.line, site.column):
+        called = call.func.value if isinstance(call.func, ast.Attribute) else None
+        ways = [_look_up(text, frames[0]) for text in (*call.args[:1], called) if text is not None]
+        known = [one for one in ways if isinstance(one, compat.torch_module().optim.Optimizer)]
+        if known or ways[-1] is None:  # what is stepped may also be a schedule, or an environment
+            found.append(known[0] if known else None)
+    return found
+
+
+def _steps_after(sources: Sources, file: str, line: int, column: int) -> Iterator[ast.Call]:
+    statement = sources.statement_at(file, line, column)
+    if statement is None:
+        return
+    function = _function(sources, file, statement)
+    for later in sources.statements_of(file):
+        if (later.lineno, later.col_offset) > (line, column) and _function(sources, file, later) is function:
+            for node in (node for part in head(later) for node in ast.walk(part)):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    if node.func.attr == "backward":
+                        return
+                    if node.func.attr == "step":
+                        yield node
+
+
+def _function(sources: Sources, file: str, statement: ast.stmt) -> ast.stmt | None:
+    around = sources.around(file, statement)
+    return next((one for one in around if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+
+
+def _look_up(text: ast.expr, frame: FrameType) -> Any:
+    """What a name or a chain of attributes stands for in a call, without running the program's code."""
+    chain: list[str] = []
+    while isinstance(text, ast.Attribute):
+        chain.append(text.attr)
+        text = text.value
+    if not isinstance(text, ast.Name):
+        return None
+    value = frame.f_locals.get(text.id, frame.f_globals.get(text.id))
+    for attribute in reversed(chain):
+        value = (getattr(value, "__dict__", None) or {}).get(attribute)
+    return value

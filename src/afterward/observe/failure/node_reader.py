@@ -1,0 +1,99 @@
+"""Reads the nodes of a graph, one by one, into the model's words: there may be a hundred thousand of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from afterward.model.clock import node_moment
+from afterward.model.history import Edge, Node, Saved
+from afterward.observe import compat
+from afterward.observe.failure.walk import Walk
+from afterward.observe.failure.writes import Spoilt
+from afterward.observe.provenance.leaves import leaf_saved
+from afterward.observe.replay.places import Wording
+from afterward.observe.replay.replay import Place
+
+# Operations whose value lies in the memory of another.
+_NO_MEMORY = (
+    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
+    "Alias", "ReshapeAlias", "AsStrided", "Split", "UnsafeSplit", "Unbind", "UnsafeChunk", "Chunk", "Narrow",
+    "Diagonal", "Unfold", "Detach",
+)  # fmt: skip
+
+
+class Remains:
+    """The nodes of one graph, and the leaves that they feed or have saved, each with a number."""
+
+    def __init__(self, found: Walk, orders: list[int]) -> None:
+        self.found = found
+        self.orders = orders
+        self.leaf_ids: dict[int, int] = {}
+        self.variables: list[Any] = []
+        self._reader = compat.SavedReader()
+        self._operations: dict[str, tuple[str, bool]] = {}
+        self._kinds: dict[tuple[Any, ...], Saved] = {}
+
+    def nodes(self, places: Mapping[int, Place], wording: Wording) -> tuple[Node, ...]:
+        nodes = []
+        for position, (raw, order) in enumerate(zip(self.found.nodes, self.orders, strict=True)):
+            name = raw.name()
+            short, has_memory = self._operations.get(name) or self._operation(name)
+            place = places.get(order)
+            states = self._reader.states(raw, self.found.links[position])
+            is_leaf = order == compat.LEAF_ORDER
+            nodes.append(
+                Node(
+                    position,
+                    short,
+                    order,
+                    0 if is_leaf else node_moment(order),
+                    wording.where(place),
+                    tuple([Edge(node, output) for node, output in self.found.inputs[position]]),
+                    self._saved(name, position, states, place, wording) if states else (),
+                    self._leaf_fed(raw) if is_leaf else None,
+                    compat.value_bytes(raw) if has_memory and not is_leaf else 0,
+                )
+            )
+        return tuple(nodes)
+
+    def spoilt(self, nodes: tuple[Node, ...]) -> list[Spoilt]:
+        """The saved tensors that were written over, with the node that had saved each."""
+        return [
+            Spoilt(node, tensor)
+            for node, raw in zip(nodes, self.found.nodes, strict=True)
+            if node.overwritten
+            for _, state, tensor in compat.saved_states(raw)
+            if state == "overwritten" and tensor is not None
+        ]
+
+    def _operation(self, name: str) -> tuple[str, bool]:
+        """(an operation's name, does its value take memory of its own?)"""
+        known = self._operations[name] = (name.removeprefix("torch::autograd::"), not name.startswith(_NO_MEMORY))
+        return known
+
+    def _saved(self, op: str, position: int, states: Any, place: Place | None, wording: Wording) -> tuple[Saved, ...]:
+        # Once freed, a node no longer tells that a hook kept its values, to be made anew when they are needed.
+        elsewhere = wording.mentions(place, "checkpoint")
+        links = self.found.links[position]
+        saved = []
+        for name, state, tensor in states:
+            variable = leaf_saved(op, links, name, tensor)
+            leaf = self._leaf_id(variable) if variable is not None else None
+            kind = (name, state, leaf, 0, elsewhere)
+            known = self._kinds.get(kind)
+            if known is None:  # one object for all that are equal: there are few kinds, and many of each
+                known = self._kinds[kind] = Saved(*kind)
+            saved.append(known)
+        return tuple(saved)
+
+    def _leaf_fed(self, raw: Any) -> int | None:
+        variable = getattr(raw, "variable", None)
+        return self._leaf_id(variable) if variable is not None else None
+
+    def _leaf_id(self, variable: Any) -> int:
+        known = self.leaf_ids.get(id(variable))
+        if known is None:
+            known = self.leaf_ids[id(variable)] = len(self.variables)
+            self.variables.append(variable)
+        return known

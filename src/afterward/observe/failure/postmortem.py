@@ -1,0 +1,286 @@
+"""Reads what is left of a graph whose pass has just failed, and writes the `History` of how it came to that.
+
+Runs once, inside the failing call, while the program's frames are still there. Nothing it touches is kept.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from afterward.model.clock import event_moment
+from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Step
+from afterward.model.reuse import find_reuse
+from afterward.model.site import Where
+from afterward.observe import compat
+from afterward.observe.failure.frozen import frozen_by, stepped_after
+from afterward.observe.failure.node_reader import Remains
+from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
+from afterward.observe.failure.writes import find_writes
+from afterward.observe.marks.stack import function_around, user_frames
+from afterward.observe.marks.statements import COUNTER
+from afterward.observe.provenance import flow
+from afterward.observe.provenance.bridges import Bridges
+from afterward.observe.provenance.crossing import Trail
+from afterward.observe.provenance.cuts import find_cuts
+from afterward.observe.provenance.naming import Names, living_optimizers, search
+from afterward.observe.provenance.sources import Sources
+from afterward.observe.recording.events import PassSeen, StepSeen
+from afterward.observe.recording.gc_pause import collector_at_rest
+from afterward.observe.recording.recorder import Recorder, Recorders
+from afterward.observe.replay.places import Wording
+from afterward.observe.replay.replay import Place
+
+TRAIL = 50_000  # statements followed back, for names and cuts
+
+
+def examine(
+    recorders: Recorders,
+    error: BaseException,
+    kind: str,
+    outputs: Any,
+    inputs: Iterable[Any],
+    *,
+    frame: FrameType,
+    is_user: Any,
+    gaps: list[Gap],
+) -> History:
+    """The history of a pass that has just raised `error`."""
+    with collector_at_rest():
+        autopsy = Autopsy(recorders.current(), is_user)
+        autopsy.look(outputs, list(inputs), frame)
+        history = autopsy.history(error, kind, frame, tuple(gaps))
+    if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
+        history = replace(history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart")))
+    return history
+
+
+class Autopsy:
+    """What is found out about one failing pass while torch's objects are at hand, and then told as a `History`."""
+
+    def __init__(self, recorder: Recorder, is_user: Any) -> None:
+        self.recorder = recorder
+        self.is_user = is_user
+        self.sources = Sources(recorder.statements)
+        self.wording = Wording(self.sources)
+        self.where = self.wording.where
+        self.trail: list[Place] = []
+        self.names = Names()
+
+    # Gathering, while torch's objects are at hand
+
+    def look(self, outputs: Any, inputs: list[Any], frame: FrameType) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.look_from(roots_of(outputs), list(user_frames(frame, self.is_user)))
+
+    def look_from(self, roots: list[tuple[Any, int]], frames: list[FrameType]) -> None:
+        """Walk the graph, and search for names in the frames, innermost first."""
+        self.roots = roots
+        self.frames = frames
+        self.names = search(self.frames, self.is_user)
+        self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
+        self.found: Walk = walk(node for node, _ in self.roots)
+        self.orders = [compat.order_of(node) for node in self.found.nodes]
+        self.remains = Remains(self.found, self.orders)
+        self.places = self._replay()
+        self.paths = Trail(self.sources, self.trail)
+
+    def _replay(self) -> dict[int, Place]:
+        """The place of every node of the failing graph, by its order; events get theirs on the way."""
+        recorder = self.recorder
+        counter = compat.sequence_counter()
+        marks = recorder.marks[:]
+        marks.append((counter() if counter else 0) | (marks[-1] & ~COUNTER if marks else 0))
+        wanted = sorted({order for order in self.orders if order != compat.LEAF_ORDER})
+        answers: dict[int, Place] = {}
+        due = [event for event in recorder.settle() if event.place is None]
+        machine = recorder.replay.copy()
+        untold = range(recorder.base, recorder.base + max(len(marks) - TRAIL, 0))
+        machine.feed(marks, recorder.base, due=due, answers=answers, wanted=wanted, trail=self.trail, untold=untold)
+        kept = recorder.replay.kept
+        starts = [first for first, _, _ in kept]
+        for order in wanted:
+            if order not in answers and kept:
+                position = bisect_right(starts, order) - 1
+                if position >= 0 and kept[position][0] <= order < kept[position][1]:
+                    answers[order] = kept[position][2]
+        return answers
+
+    # Writing the history
+
+    def history(self, error: BaseException, kind: str, frame: FrameType, gaps: tuple[Gap, ...]) -> History:
+        nodes = self.remains.nodes(self.places, self.wording)
+        late, passes = self._passes(error, kind, frame)
+        return self.told(nodes, late, passes, gaps)
+
+    def told(self, nodes: tuple[Node, ...], late: Pass, passes: tuple[Pass, ...], gaps: tuple[Gap, ...]) -> History:
+        """The history, with what its broken pass makes worth finding out."""
+        kind = late.error
+        first = History(nodes, passes, self._steps(), leaves=self._leaves(), gaps=gaps)
+        if kind == "no_grad":
+            frozen = frozen_by(self.sources, late, self.trail, self.frames, self.where)
+            cuts = (frozen,) if frozen is not None else find_cuts(self.paths, late, self.trail, self.where)
+            return replace(first, cuts=cuts)
+        if kind == "inplace":
+            spoilt = self.remains.spoilt(nodes)
+            writes = find_writes(self.paths, nodes, spoilt, self.trail, self.frames, self.names, self.where)
+            first = replace(first, writes=writes)
+        reuse = find_reuse(first, late)
+        if reuse is None:
+            return first
+        bridges = Bridges(self.sources, self.trail, self.paths, self.places)
+        values = bridges.values(reuse, self.names, self.found)
+        return replace(first, values=values, links=bridges.links(first, reuse))
+
+    def _leaves(self) -> tuple[Leaf, ...]:
+        owners: dict[int, list[str]] = {}
+        for name, optimizer in self.optimizers.values():
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    owners.setdefault(id(parameter), []).append(name)
+        return tuple(
+            Leaf(number, self.names.leaves.get(id(variable), ""), tuple(owners.get(id(variable), ())))
+            for number, variable in enumerate(self.remains.variables)
+        )
+
+    def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
+        roots = tuple(compat.order_of(node) for node, _ in self.roots)
+        seen = self.passes_seen()
+        failing = self._failing_event(seen, roots)
+        if failing is None:
+            raise LookupError("the failing pass was not recorded")
+        passes = self.passes(seen, failing)
+        at = next(number for number, event in enumerate(seen) if event is failing)
+        passes[at] = self._failing(passes[at], error, kind, frame)
+        return passes[at], tuple(passes)
+
+    def passes_seen(self) -> list[PassSeen]:
+        return [event for event in self.recorder.settle() if isinstance(event, PassSeen)]
+
+    def passes(self, seen: list[PassSeen], failing: PassSeen | None = None) -> list[Pass]:
+        """The passes that were recorded, in the model's words."""
+        by_order = {order: position for position, order in enumerate(self.orders) if order != compat.LEAF_ORDER}
+        alive = {held.tensor: held.node for held in self.names.held}
+        passes = []
+        for number, event in enumerate(seen):
+            swept: Sequence[int] | None = event.swept
+            root = alive.get(event.tensor)
+            # A tensor made later may lie where the root lay: its node is then younger than the pass.
+            if swept is None and event is not failing and root is not None and compat.order_of(root) < event.counter:
+                swept = sorted(compat.order_of(node) for node in walk([root]).nodes)
+                event.roots = (compat.order_of(root),)
+            where = self.where(event.place)
+            run = Pass(
+                number,
+                where,
+                event_moment(event.counter, event.moment),
+                _roots(event, by_order),
+                event.call,
+                event.retains_graph,
+                event.creates_graph,
+                None if swept is None else _common(swept, by_order),
+                bytes=event.bytes,
+                nodes=len(event.swept or ()),
+                optimizers=self._owners(event.leaves),
+                reached=self._known(event.leaves),
+                filled=self._known(event.filled),
+                stale=self._known(event.stale),
+            )
+            passes.append(run)
+        return passes
+
+    def _failing_event(self, seen: list[PassSeen], roots: tuple[int, ...]) -> PassSeen | None:
+        """The pass that failed: by its root, or the last one that starts from the line which is running now.
+
+        It need not be the last one: inner passes (of a checkpoint, say) may have come and gone within it.
+        """
+        roots_now = {id(output) for output in self.outputs} if isinstance(self.outputs, (tuple, list)) else set()
+        for event in reversed(seen):
+            if event.roots == roots or event.tensor in roots_now:
+                return event
+        return seen[-1] if seen else None
+
+    def _known(self, leaves: frozenset[int] | None) -> frozenset[int]:
+        """Of the leaves that a look has shown, those of the failing graph."""
+        return frozenset(self.remains.leaf_ids[leaf] for leaf in leaves or () if leaf in self.remains.leaf_ids)
+
+    def _owners(self, leaves: frozenset[int] | None) -> frozenset[str] | None:
+        """The optimizers of the leaves that a pass reached, by the leaves' identities."""
+        if leaves is None:
+            return None
+        return frozenset(
+            name
+            for name, optimizer in self.optimizers.values()
+            if any(id(p) in leaves for group in optimizer.param_groups for p in group["params"])
+        )
+
+    def _failing(self, run: Pass, error: BaseException, kind: str, frame: FrameType) -> Pass:
+        positions = leading_to(self.found, self.inputs) if self.inputs else range(len(self.found.nodes))
+        return replace(
+            run,
+            swept=frozenset(positions),
+            roots=tuple(Edge(self.found.position[node], output) for node, output in self.roots),
+            error=kind,
+            message=str(error),
+            nested_in=function_around(frame, self.is_user),
+            read_in=self._read_in(error),
+            receiver=flow.receiver(self.sources, run.where) if run.where is not None else "",
+            trains=frozenset(
+                self.optimizers.get(id(one), ("", None))[0] for one in stepped_after(self.sources, run, self.frames)
+            ),
+        )
+
+    def _read_in(self, error: BaseException) -> Where | None:
+        """The statement of a custom function's own backward that met the error, if there is one."""
+        below = []
+        traceback = error.__traceback__
+        while traceback is not None:
+            if self.is_user(traceback.tb_frame.f_code.co_filename):
+                below.append(traceback.tb_frame)
+            traceback = traceback.tb_next
+        return self.where(self.trail[-1]) if below and self.trail else None
+
+    def _steps(self) -> tuple[Step, ...]:
+        steps = []
+        for event in self.recorder.settle():
+            if not isinstance(event, StepSeen):
+                continue
+            name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
+            held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+            leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
+            steps.append(Step(self.where(event.place), event_moment(event.counter, event.moment), name, leaves))
+        return tuple(steps)
+
+
+def _roots(event: PassSeen, by_order: dict[int, int]) -> tuple[Edge, ...]:
+    """What a pass started from, as far as it is part of the failing graph."""
+    outputs = event.outputs if len(event.outputs) == len(event.roots) else (UNKNOWN_OUTPUT,) * len(event.roots)
+    pairs = zip(event.roots, outputs, strict=True)
+    return tuple(Edge(by_order[order], output) for order, output in pairs if order in by_order)
+
+
+def _common(swept: Any, by_order: dict[int, int]) -> frozenset[int]:
+    """Positions of the failing graph's nodes among the orders that a pass swept (both sorted by order)."""
+    if len(swept) < len(by_order):
+        return frozenset(by_order[order] for order in swept if order in by_order)
+    found = []
+    for order, position in by_order.items():
+        place = bisect_left(swept, order)
+        if place < len(swept) and swept[place] == order:
+            found.append(position)
+    return frozenset(found)
+
+
+def _optimizers(names: Names) -> dict[int, tuple[str, Any]]:
+    """Every living optimizer, each under a name of its own."""
+    found = living_optimizers(names)
+    taken: dict[str, int] = {}
+    for number, (name, optimizer) in found.items():  # two objects may both be `self.opt`, each in its own call
+        taken[name] = taken.get(name, 0) + 1
+        if taken[name] > 1:
+            found[number] = (f"{name} ({taken[name]})", optimizer)
+    return found

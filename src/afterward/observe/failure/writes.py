@@ -1,0 +1,197 @@
+"""Finds the statement that wrote over a tensor the graph still needed, when it was no optimizer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
+
+from afterward.model.clock import event_moment
+from afterward.model.history import Node, Write
+from afterward.model.names import stem
+from afterward.model.site import Where
+from afterward.observe import compat
+from afterward.observe.failure.hidden_writes import written_by_activation, written_by_owner
+from afterward.observe.provenance.crossing import Trail
+from afterward.observe.provenance.naming import Names, storage_pointer
+from afterward.observe.provenance.sources import Name, Sources, head, reads, targets
+from afterward.observe.replay.replay import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Spoilt:
+    """A tensor that a node had saved and that was written over since."""
+
+    node: Node
+    tensor: Any
+
+
+def find_writes(
+    paths: Trail,
+    nodes: Sequence[Node],
+    spoilt: Sequence[Spoilt],
+    trail: Sequence[Place],
+    frames: Sequence[FrameType],
+    names: Names,
+    where: Callable[[Place], Where | None],
+) -> tuple[Write, ...]:
+    """Statements that ran, are written as an in-place change, and whose target shares memory with a spoilt value.
+
+    A target is looked up in the frames that are still alive, and among the names of living tensors in the same
+    memory. One that can no longer be looked up counts where the statement that saved the value names it too, or
+    (`sure` False) where it is the only in-place change since. A module may have made the write, out of sight.
+    """
+    if not spoilt:
+        return ()
+    sources = paths.sources
+    culprit = max(spoilt, key=lambda one: one.node.order).node
+    storages = {pointer for one in spoilt if (pointer := storage_pointer(one.tensor)) is not None}
+    living = {name for pointer in storages for name in names.storages.get(pointer, ())}
+    alive = {stem(name) for name in living} | {part for name in living for part in _parts_of(name)[:-1]}
+    saved = _names_around(sources, culprit)
+    sure: list[Write] = []
+    loose: dict[int, list[Write]] = {}
+    known: dict[int, list[ast.expr]] = {}
+    for place in trail:
+        if place.number not in known:
+            statement = sources.statement(place.number)
+            known[place.number] = _written(statement) if statement is not None else []
+        for target in known[place.number]:
+            write = _write(place, target, where, culprit)
+            if write is None:
+                continue
+            values = [] if _rebound(paths, place, target) else list(_look_up(target, frames))
+            text = ast.unparse(target)
+            if (
+                any(storage_pointer(value) in storages for value in values)
+                or (place.call, text) in saved
+                or (not values and _alias(paths, place, target, alive))
+            ):
+                sure.append(write)
+            elif not values:
+                loose.setdefault(id(target), []).append(replace(write, sure=False))
+    hidden = None
+    if not sure:
+        hidden = written_by_activation(sources, nodes, culprit)
+        hidden = hidden or written_by_owner(sources, trail, where, culprit, storages, names)
+    if hidden is not None:
+        return (hidden,)
+    if not sure and len(loose) == 1:
+        return tuple(next(iter(loose.values())))
+    return tuple(sure)
+
+
+def _parts_of(name: str) -> list[str]:
+    return [part for part in name.replace("]", "").replace("[", ".").split(".") if part.isidentifier()]
+
+
+def _alias(paths: Trail, place: Place, target: ast.expr, alive: set[str]) -> bool:
+    """Does a name, or what it was assigned from, mean something that lives in the spoilt memory?"""
+    name = Name(ast.unparse(target), target)
+    if not name.is_plain:
+        return stem(name.text) in alive
+    giver = paths.assigned_before(name, place)
+    return giver is not None and any(not n.is_plain and stem(n.text) in alive for n in paths.reads(giver))
+
+
+def _names_around(sources: Sources, node: Node) -> set[tuple[int, str]]:
+    """The plain names in the statements that made a node, each with the call it belongs to."""
+    found: set[tuple[int, str]] = set()
+    for level in node.where.levels if node.where is not None else ():
+        statement = sources.statement_at(level.site.file, level.site.line, level.site.column)
+        for name in [*targets(statement), *reads(statement)] if statement is not None else ():
+            if name.is_plain:
+                found.add((level.call, name.text))
+    return found
+
+
+def _write(place: Place, target: ast.expr, where: Callable[[Place], Where | None], culprit: Node) -> Write | None:
+    """The write as part of the history, if it came after the node, or in the very statement that made it."""
+    made = culprit.where.levels if culprit.where is not None else ()
+    itself = any(level.call == place.call and level.moment == place.moment for level in made[-1:])
+    if place.order_at <= culprit.order and not itself:
+        return None
+    spot = where(place)
+    after = max(place.order_at, culprit.order + 1)
+    return Write(spot, event_moment(after, place.moment), ast.unparse(target)) if spot is not None else None
+
+
+def _written(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement changes in place: `x += 1`, `x[i] = y`, `x.clamp_(...)`, `x.data = ...`, `out=x`."""
+    found: list[ast.expr] = []
+    if isinstance(statement, ast.AugAssign):
+        found.append(_base(statement.target))
+    if isinstance(statement, ast.Assign):
+        found += [_base(t) for t in statement.targets if isinstance(t, ast.Subscript)]
+    for part in head(statement):
+        for node in ast.walk(part):
+            if isinstance(node, ast.Call):
+                function = node.func
+                if isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
+                    found.append(function.value)
+                if (
+                    isinstance(function, ast.Attribute)
+                    and function.attr.endswith("_")
+                    and not function.attr.endswith("__")
+                ):
+                    inner = [function.value, *node.args[:1]]
+                    found += [
+                        _base(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
+                    ]
+                found += [_base(k.value) for k in node.keywords if k.arg == "out"]
+                if any(
+                    k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value for k in node.keywords
+                ):
+                    found += [_base(a) for a in node.args[:1]]
+    return found
+
+
+def _base(target: ast.expr) -> ast.expr:
+    """`x[2:3]` and `x.data` write to `x`."""
+    while isinstance(target, ast.Subscript) or (
+        isinstance(target, ast.Attribute) and target.attr in ("data", "T", "mT")
+    ):
+        target = target.value
+    return target
+
+
+def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Iterator[Any]:
+    """The tensors behind a name or attribute chain in the living frames, without running the program's code."""
+    torch = compat.torch_module()
+    chain: list[str] = []
+    while isinstance(target, ast.Attribute):
+        chain.append(target.attr)
+        target = target.value
+    if not isinstance(target, ast.Name):
+        return
+    for frame in frames:
+        for space in (frame.f_locals, frame.f_globals):
+            if target.id in space:
+                value = space[target.id]
+                for attribute in reversed(chain):
+                    value = _attribute(value, attribute)
+                if isinstance(value, torch.Tensor):
+                    yield value
+                elif isinstance(value, torch.nn.Module):
+                    yield from value.parameters()
+                return
+
+
+def _rebound(paths: Trail, place: Place, target: ast.expr) -> bool:
+    """Has the name been given something else since, as a loop's variable is in each turn? Then it tells nothing now."""
+    while isinstance(target, ast.Attribute):
+        target = target.value
+    if not isinstance(target, ast.Name):
+        return False
+    later = paths.plain.get((place.call, target.id), [])
+    return bool(later) and later[-1].moment > place.moment
+
+
+def _attribute(value: Any, name: str) -> Any:
+    space = getattr(value, "__dict__", None) or {}
+    for part in (space, space.get("_parameters") or {}, space.get("_buffers") or {}, space.get("_modules") or {}):
+        if name in part:
+            return part[name]
+    return None

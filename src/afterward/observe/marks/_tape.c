@@ -1,0 +1,380 @@
+/* The tape in C: what is written down once per statement, pass and optimizer step.
+
+   It does what `PythonTape` in tape.py does, which stands in for it where afterward was installed without a compiler.
+   A mark must cost next to nothing beside one small operation of torch, so it makes no Python object and looks
+   nothing up: it writes one number into a buffer, which `drain_marks` empties. It is built for one version of Python,
+   not with the stable ABI, where reading a number is a call: beside torch the code of each call is cold. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <structmember.h>
+#include <time.h>
+
+#define SHIFT 40                    /* as in statements.py */
+#define STEP (UINT64_C(1) << 60)    /* these as in tape.py */
+#define RETAINS (UINT64_C(1) << 61)
+#define CREATES (UINT64_C(1) << 62)
+#define GRAD (UINT64_C(1) << 59)
+
+#define MARKS 8192 /* as in tape.py */
+#define NOTES (3 * 2048)
+#define SITES 256
+#define TIMES 8192 /* as in tape.py */
+
+typedef uint64_t (*Counter)(void);
+
+typedef struct {
+    PyObject_HEAD
+    /* What every mark touches comes first, so that it lies together: beside torch each line of memory is a cold one. */
+    Counter counter; /* of torch: how many nodes this thread has made */
+    unsigned long long moment; /* how many marks there have been */
+    uint64_t last;             /* the last of them */
+    Py_ssize_t marked, timed, noted; /* how many numbers there are in each buffer below */
+    unsigned long thread;
+    int skipped;   /* has a pass gone by without a look? */
+    int steps_due; /* optimizer steps still to be looked at */
+    PyObject *on_full;  /* () when a buffer is full */
+    PyObject *on_other; /* (number) for a mark in another thread */
+    PyObject *on_pass;  /* (outputs, args, kwargs) for a pass that is to be noted in full */
+    PyObject *on_step;  /* (optimizer) for a step that is to be looked at, or that another thread makes */
+    PyObject *accumulate_grad;
+    Py_ssize_t sites;
+    struct {
+        uint64_t number;
+        int64_t left; /* how many more passes of that site need no look */
+    } site[SITES];
+    uint64_t marks[MARKS];
+    uint64_t notes[NOTES];
+    uint64_t times[TIMES]; /* when each of the first marks was written, in nanoseconds */
+} Tape;
+
+static int make_room(Tape *self) {
+    PyObject *done = PyObject_CallNoArgs(self->on_full);
+    Py_XDECREF(done);
+    if (done == NULL)
+        return -1;
+    /* Whoever was called has emptied both buffers; if not, nothing is overwritten, only forgotten. */
+    if (self->marked >= MARKS)
+        self->marked = 0;
+    if (self->noted > NOTES - 3)
+        self->noted = 0;
+    return 0;
+}
+
+/* The tape of this thread: to ask the thread for its name takes two calls, into pages that are cold beside torch. */
+#if defined(__linux__) && defined(__GNUC__)
+static __thread Tape *mine __attribute__((tls_model("initial-exec")));
+#define IS_MINE(self) (mine == (self))
+#define BECOMES_MINE(self) (mine = (self))
+#else
+#define IS_MINE(self) 0
+#define BECOMES_MINE(self)
+#endif
+
+static int here(Tape *self) { return IS_MINE(self) || PyThread_get_thread_ident() == self->thread; }
+
+static uint64_t now(void) {
+    struct timespec at;
+    timespec_get(&at, TIME_UTC);
+    return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
+}
+
+/* The number of a statement: small, as a rule, and then it lies in the object itself. */
+static long number_of(PyObject *number) {
+    if (PyLong_CheckExact(number)) {
+#if PY_VERSION_HEX >= 0x030C0000
+        if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+            return (long)PyUnstable_Long_CompactValue((PyLongObject *)number);
+#else
+        if (Py_SIZE(number) == 1)
+            return (long)((PyLongObject *)number)->ob_digit[0];
+#endif
+    }
+    return PyLong_AsLong(number);
+}
+
+static int write_mark(Tape *self, PyObject *number) {
+    if (!here(self)) {
+        PyObject *done = PyObject_CallFunctionObjArgs(self->on_other, number, NULL);
+        Py_XDECREF(done);
+        return done == NULL ? -1 : 0;
+    }
+    long statement = number_of(number);
+    if (statement < 0)
+        return PyErr_Occurred() ? -1 : 0;
+    uint64_t mark = (uint64_t)statement << SHIFT | self->counter();
+    self->last = mark;
+    self->moment++;
+    self->marks[self->marked++] = mark;
+    if (self->timed < TIMES)
+        self->times[self->timed++] = now();
+    return self->marked < MARKS ? 0 : make_room(self);
+}
+
+static int write_note(Tape *self, uint64_t flags, PyObject *what) {
+    uint64_t *note = self->notes + self->noted;
+    note[0] = self->moment | flags;
+    note[1] = self->counter();
+    note[2] = (uint64_t)(uintptr_t)what;
+    self->noted += 3;
+    return self->noted <= NOTES - 3 ? 0 : make_room(self);
+}
+
+static PyObject *tape_mark(Tape *self, PyObject *number) {
+    if (write_mark(self, number) < 0)
+        return NULL;
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *tape_leave(Tape *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "leave takes a number and a value");
+        return NULL;
+    }
+    if (write_mark(self, args[0]) < 0)
+        return NULL;
+    Py_INCREF(args[1]);
+    return args[1];
+}
+
+static Py_ssize_t find_site(Tape *self, uint64_t site) {
+    for (Py_ssize_t place = 0; place < self->sites; place++)
+        if (self->site[place].number == site)
+            return place;
+    return -1;
+}
+
+/* What a pass asks for, as flags of its note; -1 where that needs a closer look. */
+static int64_t asked_for(Tape *self, PyObject *outputs, PyObject *args, PyObject *kwargs) {
+    if (!PyTuple_Check(outputs) || PyTuple_GET_SIZE(outputs) != 1 || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 3)
+        return -1;
+    if (!PyDict_Check(kwargs))
+        return -1;
+    PyObject *retains = PyTuple_GET_ITEM(args, 1), *creates = PyTuple_GET_ITEM(args, 2);
+    PyObject *accumulates = PyDict_GetItemWithError(kwargs, self->accumulate_grad);
+    if (accumulates == NULL && PyErr_Occurred()) {
+        PyErr_Clear();
+        return -1;
+    }
+    int64_t flags = 0;
+    if (retains == Py_True)
+        flags |= RETAINS;
+    else if (retains != Py_False)
+        return -1;
+    if (creates == Py_True)
+        flags |= CREATES;
+    else if (creates != Py_False)
+        return -1;
+    if (accumulates == Py_False)
+        flags |= GRAD;
+    else if (accumulates != NULL && accumulates != Py_True)
+        return -1;
+    return flags;
+}
+
+static PyObject *tape_begins(Tape *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "begins takes outputs, args and kwargs");
+        return NULL;
+    }
+    Py_ssize_t place = here(self) ? find_site(self, self->last >> SHIFT) : -1;
+    if (place >= 0 && self->site[place].left > 0) {
+        int64_t flags = asked_for(self, args[0], args[1], args[2]);
+        if (flags >= 0) {
+            self->site[place].left--;
+            self->skipped = 1;
+            if (write_note(self, (uint64_t)flags, PyTuple_GET_ITEM(args[0], 0)) < 0)
+                return NULL;
+            Py_INCREF(Py_None);
+            return Py_None;
+        }
+    }
+    return PyObject_CallFunctionObjArgs(self->on_pass, args[0], args[1], args[2], NULL);
+}
+
+static PyObject *tape_stepped(Tape *self, PyObject *const *args, Py_ssize_t count) {
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "stepped takes an optimizer");
+        return NULL;
+    }
+    int main_thread = here(self);
+    if (main_thread && write_note(self, STEP, args[0]) < 0)
+        return NULL;
+    if (!main_thread || self->steps_due)
+        return PyObject_CallFunctionObjArgs(self->on_step, args[0], NULL);
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *tape_left(Tape *self, PyObject *number) {
+    uint64_t site = PyLong_AsUnsignedLongLong(number);
+    if (site == (uint64_t)-1 && PyErr_Occurred())
+        return NULL;
+    Py_ssize_t place = find_site(self, site);
+    return PyLong_FromLongLong(place < 0 ? 0 : self->site[place].left);
+}
+
+static PyObject *tape_rest(Tape *self, PyObject *args) {
+    unsigned long long site;
+    long long left;
+    if (!PyArg_ParseTuple(args, "KL", &site, &left))
+        return NULL;
+    Py_ssize_t place = find_site(self, site);
+    if (place < 0 && self->sites < SITES) {
+        place = self->sites++;
+        self->site[place].number = site;
+    }
+    if (place >= 0)
+        self->site[place].left = left;
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *drained(uint64_t *buffer, Py_ssize_t *used) {
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)buffer, *used * (Py_ssize_t)sizeof(uint64_t));
+    if (bytes != NULL)
+        *used = 0;
+    return bytes;
+}
+
+static PyObject *tape_drain_marks(Tape *self, PyObject *none) { return drained(self->marks, &self->marked); }
+
+static PyObject *tape_drain_notes(Tape *self, PyObject *none) { return drained(self->notes, &self->noted); }
+
+static PyObject *tape_times(Tape *self, PyObject *none) {
+    return PyBytes_FromStringAndSize((const char *)self->times, self->timed * (Py_ssize_t)sizeof(uint64_t));
+}
+
+static PyObject *tape_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    unsigned long long address, moment, thread;
+    PyObject *on_full, *on_other, *on_pass, *on_step;
+    if (!PyArg_ParseTuple(args, "KOOOOKK", &address, &on_full, &on_other, &on_pass, &on_step, &moment, &thread))
+        return NULL;
+    if (address == 0) {
+        PyErr_SetString(PyExc_ValueError, "the address of a counter is wanted");
+        return NULL;
+    }
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Tape *self = (Tape *)allocate(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->counter = (Counter)(uintptr_t)address;
+    self->thread = (unsigned long)thread;
+    self->moment = moment;
+    if (PyThread_get_thread_ident() == self->thread)
+        BECOMES_MINE(self);
+    Py_INCREF(on_full), self->on_full = on_full;
+    Py_INCREF(on_other), self->on_other = on_other;
+    Py_INCREF(on_pass), self->on_pass = on_pass;
+    Py_INCREF(on_step), self->on_step = on_step;
+    self->accumulate_grad = PyUnicode_InternFromString("accumulate_grad");
+    return (PyObject *)self;
+}
+
+static int tape_traverse(Tape *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->on_full);
+    Py_VISIT(self->on_other);
+    Py_VISIT(self->on_pass);
+    Py_VISIT(self->on_step);
+    return 0;
+}
+
+static void tape_dealloc(Tape *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (IS_MINE(self))
+        BECOMES_MINE(NULL);
+    Py_CLEAR(self->on_full);
+    Py_CLEAR(self->on_other);
+    Py_CLEAR(self->on_pass);
+    Py_CLEAR(self->on_step);
+    Py_CLEAR(self->accumulate_grad);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+/* Does the same statement begin at both marks, and does it make a node in both places, or in neither? */
+static int alike(const uint64_t *one, const uint64_t *other) {
+    const uint64_t counter = (UINT64_C(1) << SHIFT) - 1;
+    int made = (one[0] & counter) < (one[1] & counter), made_there = (other[0] & counter) < (other[1] & counter);
+    return one[0] >> SHIFT == other[0] >> SHIFT && made == made_there;
+}
+
+static PyObject *repeats(PyObject *module, PyObject *args) {
+    Py_buffer marks;
+    Py_ssize_t start, length, most;
+    if (!PyArg_ParseTuple(args, "y*nnn", &marks, &start, &length, &most))
+        return NULL;
+    const uint64_t *mark = marks.buf;
+    Py_ssize_t turns = 0, count = marks.len / (Py_ssize_t)sizeof(uint64_t) - 1;
+    if (length > 0 && start >= length && start < count) {
+        most = most < (count - start) / length ? most : (count - start) / length;
+        Py_ssize_t place = start, end = start + most * length;
+        while (place < end && alike(mark + place, mark + place - length))
+            place++;
+        turns = (place - start) / length;
+    }
+    PyBuffer_Release(&marks);
+    return PyLong_FromSsize_t(turns);
+}
+
+static PyMethodDef functions[] = {
+    {"repeats", repeats, METH_VARARGS, "How often the last marks before a place are there again from there on."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"mark", (PyCFunction)tape_mark, METH_O, "A statement begins: write down its number and the node counter."},
+    {"leave", (PyCFunction)(void (*)(void))tape_leave, METH_FASTCALL, "A mark that hands on a value."},
+    {"begins", (PyCFunction)(void (*)(void))tape_begins, METH_FASTCALL, "A backward pass begins."},
+    {"stepped", (PyCFunction)(void (*)(void))tape_stepped, METH_FASTCALL, "An optimizer has stepped."},
+    {"left", (PyCFunction)tape_left, METH_O, "How many more passes of a site need no look."},
+    {"rest", (PyCFunction)tape_rest, METH_VARARGS, "Let so many passes of a site go by without a look."},
+    {"drain_marks", (PyCFunction)tape_drain_marks, METH_NOARGS, "The marks since the last time, as bytes."},
+    {"drain_notes", (PyCFunction)tape_drain_notes, METH_NOARGS, "The notes since the last time, as bytes."},
+    {"times", (PyCFunction)tape_times, METH_NOARGS, "When each of the first marks was written, as bytes."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"skipped", T_INT, offsetof(Tape, skipped), 0, "Has a pass gone by without a look?"},
+    {"steps_due", T_INT, offsetof(Tape, steps_due), 0, "Optimizer steps still to be looked at."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "What is written down while a program runs."},
+    {Py_tp_new, tape_new},
+    {Py_tp_dealloc, tape_dealloc},
+    {Py_tp_traverse, tape_traverse},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    "afterward.observe.marks._tape.Tape", sizeof(Tape), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots,
+};
+
+static int fill_module(PyObject *module) {
+    PyObject *type = PyType_FromSpec(&spec);
+    if (type == NULL)
+        return -1;
+    int failed = PyModule_AddObject(module, "Tape", type);
+    if (failed)
+        Py_DECREF(type);
+    return failed;
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_tape", "The recorder's tape, in C.", 0, functions, module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__tape(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,82 @@
+"""Functions that travel by value (joblib, ray, dask through cloudpickle) travel without marks.
+
+Where they arrive nobody has put the marks' names into `builtins`. So a pickler that takes code objects apart is given
+the code as Python alone would have compiled it.
+"""
+
+from __future__ import annotations
+import __future__
+
+import linecache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, ModuleType
+from typing import Any
+
+from afterward.observe.marks.rewrite import MARK, RETURN, TURN
+from afterward.observe.marks.statements import Statements
+
+_FUTURES = 0
+for _name in __future__.all_feature_names:
+    _FUTURES |= getattr(__future__, _name).compiler_flag
+_AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT: a notebook's cell may await
+
+
+@contextmanager
+def plain_when_pickled(module: ModuleType, statements: Statements) -> Iterator[None]:
+    """Within this block, a cloudpickle module (there are vendored copies) pickles marked code as plain code."""
+    table = _table(module)
+    if table is None:
+        yield
+        return
+    reduce: Callable[[CodeType], Any] = table[CodeType]
+
+    def reduce_plain(code: CodeType) -> Any:
+        return reduce(plain_code(code, statements))
+
+    table[CodeType] = reduce_plain
+    try:
+        yield
+    finally:
+        if table.get(CodeType) is reduce_plain:
+            table[CodeType] = reduce
+
+
+def _table(module: ModuleType) -> dict[Any, Any] | None:
+    for name in ("Pickler", "CloudPickler"):
+        table = getattr(vars(module).get(name), "_dispatch_table", None)
+        if isinstance(table, dict) and CodeType in table:
+            return table
+    return None
+
+
+def plain_code(code: CodeType, statements: Statements) -> CodeType:
+    """The same code without marks; as it is, where it has none or its source is not at hand."""
+    if not any(_is_marked(one) for one in _codes(code)):
+        return code
+    file = code.co_filename
+    text = statements.sources.get(file) or "".join(linecache.getlines(file))
+    flags = (code.co_flags & _FUTURES) | _AWAIT
+    try:
+        whole = compile(text, file, "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return code
+    same = [one for one in _codes(whole) if _place(one) == _place(code)]
+    return same[0] if len(same) == 1 else code
+
+
+def _is_marked(code: CodeType) -> bool:
+    return any(name in code.co_names for name in (MARK, TURN, RETURN))
+
+
+def _place(code: CodeType) -> tuple[Any, ...]:
+    return (code.co_firstlineno, getattr(code, "co_qualname", code.co_name), code.co_varnames[: code.co_argcount])
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those inside it."""
+    todo = [code]
+    while todo:
+        one = todo.pop()
+        yield one
+        todo += [inner for inner in one.co_consts if isinstance(inner, CodeType)]

@@ -1,0 +1,46 @@
+"""The program's own calls on the stack."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+
+def user_frames(frame: FrameType | None, is_user: Any) -> Iterable[FrameType]:
+    while frame is not None:
+        if is_user(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+_DOORS = tuple(
+    os.path.join("torch", *rest) for rest in (("autograd", "graph.py"), ("autograd", "__init__.py"), ("_tensor.py",))
+)
+
+
+def called_by_library(frame: FrameType | None, is_user: Any) -> bool:
+    """Was a pass begun by a library on its own account, such as `torch.func`, and not by the program itself?"""
+    ours = os.path.dirname(os.path.dirname(__file__))  # all of `observe`
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(ours) and not file.endswith(_DOORS):
+            return not is_user(file)
+        frame = frame.f_back
+    return False
+
+
+def function_around(frame: FrameType, is_user: Any) -> str | None:
+    """The name of the custom function whose backward made this call of the engine."""
+    engine = frame.f_code
+    caller: FrameType | None = frame.f_back
+    innermost: str | None = None
+    while caller is not None:
+        if caller.f_code is engine:
+            return innermost
+        if is_user(caller.f_code.co_filename) and caller.f_code.co_name in ("backward", "vjp"):
+            first = caller.f_code.co_varnames[0] if caller.f_code.co_varnames else ""
+            innermost = type(caller.f_locals.get(first)).__name__.removesuffix("Backward")
+        caller = caller.f_back
+    return None

@@ -1,0 +1,34 @@
+"""Which files are the reader's own: everything but Python, installed packages and afterward itself."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from functools import lru_cache
+
+_HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_INSTALLED = {
+    os.path.realpath(path)
+    for name, path in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+}
+_CELL = "<ipython-input-"  # what IPython calls a cell, where it has no better name for it
+_PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
+
+
+@lru_cache(maxsize=1024)
+def _is_installed(folder: str) -> bool:
+    path = os.path.realpath(folder) + os.sep
+    if path.startswith(_HERE + os.sep) or _PACKAGE_FOLDERS & set(path.split(os.sep)):
+        return True
+    return any(path.startswith(installed + os.sep) for installed in _INSTALLED)
+
+
+@lru_cache(maxsize=4096)
+def is_user_file(file: str) -> bool:
+    if file.startswith(_CELL):
+        return True
+    if file.startswith("<") or (not file.endswith((".py", ".pyw")) and not os.path.isfile(file)):
+        return False
+    path = os.path.realpath(file) if os.path.islink(file) else file
+    return not _is_installed(os.path.dirname(path))

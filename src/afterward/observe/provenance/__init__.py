@@ -1,0 +1,1 @@
+"""Where a value came from, and what the program calls it."""

@@ -1,0 +1,152 @@
+"""Follows a value by the program's own text: which name was assigned it, and which statement read it again."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from afterward.model.history import Node, Value
+from afterward.model.names import stem
+from afterward.model.site import Level, Where
+from afterward.observe.provenance.sources import Sources, head, is_target, last_name, reads, targets
+from afterward.observe.replay.replay import Place
+
+
+def assigned_level(sources: Sources, where: Where, names: set[str]) -> int | None:
+    """The innermost level whose statement assigns one of these names."""
+    for depth in range(len(where.levels) - 1, -1, -1):
+        statement = _statement(sources, where.levels[depth])
+        if statement is not None and any(_matches(target.text, names) for target in targets(statement)):
+            return depth
+    return None
+
+
+def _matches(text: str, names: set[str]) -> bool:
+    return text in names or stem(text) in names
+
+
+def read_site(sources: Sources, consumer: Where | None, held: str) -> Value | None:
+    """Where the consumer's way reads a name, with its span."""
+    if consumer is None:
+        return None
+    for level in reversed(consumer.levels):
+        statement = _statement(sources, level)
+        for name in reads(statement) if statement is not None else ():
+            if name.text == held or same_place(name.text, held):
+                site = sources.site_of(level.site.file, name.node)
+                target = is_target(statement, name.node)
+                return Value(name.text, name.kind, -1, site=site, read_at=level.moment, is_target=target)
+    return None
+
+
+def same_place(read: str, held: str) -> bool:
+    """May what the program reads be what is held under a longer name, as `self.state` is `net.layers[1].state`?"""
+    if "]." in held:  # the container's own name alone says nothing: it holds many things
+        return last_name(read) == last_name(held) and not read.isidentifier()
+    return stem(read) == stem(held)
+
+
+def as_read(held: str, read: str) -> str:
+    """The program's own words for an item of a list: `past[-1]` or `past[step]` for what lies at `past[3]` now."""
+    owner, _, index = held.removesuffix("]").rpartition("[")
+    own, _, wanted = read.removesuffix("]").rpartition("[")
+    literal = wanted.isdigit() or wanted[:1] in ("'", '"')
+    return read if index.isdigit() and owner and owner == own and wanted and not literal else held
+
+
+def receiver(sources: Sources, where: Where) -> str:
+    """What a pass was called on, as the program writes it: `loss` in `loss.backward()`."""
+    level = where.levels[-1]
+    statement = _statement(sources, level)
+    if statement is None:
+        return ""
+    for part in head(statement):
+        for call in ast.walk(part):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Attribute, ast.Name)):
+                continue
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+            if name == "backward" and isinstance(call.func, ast.Attribute):
+                inner = call.func.value
+                if isinstance(inner, ast.Attribute) and inner.attr == "autograd" and call.args:
+                    return ast.unparse(call.args[0])
+                return ast.unparse(inner)
+            if name in ("grad", "backward", "manual_backward") and call.args:
+                return ast.unparse(call.args[0])
+    return ""
+
+
+def result_feeds(sources: Sources, pass_where: Where, nodes: list[Node], trail: list[Place]) -> bool:
+    """Is what a pass returned, or what was computed from it, read where one of these nodes was built?
+
+    Without `create_graph` the way there builds no nodes (`penalty = slope.norm()`), so it is followed by name, and out
+    of the function that returns it.
+    """
+    for level in reversed(pass_where.levels):
+        statement = _statement(sources, level)
+        if statement is None:
+            return False
+        built = {at.moment for node in nodes if node.where for at in node.where.levels if at.call == level.call}
+        ran = sorted((p.moment, p.number) for p in trail if p.call == level.call and p.moment > level.moment)
+        feeds, returned = _followed(statement, [(moment in built, sources.statement(n)) for moment, n in ran])
+        if feeds or not returned:
+            return feeds
+    return False
+
+
+# What is read by one of these is a number or data from then on.
+_TAKES_A_NUMBER = {"item", "tolist", "detach", "float", "numpy"}
+
+
+def _followed(statement: ast.stmt, ran: list[tuple[bool, ast.stmt | None]]) -> tuple[bool, bool]:
+    """Does the result of `statement` come to one that builds a wanted node; is it returned?"""
+    if isinstance(statement, ast.Return):
+        return False, True
+    results = {target.text for target in targets(statement) if target.is_plain}
+    for builds, later in ran:
+        if later is None or not results:
+            continue
+        read = {name.text for name in reads(later)}
+        assigned = {target.text for target in targets(later) if target.is_plain}
+        if not read & results:
+            results -= assigned
+        elif builds:
+            return True, False
+        elif not _TAKES_A_NUMBER & {text.rsplit(".", 1)[-1] for text in read}:
+            if isinstance(later, ast.Return):
+                return False, True
+            results |= assigned
+    return False, False
+
+
+def restorable(sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]) -> Value:
+    """Was the carried place first filled with something that is still at hand, and is it the step's only input?
+
+    Then each step was meant to begin from that, and putting it back is the cure. `executed` gives the first
+    moment of each statement that ran.
+    """
+    if consumer is None or node.where is None or value.kind not in ("item", "attribute"):
+        return value
+    turn = next((t for t in consumer.turns if node.where.turn_of(t) is not None), None)
+    if turn is None:
+        return value
+    level = next(lv for lv in consumer.levels if turn in lv.turns)
+    statement = _statement(sources, level)
+    loop = sources.statement_at(turn.loop.file, turn.loop.line, turn.loop.column)
+    if statement is None or loop is None:
+        return value
+    made_in_loop = {target.text for inner in ast.walk(loop) if isinstance(inner, ast.stmt) for target in targets(inner)}
+    if any(name.text in made_in_loop for name in reads(statement)):
+        return value  # something new comes in with each step
+    for number, moment in executed.items():
+        if moment >= turn.entry:
+            continue
+        earlier = sources.statement(number)
+        if not isinstance(earlier, ast.Assign) or not isinstance(earlier.value, (ast.Name, ast.Attribute)):
+            continue
+        if any(not t.is_plain and stem(t.text) == stem(value.name) for t in targets(earlier)):
+            return replace(value, restorable=ast.unparse(earlier))
+    return value
+
+
+def _statement(sources: Sources, level: Level) -> ast.stmt | None:
+    return sources.statement_at(level.site.file, level.site.line, level.site.column)

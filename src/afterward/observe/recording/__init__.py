@@ -1,0 +1,1 @@
+"""What happens: passes, optimizer steps and the session that notes them, in bounded memory."""

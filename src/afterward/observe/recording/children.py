@@ -1,0 +1,146 @@
+"""Goes along into the processes that a program starts with `multiprocessing`.
+
+A forked process inherits the watch. A spawned one (and one of a fork server) begins anew: the data that
+`multiprocessing` sends ahead carries an invitation, which begins a watch before the program's main module is loaded.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import Any, Protocol
+
+from afterward.observe.marks.importing import OnGap, marked_code
+from afterward.observe.marks.statements import Statements
+from afterward.observe.marks.userfiles import is_user_file
+
+PROCESS, SPAWN = "multiprocessing.process", "multiprocessing.spawn"
+Done = Callable[[ModuleType], None]
+
+
+class Family(Protocol):
+    """What is told of a process's life. `began` and `ended` are called in the child."""
+
+    def invitation(self) -> str: ...
+    def began(self) -> None: ...
+    def failed(self, error: BaseException | None) -> None: ...
+    def ended(self, status: int) -> None: ...
+
+
+class _Invitation:
+    """Once unpickled in a new process, its source has been executed there."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def __reduce__(self) -> Any:
+        return exec, (self.source, {})
+
+
+@contextmanager
+def children_announced(family: Family) -> Iterator[None]:
+    """Within this block, processes that the program starts are watched too."""
+    with ExitStack() as hooks:
+        _when_imported(PROCESS, lambda module: _follow(module, family, hooks), hooks)
+        _when_imported(SPAWN, lambda module: _invite(module, family, hooks), hooks)
+        yield
+
+
+def _invite(spawn: ModuleType, family: Family, hooks: ExitStack) -> None:
+    original: Callable[..., dict[str, Any]] | None = getattr(spawn, "get_preparation_data", None)
+    if original is None:
+        return
+
+    def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        data = original(*args, **kwargs)
+        data["afterward"] = _Invitation(family.invitation())
+        return data
+
+    _put(spawn, "get_preparation_data", get_preparation_data, hooks)
+
+
+def _follow(process: ModuleType, family: Family, hooks: ExitStack) -> None:
+    kind = getattr(process, "BaseProcess", None)
+    original: Callable[..., int] | None = getattr(kind, "_bootstrap", None)
+    if original is None:
+        return
+
+    def bootstrap(self: Any, *args: Any, **kwargs: Any) -> int:
+        family.began()
+        util = sys.modules.get("multiprocessing.util")
+        if util is not None:  # what is registered to run at a process's end sees the exception that ends it
+            util.Finalize(None, told, exitpriority=-1000)
+            # A forked process clears the register of its parent first.
+            util.register_after_fork(family, lambda family: util.Finalize(None, told, exitpriority=-1000))
+        status = original(self, *args, **kwargs)
+        family.ended(status)
+        return status
+
+    def told() -> None:
+        family.failed(sys.exc_info()[1])
+
+    _put(kind, "_bootstrap", bootstrap, hooks)
+
+
+def _put(owner: Any, name: str, replacement: Any, hooks: ExitStack) -> None:
+    original = getattr(owner, name)
+    setattr(owner, name, replacement)
+    hooks.callback(setattr, owner, name, original)
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module of the standard library as ever, then says so."""
+
+    done: Done
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        self.done(module)
+
+
+class _Watchman(MetaPathFinder):
+    def __init__(self, name: str, done: Done) -> None:
+        self.name = name
+        self.done = done
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name == self.name else None
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            loader = _Loader(spec.loader.name, spec.loader.path)
+            loader.done = self.done
+            spec.loader = loader
+        return spec
+
+
+def _when_imported(name: str, done: Done, hooks: ExitStack) -> None:
+    """Tell of a module as soon as it is there. We do not import it ourselves: that it is there shows."""
+    if name in sys.modules:
+        done(sys.modules[name])
+        return
+    watchman = _Watchman(name, done)
+    sys.meta_path.insert(0, watchman)
+    hooks.callback(sys.meta_path.remove, watchman)
+
+
+def mark_main(statements: Statements, on_gap: OnGap) -> None:
+    """In a spawned process: the program's main module, which is loaded from its file again, gets marks as well."""
+    original = getattr(runpy, "_get_code_from_file", None)
+    if original is None:
+        on_gap("this Python loads the main module of a spawned process elsewhere: its lines are not told apart")
+        return
+
+    def with_marks(*args: Any) -> Any:
+        found = original(*args)
+        file = args[-1]
+        if not isinstance(file, str) or not is_user_file(file):
+            return found
+        with open(file, "rb") as source:
+            code = marked_code(source.read(), file, statements, on_gap)
+        return (code, *found[1:]) if isinstance(found, tuple) else code
+
+    setattr(runpy, "_get_code_from_file", with_marks)  # noqa: B010 - for the rest of this process's life

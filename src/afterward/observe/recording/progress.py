@@ -1,0 +1,69 @@
+"""Tells, now and then while a program runs, how the run stands. It works inside the program's own calls: no thread."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from afterward.model.beat import Beat
+from afterward.observe import compat
+from afterward.observe.failure.walk import look, roots_of
+from afterward.observe.recording.engine import Hook
+
+REST = 0.2  # seconds between two beats at least
+SHARE, LONGEST = 10, 2.0  # a beat that takes long is followed by a rest of so many times that long, up to this
+KEPT = 240  # sizes
+
+OnBeat = Callable[[Beat], None]
+
+
+class Pulse:
+    """Counts every pass and step, and looks at the graph of a pass when a beat is due."""
+
+    def __init__(self, on_beat: OnBeat) -> None:
+        self.on_beat = on_beat
+        self.steps = 0
+        self.passes = 0
+        self.nodes: deque[int] = deque(maxlen=KEPT)
+        self.bytes: deque[int] = deque(maxlen=KEPT)
+        self._began = time.monotonic()
+        self._due = self._began
+        # A worker that was forked, or another thread, is not to draw on the same terminal.
+        self._home = (os.getpid(), threading.get_ident())
+
+    def around(self, begins: Hook) -> Hook:
+        """The observer's hook on passes, with the beat after it."""
+
+        def beating(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            begins(outputs, args, kwargs)
+            self.passes += 1
+            now = time.monotonic()
+            if now >= self._due and self._home == (os.getpid(), threading.get_ident()):
+                try:
+                    self._beat(outputs, args)
+                except Exception:  # a view that can not be drawn is left alone: the program goes on
+                    self._due = float("inf")
+                else:
+                    after = time.monotonic()
+                    self._due = after + max(REST, min(SHARE * (after - now), LONGEST))
+
+        return beating
+
+    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self.steps += 1
+
+    def _beat(self, outputs: Any, args: tuple[Any, ...]) -> None:
+        inputs = (args[3] if len(args) > 3 else ()) or ()
+        shown = None if compat.capturing() else look((node for node, _ in roots_of(outputs)), inputs)
+        if shown is not None:
+            self.nodes.append(len(shown.orders))
+            self.bytes.append(shown.bytes)
+        self.on_beat(self.beat())
+
+    def beat(self) -> Beat:
+        seconds = time.monotonic() - self._began
+        return Beat(seconds, self.steps, self.passes, tuple(self.nodes), tuple(self.bytes))

@@ -1,0 +1,187 @@
+"""The record of a run: marks, passes and optimizer steps, in bounded memory.
+
+A mark is one integer: the thread's node counter and the number of the statement that begins there. Every node
+made between two marks was made by the first one's statement, so no operation needs a hook.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from afterward.observe import compat
+from afterward.observe.marks.rewrite import MARK, RETURN, TURN
+from afterward.observe.marks.statements import SHIFT, Statements
+from afterward.observe.marks.tape import TIMES, Tape
+from afterward.observe.recording.events import WAITING_LIMIT, Event, Events, PassSeen
+from afterward.observe.replay.replay import Replay
+
+MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
+OPENING = 1 << 13  # marks kept for good from the beginning of a run
+LOOK_LIMIT = 1 << 21  # node numbers kept from looks at passes: 16 MiB
+
+
+@dataclass
+class Recorder:
+    """One thread's record."""
+
+    statements: Statements
+    base: int = 0  # moments folded away: the moment of marks[0]
+    tape: Tape | None = None  # what it is written on first, in the thread that the program began in
+    looked_nodes: int = 0
+
+    def __post_init__(self) -> None:
+        self.replay = Replay(self.statements)
+        self._marks = array("Q")
+        self._events = Events()
+        self.opening = array("Q")  # the first marks, once they were folded
+        self.timed_from = 0  # the moment of the first mark whose time is known
+        self.own_times: list[tuple[int, int]] = []  # (moment, nanoseconds) of looks, while times were written
+
+    @property
+    def marks(self) -> array[int]:
+        """All marks since the last fold."""
+        if self.tape is not None:
+            self._marks.frombytes(self.tape.drain_marks())
+        return self._marks
+
+    @property
+    def moment(self) -> int:
+        return self.base + len(self.marks)
+
+    def settle(self) -> list[Event]:
+        """All events as objects, in order."""
+        return self._noted().all()
+
+    def _noted(self) -> Events:
+        """All events, as objects or not."""
+        if self.tape is not None:
+            self._events.note(self.tape.drain_notes())
+        return self._events
+
+    def times(self) -> array[int]:
+        """When each mark was written, in nanoseconds, from the moment `timed_from` on, for the first ones."""
+        return array("Q", self.tape.times() if self.tape is not None else b"")
+
+    def note_own_time(self, nanoseconds: int) -> None:
+        """So much of the time before the next mark was ours."""
+        if self.moment < self.timed_from + TIMES:
+            self.own_times.append((self.moment, nanoseconds))
+
+    def take_off(self) -> None:
+        """Take everything off the tape, and fold where there is much of it."""
+        if self._noted().waiting > WAITING_LIMIT:
+            self.forget_events()
+        while len(self.marks) > MARK_LIMIT:
+            self.fold()
+
+    def add(self, event: Event) -> None:
+        """An event of the rarer kinds, such as a pass with several roots."""
+        self._noted().add(event)
+
+    @property
+    def passes(self) -> int:
+        """How many passes were seen, those long forgotten too."""
+        return self._noted().passes
+
+    @property
+    def waiting_events(self) -> int:
+        """How many events are kept as numbers, not as objects."""
+        return self._noted().waiting
+
+    def forget_events(self) -> None:
+        """Keep the first and the last events of an endless run, and the passes that were looked at."""
+        self._noted().forget()
+
+    def keep_look(self, seen: PassSeen, swept: array[int], size: int) -> None:
+        """Keep what a look at a pass has shown, and forget the oldest looks beyond the limit."""
+        seen.swept, seen.bytes = swept, size
+        self.looked_nodes += len(swept)
+        for event in self.settle() if self.looked_nodes > LOOK_LIMIT else ():
+            if self.looked_nodes <= LOOK_LIMIT:
+                break
+            if isinstance(event, PassSeen) and event.swept is not None and event is not seen:
+                self.looked_nodes -= len(event.swept)
+                event.swept = None
+
+    def fold(self) -> None:
+        """Replay the older half of the marks, keep what may still be asked for, and drop them."""
+        marks = self.marks
+        half = len(marks) // 2
+        older = marks[: half + 1]  # one more: a mark's nodes end where the next mark begins
+        self.forget_events()
+        due = [event for event in self.settle() if event.place is None and event.moment <= self.base + half]
+        self.replay.feed(older, self.base, due=due)
+        self.opening = self.opening or older[:OPENING]
+        del marks[:half]
+        self.base += half
+
+
+class Recorders:
+    """The recorders of all threads, and the marks that write to them."""
+
+    def __init__(self) -> None:
+        self.statements = Statements()
+        self.main_thread = threading.get_ident()
+        self.main = Recorder(self.statements)
+        self.others: dict[int, Recorder] = {}
+        self.mark: Callable[[int], None] = self.mark_elsewhere
+
+    def go_on_with(self, statements: Statements) -> None:
+        """Take over the statements of an earlier watch: code that was marked for it may still run."""
+        self.statements = statements
+        self.main = Recorder(statements)
+
+    def current(self) -> Recorder:
+        ident = threading.get_ident()
+        if ident == self.main_thread:
+            return self.main
+        recorder = self.others.get(ident)
+        if recorder is None:
+            recorder = self.others[ident] = Recorder(self.statements)
+        return recorder
+
+    def mark_elsewhere(self, number: int) -> None:
+        """A mark in another thread than the one that the program began in."""
+        recorder, counter = self.current(), compat.sequence_counter()
+        recorder.marks.append(number << SHIFT | (counter() if counter is not None else 0))
+        recorder.take_off()
+
+    def publish(self, tape: Tape) -> None:
+        """Put the marks of a tape where marked code finds them."""
+        self.main.take_off()
+        self.main.tape = tape
+        self.main.timed_from = self.main.moment
+        self.mark = tape.mark
+        vars(builtins).update({MARK: tape.mark, TURN: tape.mark, RETURN: tape.leave})
+
+    def publish_for_compiler(self) -> None:
+        """The same marks as Python functions, which `torch.compile` can see through."""
+        write = self.mark
+
+        def mark(number: int) -> None:
+            write(number)
+
+        def leave(number: int, value: Any) -> Any:
+            mark(number)
+            return value
+
+        compat.vanish_when_compiled(mark)
+        vars(builtins).update({MARK: mark, TURN: mark, RETURN: leave})
+
+    def withdraw(self) -> None:
+        """Marked code may outlive the watch (a callback, a class): its marks then do nothing."""
+
+        def nothing(number: int, value: Any = None) -> Any:
+            return value
+
+        compat.vanish_when_compiled(nothing)
+
+        def leave(number: int, value: Any) -> Any:
+            return value
+
+        vars(builtins).update({MARK: nothing, TURN: nothing, RETURN: leave})

@@ -1,0 +1,160 @@
+"""All that is at hand once a run is over: its events with their places, the statements that ran, and the names."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from afterward.model.names import stem
+from afterward.model.site import Site
+from afterward.observe.marks.statements import COUNTER, SHIFT
+from afterward.observe.provenance.crossing import Trail
+from afterward.observe.provenance.sources import targets
+from afterward.observe.recording.events import PassSeen, StepSeen
+from afterward.observe.recording.recorder import OPENING, Recorder
+from afterward.observe.replay.places import Places
+from afterward.observe.replay.replay import Place, Replay
+from afterward.observe.silent.updates import Updates
+
+
+@dataclass
+class Aftermath:
+    """What the judges of silent faults read. `leaf_names` and `optimizers` come from the surveys."""
+
+    recorder: Recorder
+    places: Places
+    updates: Updates
+    leaf_names: dict[int, str]
+    optimizers: dict[int, tuple[str, frozenset[int], bool]]
+    events: list[PassSeen | StepSeen] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.events = self.recorder.settle()
+
+    @cached_property
+    def passes(self) -> list[PassSeen]:
+        """Every pass that is still on record."""
+        return [event for event in self.events if isinstance(event, PassSeen)]
+
+    @cached_property
+    def looked(self) -> list[PassSeen]:
+        """The passes whose graph was looked at."""
+        return [event for event in self.passes if event.swept is not None]
+
+    @cached_property
+    def reached(self) -> frozenset[int]:
+        """Every leaf that a pass was seen to reach."""
+        return frozenset(leaf for event in self.passes for leaf in event.leaves or ())
+
+    @cached_property
+    def held(self) -> frozenset[int]:
+        """Every parameter that an optimizer was seen to hold."""
+        surveyed = {leaf for _, members, _ in self.optimizers.values() for leaf in members}
+        return frozenset(surveyed | {leaf for known in self.updates.known.values() for leaf in known.held})
+
+    def steps_of(self, optimizer: int) -> list[StepSeen]:
+        return [event for event in self.events if isinstance(event, StepSeen) and event.optimizer == optimizer]
+
+    @cached_property
+    def trail(self) -> list[Place]:
+        """Every statement that ran, in order; of a long run, those at its beginning and at its end."""
+        recorder = self.recorder
+        marks = recorder.marks[:]
+        trail: list[Place] = []
+        if marks:
+            marks.append(marks[-1])
+            if recorder.base:
+                Replay(recorder.statements).feed(recorder.opening, 0, answers={}, trail=trail)
+            untold = range(max(self._unfollowed.start, recorder.base), self._unfollowed.stop)
+            recorder.replay.copy().feed(marks, recorder.base, answers={}, trail=trail, untold=untold)
+        return trail
+
+    @cached_property
+    def _unfollowed(self) -> range:
+        """The moments between the beginning and the end of a run that is too long to be followed as a whole."""
+        recorder = self.recorder
+        first = max(len(recorder.opening) - 1, 0) if recorder.base else OPENING
+        return range(first, max(recorder.moment - OPENING, recorder.base, first))
+
+    @cached_property
+    def paths(self) -> Trail:
+        return Trail(self.places.sources, self.trail, self._unfollowed.start if self._unfollowed else None)
+
+    @property
+    def followed_nodes(self) -> int:
+        """How many nodes the statements of the trail have made."""
+        if not self.trail:
+            return 0
+        gap = bisect_left(self.trail, self._unfollowed.start, key=lambda place: place.moment)
+        parts = (self.trail[:gap], self.trail[gap:]) if self._unfollowed else (self.trail,)
+        return sum(part[-1].order_at - part[0].order_at for part in parts if part)
+
+    @cached_property
+    def _times(self) -> array[int]:
+        return self.recorder.times()
+
+    def time_between(self, place: Place, follower: Place) -> int:
+        """Nanoseconds from one place to a later one; 0 where the clock was not read any more."""
+        return self._time(place.moment, follower.moment)
+
+    @cached_property
+    def timed(self) -> int:
+        """Nanoseconds from the first pass on, for as long as the clock was read: setting up is not training."""
+        first = self.passes[0].moment if self.passes else 0
+        return self._time(first, self.recorder.timed_from + len(self._times) - 1)
+
+    def _time(self, first: int, last: int) -> int:
+        """Nanoseconds between two marks, without what our own looks took."""
+        start, end = first - self.recorder.timed_from, last - self.recorder.timed_from
+        if not 0 <= start <= end < len(self._times):
+            return 0
+        ours = sum(spent for moment, spent in self.recorder.own_times if first < moment <= last)
+        return max(self._times[end] - self._times[start] - ours, 0)
+
+    @cached_property
+    def executions(self) -> dict[int, list[tuple[Place, Place]]]:
+        """By statement: each time it ran, and where the call that it belongs to went on."""
+        found: dict[int, list[tuple[Place, Place]]] = {}
+        for places in self.paths.by_call.values():
+            for place, follower in self.paths.pairs(places):
+                found.setdefault(place.number, []).append((place, follower))
+        return found
+
+    def built_by(self, order: int) -> Place | None:
+        """The innermost statement whose execution, calls included, made a node."""
+        best: Place | None = None
+        for places in self.paths.by_call.values():
+            for place, follower in self.paths.pairs(places):
+                if place.order_at <= order < follower.order_at and (best is None or place.order_at >= best.order_at):
+                    best = place
+        return best
+
+    def built_by_mark(self, place: Place) -> int:
+        """How many nodes were made from a mark to the next: by the statement, if it calls nothing that is marked."""
+        recorder, after = self.recorder, place.moment + 1
+        if after >= recorder.base:
+            marks, at = recorder.marks, after - recorder.base
+        else:
+            marks, at = recorder.opening, after
+        return (marks[at] & COUNTER) - place.order_at if at < len(marks) else 0
+
+    @cached_property
+    def counters(self) -> list[int]:
+        """The node counter as each pass began."""
+        return [event.counter for event in self.passes]
+
+    def last_assigning(self, name: str, *, but_not_in: str = "\n") -> Site | None:
+        """The statement that was last to put something into this name, unless that is in such a function."""
+        wanted: dict[int, bool] = {}
+        for mark in reversed(self.recorder.marks):
+            number = mark >> SHIFT
+            if number not in wanted:
+                statement = self.places.sources.statement(number)
+                found = statement is not None and any(stem(t.text) == stem(name) for t in targets(statement))
+                wanted[number] = found
+            if wanted[number]:
+                entry = self.places.table[number]
+                return None if entry.function.endswith(but_not_in) else self.places.sources.site(entry)
+        return None

@@ -1,0 +1,97 @@
+"""Gives the events of a whole run their places, once the run is over."""
+
+from __future__ import annotations
+
+import ast
+
+from afterward.model.names import stem
+from afterward.model.site import Level, Site, Turn, Where
+from afterward.observe.marks.statements import CELL, SHIFT
+from afterward.observe.provenance.sources import Sources, reads, targets
+from afterward.observe.recording.recorder import Recorder
+from afterward.observe.replay.replay import Place
+
+
+class Wording:
+    """Turns places into the model's words."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.table = sources.statements.table
+        self.sources = sources
+        self._wheres: dict[Place, Where] = {}
+        self._levels: dict[Place, Level] = {}
+        self._turns: dict[tuple[int, int, int], Turn] = {}
+        self._speaks: dict[tuple[int, str], bool] = {}
+
+    def where(self, place: Place | None) -> Where | None:
+        if place is None:
+            return None
+        known = self._wheres.get(place)
+        if known is None:
+            known = self._wheres[place] = Where(tuple([self._level(one) for one in place.chain()]))
+        return known
+
+    def mentions(self, place: Place | None, word: str) -> bool:
+        """Does a statement on the way there speak of this, in its first line?"""
+        while place is not None:
+            speaks = self._speaks.get((place.number, word))
+            if speaks is None:
+                entry = self.table[place.number]
+                speaks = self._speaks[place.number, word] = word in self.sources.line(entry.file, entry.line)
+            if speaks:
+                return True
+            place = place.caller
+        return False
+
+    def _level(self, place: Place) -> Level:
+        known = self._levels.get(place)
+        if known is None:
+            entry = self.table[place.number]
+            turns = tuple([self._turns.get(turn) or self._turn(place, turn) for turn in place.turns if turn[2] > 0])
+            site = self.sources.site(entry, place.moment)
+            known = self._levels[place] = Level(place.call, entry.function, site, place.moment, turns)
+        return known
+
+    def _turn(self, place: Place, turn: tuple[int, int, int]) -> Turn:
+        loop, entered, number = turn
+        site = self.sources.site(self.table[loop], place.moment)
+        is_cell = self.table[loop].flags & CELL
+        made = Turn(site, entered, number, site.file if is_cell else "")
+        if not is_cell:  # a cell of a notebook has another name each time it runs
+            self._turns[turn] = made
+        return made
+
+
+class Places(Wording):
+    """Replays what is left of the marks, so that every event has its place."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__(Sources(recorder.statements))
+        self.executed: set[int] = set()
+        marks = recorder.marks[:]
+        if marks:
+            marks.append(marks[-1])
+            self.executed = {mark >> SHIFT for mark in marks}
+            due = [event for event in recorder.settle() if event.place is None]
+            recorder.replay.copy().feed(marks, recorder.base, due=due, answers={})
+
+    def assigning(self, name: str) -> Site | None:
+        """The executed statement that puts something into this name: one that adds to it, the deepest in loops."""
+        best: tuple[tuple[bool, int], Site] | None = None
+        for number in self.executed:
+            statement = self.sources.statement(number)
+            if statement is None or not any(stem(t.text) == stem(name) for t in targets(statement)):
+                continue
+            rank = (_adds(statement), len(self.table[number].loops))
+            if best is None or rank > best[0]:
+                best = (rank, self.sources.site(self.table[number]))
+        return best[1] if best is not None else None
+
+
+def _adds(statement: ast.stmt) -> bool:
+    """Does it put something more into what is there: `log.append(x)`, `log[k] = x`, `total += x`, `t = t + x`?"""
+    if isinstance(statement, ast.Assign):
+        read = {name.text for name in reads(statement)}
+        into = any(isinstance(target, ast.Subscript) for target in statement.targets)
+        return into or any(target.text in read for target in targets(statement))
+    return isinstance(statement, (ast.Expr, ast.AugAssign))

@@ -1,0 +1,1 @@
+"""Faults that raise nothing: looks at a running program."""

@@ -1,0 +1,233 @@
+"""Finds optimizers that change nothing: parameters that no pass reaches, or whose gradients are zeroed too early."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from afterward.model.clock import event_moment
+from afterward.model.history import Cut, Edge, Idle, Pass, Unheld, Zeroed
+from afterward.model.site import Site, Where
+from afterward.observe.provenance.cuts import cuts_of_history
+from afterward.observe.provenance.flow import receiver
+from afterward.observe.provenance.sources import head, reads
+from afterward.observe.recording.events import PassSeen, StepSeen
+from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.replay import Place
+from afterward.observe.silent.updates import Known
+
+STILL = 2  # looked-at steps that changed nothing before a model is called replaced
+EMPTIED = 3  # steps without the gradients that were made for them
+DEPTH = 4  # calls and assignments followed from a cut to what was cut
+
+
+def find_idle(after: Aftermath) -> Iterator[Idle]:
+    """Optimizers whose parameters, all or some, no pass reaches."""
+    for number, (name, members, any_gradient) in after.optimizers.items():
+        steps = after.steps_of(number)
+        known = after.updates.known.get(number)
+        if len(steps) < 2 or not members or known is None or not known.complete:
+            continue
+        trained = {leaf for leaf, held in known.held.items() if held.trains}
+        never = {leaf for leaf in trained - after.reached if not (known.held[leaf].moved or known.held[leaf].reached)}
+        site = _site(after.places.where(steps[-1].place))
+        if site is None or not trained:
+            continue
+        if never == trained and not any_gradient:
+            yield _idle(after, name, steps, never, trained, site)
+        elif _left_behind(after, known, trained):
+            late = [step for step in steps if step.moment > known.moved_at]
+            if len(late) >= STILL:
+                yield _idle(
+                    after, name, late, frozenset(trained), trained, _site(after.places.where(late[0].place)) or site
+                )
+        elif never:
+            found = _idle(after, name, steps, never, trained, site)
+            found = found if found.cut is not None else _with_part_replaced(after, found)
+            if found.cut is not None or found.replaced is not None:  # else they may well be unused on purpose
+                yield found
+
+
+def _with_part_replaced(after: Aftermath, found: Idle) -> Idle:
+    """Was a layer put in the place of theirs? Nothing but the optimizer holds them, and none holds the new one's."""
+    late = _last_pass(after)
+    names = _names_of(after, _unheld(after, late)) if late is not None else ()
+    if found.names or not names or not all("." in name for name in names):
+        return found
+    sites = {after.last_assigning(_holder(name), but_not_in="__init__") for name in names}
+    return replace(found, instead=names, replaced=sites.pop()) if len(sites) == 1 and None not in sites else found
+
+
+def _left_behind(after: Aftermath, known: Known, trained: set[int]) -> bool:
+    """Has nothing of it changed since passes began to reach a copy of its parameters?"""
+    late = [run for run in after.looked if run.call == "backward" and run.moment > known.moved_at and run.leaves]
+    return (
+        known.still >= STILL
+        and len(late) >= STILL
+        and not any(trained & (run.leaves or frozenset()) for run in late)
+        and bool(_instead(after, late[-1], trained))
+    )
+
+
+def _instead(after: Aftermath, run: PassSeen, members: set[int] | frozenset[int]) -> tuple[str, ...]:
+    """Names of parameters of the very same shapes that a pass reaches and no optimizer holds."""
+    others = _unheld(after, run)
+    known = after.updates
+    wanted = sorted(held.shape for one in known.known.values() for leaf, held in one.held.items() if leaf in members)
+    if not others or sorted(known.shapes.get(leaf, ()) for leaf in others) != wanted:
+        return ()
+    return _names_of(after, others)
+
+
+def _unheld(after: Aftermath, run: PassSeen) -> list[int]:
+    """The leaves that a pass reaches and no optimizer holds."""
+    return [leaf for leaf in run.leaves or () if leaf not in after.held]
+
+
+def _names_of(after: Aftermath, leaves: list[int]) -> tuple[str, ...]:
+    return tuple(sorted(after.leaf_names.get(leaf, "") for leaf in leaves))
+
+
+def _last_pass(after: Aftermath) -> PassSeen | None:
+    return next((run for run in reversed(after.looked) if run.call == "backward" and run.leaves), None)
+
+
+def _idle(
+    after: Aftermath, name: str, steps: list[StepSeen], never: set[int] | frozenset[int], trained: set[int], site: Site
+) -> Idle:
+    names = tuple(sorted(after.leaf_names[leaf] for leaf in never if leaf in after.leaf_names))
+    late = _last_pass(after)
+    instead = _instead(after, late, never) if late is not None else ()
+    known_as = next((one for one in (*instead, *names) if one), "")
+    replaced = after.last_assigning(_holder(known_as)) if instead and known_as else None
+    cut = None if instead else _cut(after, names)
+    return Idle(name, len(steps), len(never), site, cut, len(trained), names, instead, replaced)
+
+
+def _holder(leaf: str) -> str:
+    """`run.model[0].weight` hangs on what is assigned to `run.model`."""
+    return leaf.split("[")[0] if "[" in leaf else leaf.rsplit(".", 1)[0]
+
+
+# The cut between parameters and every loss
+
+
+def _cut(after: Aftermath, names: tuple[str, ...]) -> Cut | None:
+    """A cut of something with a history, on the way to a loss, in whose making these parameters are named."""
+    others = {part for leaf in after.reached for part in _parts(after.leaf_names.get(leaf, ""))}
+    wanted = {part for name in names for part in _parts(name)} - others
+    if not wanted or not after.trail:
+        return None
+    for run in reversed(after.looked):
+        where = after.places.where(run.place)
+        if run.call != "backward" or where is None:
+            continue
+        late = Pass(0, where, event_moment(run.counter, run.moment), tuple(Edge(order) for order in run.roots))
+        late = Pass(0, where, late.moment, late.roots, receiver=receiver(after.places.sources, where))
+        for cut in cuts_of_history(after.paths, late, after.trail, after.places.where):
+            place = _place(after, cut.where)
+            if place is not None and _names(after, place, wanted, DEPTH, set()):
+                return cut
+    return None
+
+
+def _parts(name: str) -> set[str]:
+    """`pipe.encoder[0].weight` is part of `encoder`: every name on the way but the first and the last."""
+    parts = [part for part in re.split(r"[.\[\]\"']+", name) if part and not part.isdigit()]
+    return set(parts[:-1]) if len(parts) > 1 else set(parts)
+
+
+def _place(after: Aftermath, where: Where) -> Place | None:
+    level = where.levels[-1]
+    mine = after.paths.by_call.get(level.call, [])
+    return next((place for place in mine if place.moment == level.moment), None)
+
+
+def _names(after: Aftermath, place: Place, wanted: set[str], depth: int, seen: set[tuple[int, int]]) -> bool:
+    """Does a statement read one of these names, itself, in what it calls or in what made the values it reads?"""
+    if depth < 0 or (place.call, place.moment) in seen:
+        return False
+    seen.add((place.call, place.moment))
+    statement = after.places.sources.statement(place.number)
+    if statement is None:
+        return False
+    names = reads(statement)
+    if any(part in wanted for name in names for part in re.split(r"[.\[\]]+", name.text)):
+        return True
+    for call in after.paths.children.get((place.call, place.moment), []):
+        if any(_names(after, inner, wanted, depth - 1, seen) for inner in after.paths.by_call[call]):
+            return True
+    made = (after.paths.assigned_before(name, place) for name in names)
+    return any(one is not None and _names(after, one, wanted, depth - 1, seen) for one in made)
+
+
+# Passes whose parameters nobody updates
+
+
+def find_unheld(after: Aftermath) -> Iterator[Unheld]:
+    """Passes, all from one site, that only reach parameters that no optimizer holds and nothing changes."""
+    sites: dict[int, list[PassSeen]] = {}
+    for run in after.looked:
+        if run.call == "backward" and run.leaves:
+            sites.setdefault(run.site, []).append(run)
+    for runs in sites.values():
+        leaves = frozenset(leaf for run in runs for leaf in run.leaves or ())
+        lonely = after.updates.untouched
+        between = [
+            event
+            for event in after.events
+            if isinstance(event, StepSeen) and runs[0].moment < event.moment < runs[-1].moment
+        ]
+        where = after.places.where(runs[-1].place)
+        if len(runs) < EMPTIED or len(between) < 2 or leaves & after.held or not leaves <= lonely or where is None:
+            continue
+        names = tuple(sorted(after.leaf_names[leaf] for leaf in leaves if leaf in after.leaf_names))
+        yield Unheld(names, len(leaves), len(runs), where.site_at(where.innermost_turn))
+
+
+# Gradients zeroed between the pass and the step
+
+
+def find_zeroed(after: Aftermath) -> Iterator[Zeroed]:
+    """Optimizers that, each time they were looked at, had lost the gradients of the pass before."""
+    for number, known in after.updates.known.items():
+        if known.used or len(known.emptied) < EMPTIED:
+            continue
+        name = after.optimizers.get(number, ("an optimizer", frozenset(), False))[0]
+        for began, ended, _ in reversed(known.emptied):
+            step = next((s for s in after.steps_of(number) if s.moment == ended), None)
+            run = next((p for p in after.looked if p.moment == began), None)
+            if step is None or run is None or step.place is None:
+                continue
+            zeroing = _zeroing(after, began, step.place.moment)
+            sites = [_site(after.places.where(place)) for place in (step.place, run.place, zeroing)]
+            if all(site is not None for site in sites):
+                yield Zeroed(name, len(known.emptied), sites[0], sites[1], sites[2])  # type: ignore[arg-type]
+                break
+
+
+def _zeroing(after: Aftermath, began: int, ended: int) -> Place | None:
+    """The statement that zeroed gradients after a pass began and before the step was called."""
+    for place in reversed(after.trail):
+        if began <= place.moment < ended:
+            statement = after.places.sources.statement(place.number)
+            if statement is not None and _zeroes(statement):
+                return place
+    return None
+
+
+def _zeroes(statement: ast.stmt) -> bool:
+    for node in (node for part in head(statement) for node in ast.walk(part)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            reset = node.func.attr == "zero_" and "grad" in ast.unparse(node.func.value)
+            if reset or node.func.attr == "zero_grad":
+                return True
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None:
+            return any(isinstance(target, ast.Attribute) and target.attr == "grad" for target in node.targets)
+    return False
+
+
+def _site(where: Where | None) -> Site | None:
+    return where.site_at(where.innermost_turn) if where is not None else None

@@ -1,0 +1,86 @@
+"""Finds forward passes whose loss was overwritten before anyone swept it: only the last turn of a loop then counts."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from afterward.model.history import Unswept
+from afterward.observe.provenance.crossing import Trail
+from afterward.observe.provenance.sources import reads, targets
+from afterward.observe.recording.events import PassSeen
+from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.places import Places
+from afterward.observe.replay.replay import Place
+from afterward.observe.silent.used_nodes import meets
+
+
+def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
+    """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
+    trail = after.paths
+    spent: dict[tuple[int, int], list[tuple[int, int]]] = {}  # nanoseconds in vain, and in all, from pass to pass
+    passes = [event for event in after.passes if event.call == "backward"]
+    swept = [event.swept for event in passes if event.swept is not None]
+    found: dict[tuple[int, int], list[Unswept]] = {}
+    for earlier, event in pairwise(passes) if trail.by_call else ():
+        if event.swept is None or event.place is None or earlier.swept is None:
+            continue  # something between the two was not looked at
+        if event.count != earlier.count + 1:
+            continue  # something between the two was forgotten
+        for number, unswept in _dropped(after.places, trail, earlier, event, swept):
+            found.setdefault((event.site, number), []).append(unswept)
+            spent.setdefault((event.site, number), []).append(_spent(after, earlier, event, swept))
+    return tuple(
+        replace(several[0], time_share=_share(spent[key])) for key, several in found.items() if len(several) >= 2
+    )
+
+
+def _spent(after: Aftermath, earlier: PassSeen, event: PassSeen, swept: list[array[int]]) -> tuple[int, int]:
+    """Nanoseconds between two passes: in statements whose nodes nobody has swept, and in all."""
+    mine = _between(after.paths, earlier, event)
+    vain = sum(
+        after.time_between(place, follower)
+        for place, follower in after.paths.pairs(mine)
+        if follower.order_at > place.order_at
+        and not any(meets(one, place.order_at, follower.order_at) for one in swept)
+    )
+    return vain, after.time_between(mine[0], mine[-1]) if mine else 0
+
+
+def _share(spent: list[tuple[int, int]]) -> float:
+    return sum(vain for vain, _ in spent) / (sum(whole for _, whole in spent) or 1)
+
+
+def _between(trail: Trail, earlier: PassSeen, event: PassSeen) -> list[Place]:
+    """What ran between two passes, in the call that the later one belongs to."""
+    if event.place is None:
+        return []
+    mine = trail.by_call.get(event.place.call, [])
+    begin, end = (bisect_left(mine, at, key=lambda place: place.moment) for at in (earlier.moment, event.place.moment))
+    return mine[begin : end + 1]
+
+
+def _dropped(
+    places: Places, trail: Trail, earlier: PassSeen, event: PassSeen, swept: list[array[int]]
+) -> Iterator[tuple[int, Unswept]]:
+    assert event.place is not None
+    assert event.swept is not None
+    called = places.sources.statement(event.place.number)
+    wanted = {name.text for name in reads(called)} if called is not None else set()
+    runs: dict[int, list[tuple[Place, int]]] = {}
+    for place, after in trail.pairs(_between(trail, earlier, event)):
+        if after.order_at > place.order_at:
+            runs.setdefault(place.number, []).append((place, after.order_at))
+    for number, executions in runs.items():
+        statement = places.sources.statement(number)
+        named = [target.text for target in targets(statement) if target.text in wanted] if statement else []
+        if len(executions) < 2 or not named:
+            continue
+        *dropped, (last, end) = executions
+        vain = [place for place, stop in dropped if not any(meets(one, place.order_at, stop) for one in swept)]
+        where, spot = places.where(last), places.where(event.place)
+        if len(vain) == len(dropped) and meets(event.swept, last.order_at, end) and where and spot:
+            yield number, Unswept(named[0], len(executions), where.site, spot.site_at(spot.innermost_turn))

@@ -1,0 +1,368 @@
+"""Looks for faults that raise nothing: what is alive, what gradients pile up, what no pass ever reaches.
+
+A survey is taken a few times in a run (after the first passes of a call site) and once at its end. It keeps names and
+numbers, never a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
+
+from afterward.model.clock import event_moment
+from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
+from afterward.model.names import container_of, form_of, stem
+from afterward.model.records import are_under_keys, forgets, has_fixed_places
+from afterward.observe import compat
+from afterward.observe.failure.walk import saved_bytes, walk
+from afterward.observe.marks.stack import user_frames
+from afterward.observe.marks.statements import COUNTER, SHIFT
+from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.provenance.naming import WINDOW, Held, Names, living_optimizers, search
+from afterward.observe.provenance.sources import head
+from afterward.observe.recording.events import PassSeen, StepSeen
+from afterward.observe.recording.recorder import Recorder, Recorders
+from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.places import Places
+from afterward.observe.silent.flat_parts import Bare, find_flat_parts
+from afterward.observe.silent.growth import Grown
+from afterward.observe.silent.idle import find_idle, find_unheld, find_zeroed
+from afterward.observe.silent.overwritten_losses import find_unswept
+from afterward.observe.silent.single_iterations import OneEach, find_single_turns
+from afterward.observe.silent.singles import OneByOne, find_singles
+from afterward.observe.silent.stored_graphs import Storage
+from afterward.observe.silent.updates import Updates, has_gradient
+from afterward.observe.silent.used_nodes import contains
+from afterward.observe.silent.wasted import Part, find_left_out, find_wasted, parts_left_out
+
+NEARLY = 0.8  # of the steps that have gone by must have left something in a container of objects
+SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
+STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
+NODES = 4000  # of a kept graph, looked at
+
+
+class Gradients:
+    """Follows, from look to look, whether a parameter's gradient was zeroed after it had been used."""
+
+    def __init__(self) -> None:
+        self.versions: dict[int, int] = {}
+        self.written: dict[int, int] = {}  # how often the gradient itself was written to, in place
+        self.stale: set[int] = set()
+        self.window = 0
+
+    def look(self, leaves: dict[int, Any], window: int) -> tuple[frozenset[int], frozenset[int]]:
+        """(leaves that have a gradient of their present values, leaves whose used gradient is there again)."""
+        if window != self.window:  # passes were not looked at in between: nothing is known about what they left
+            self.window = window
+            self.versions.clear()
+            self.written.clear()
+            self.stale.clear()
+        filled, piled = set(), set()
+        for number, leaf in leaves.items():
+            changed = self.versions.get(number, leaf._version) != leaf._version
+            self.versions[number] = leaf._version
+            written = leaf.grad._version if leaf.grad is not None else 0
+            # A gradient that was reset begins its count anew; one that is only added to counts on.
+            same = written > self.written.get(number, -1)
+            self.written[number] = written
+            if not has_gradient(leaf):
+                self.stale.discard(number)
+            elif not changed:
+                filled.add(number)
+            elif not same:
+                self.stale.discard(number)
+            elif number in self.stale:
+                piled.add(number)  # a second time: the sum of old and new was used in between
+            else:
+                self.stale.add(number)
+        return frozenset(filled), frozenset(piled)
+
+
+@dataclass(slots=True)
+class Detail:
+    """What a look at a pass has shown beside its nodes."""
+
+    seen: PassSeen
+    clock: float  # seconds into the watch
+    value: float | None
+    by_library: bool = False
+    released: float | None = None  # when the tensor it started from was dropped, of a pass that keeps its graph
+    reference: Any = None
+
+    def follow(self, tensor: Any, clock: Callable[[], float]) -> None:
+        """Notice when the program drops a tensor, without keeping it."""
+
+        def dropped(reference: object) -> None:
+            with suppress(Exception):  # as Python itself is going, the clock may be gone already
+                self.released = clock()
+
+        with suppress(TypeError):  # a pass may start from a gradient edge, which can not be followed
+            self.reference = weakref.ref(tensor, dropped)
+
+
+class Surveyor:
+    """Collects what the surveys of one run have shown, and writes it as a history at the end."""
+
+    def __init__(self, recorders: Recorders, updates: Updates) -> None:
+        self.recorders = recorders
+        self.updates = updates
+        self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
+        self.kept: dict[str, Kept] = {}
+        self.rows: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many in all
+        self.one_by_one: list[OneByOne] = []
+        self.one_each: list[OneEach] = []
+        self.storage = Storage()
+        self.grown = Grown()
+        self.bare: list[Bare] = []
+        self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
+        self.leaf_names: dict[int, str] = {}
+        self.owners: dict[int, set[str]] = {}
+        self.optimizers: dict[int, tuple[str, frozenset[int], bool]] = {}  # name, leaves, has it any gradient?
+
+    def look(self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None) -> None:
+        """One survey: who holds what, while a pass is about to run or at the end."""
+        names = search(list(user_frames(frame, is_user_file)), is_user_file)
+        # To search all that is alive takes long: while the program runs, those with a name or a step will do.
+        self._note_optimizers(living_optimizers(names) if seen is None else self.updates.living() | names.optimizers)
+        for number, name in names.leaves.items():
+            self.leaf_names.setdefault(number, name)
+        self._note_kept(names, recorder, at_end=seen is None)
+        if seen is not None and seen.swept is not None:
+            earlier = [
+                e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
+            ]
+            self.parts += parts_left_out(names, seen, earlier[-1].counter if earlier else 0)
+
+    def _note_optimizers(self, found: dict[int, tuple[str, Any]]) -> None:
+        for number, (name, optimizer) in found.items():
+            leaves = [p for group in optimizer.param_groups for p in group["params"]]
+            known = self.optimizers.get(number)
+            shown = known[0] if known is not None and name == type(optimizer).__name__ else name
+            any_gradient = any(p.grad is not None for p in leaves) or (known is not None and known[2])
+            self.optimizers[number] = (shown, frozenset(id(p) for p in leaves), any_gradient)
+            self.updates.meet(optimizer)
+
+    def _note_kept(self, names: Names, recorder: Recorder, *, at_end: bool) -> None:
+        """Values that hold graphs of several past steps: many in a container, or one sum of many."""
+        # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
+        backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
+        passes = [e for e in backward if not e.retains_graph] or backward
+        counters = _one_per_step(passes, recorder)
+        swept = [event.swept for event in passes if event.swept is not None]
+        counter = compat.sequence_counter()
+        now = counter() if counter is not None else 0
+        self.storage.look(names, counters, now, at_end=at_end)
+        groups: dict[str, list[Held]] = {}
+        for held in names.held:
+            groups.setdefault(container_of(held.name), []).append(held)
+        groups |= self._rows(groups, counters)
+        for name, members in groups.items():
+            if name in names.windows:
+                continue  # the last few are kept, and no more come to it
+            ages = {bisect_right(counters, compat.order_of(held.node)) for held in members}
+            found = walk_some(held.node for held in members)
+            orders = [compat.order_of(node) for node in found]
+            sums = list(_sums(members))
+            inner = orders if len(sums) == len(members) else [compat.order_of(node) for node in walk_some(sums)]
+            depth = {bisect_right(counters, order) for order in inner if order != compat.LEAF_ORDER}
+            steps = max(len(ages), len(depth))
+            oldest = min(compat.order_of(held.node) for held in members)
+            grown = "[" in members[0].name and self.grown.since(name, oldest, found, now)
+            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0):
+                continue
+            if not grown and not _swept_apart(orders, passes):
+                continue
+            if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
+                continue  # passes walk it again and again: a state, not a record
+            under_keys = are_under_keys([held.name for held in members])
+            if under_keys and len(depth) < STEPS and SLOW * len(ages) < len(counters):
+                continue  # a few values, each replaced now and then
+            by_count = under_keys and len(ages) == steps
+            self.kept[name] = Kept(name, steps, len(found), saved_bytes(found), by_count=by_count)
+
+    def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
+        """Containers whose elements keep something as an attribute, as `log[3].loss`: those that have grown since.
+
+        Such elements may also be the networks or agents of the program, each with the newest of its own.
+        """
+        rows: dict[str, list[Held]] = {}
+        for name, members in groups.items():
+            if "]." in name:
+                rows.setdefault(form_of(name), []).extend(members)
+        grown: dict[str, list[Held]] = {}
+        for form, members in rows.items():
+            ages = len({bisect_right(counters, compat.order_of(held.node)) for held in members})
+            known, self.rows[form] = self.rows.get(form), (ages, len(counters))
+            if known is not None and ages > STEPS and ages - known[0] >= NEARLY * max(len(counters) - known[1], 1):
+                grown.setdefault(form.split("[")[0], members)
+        return {name: members for name, members in grown.items() if name not in groups}
+
+    @property
+    def suspects(self) -> bool:
+        """Is there something that only a later survey can tell from what is all right?"""
+        return self.storage.suspects or any(ages >= STEPS for ages, _ in self.rows.values())
+
+    def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
+        """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
+        best: dict[object, Kept] = {}
+        executed = places.executed if self.kept else ()
+        ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
+        records = [
+            one
+            for one in self.kept.values()
+            if one.steps > WINDOW or not (forgets(ran, one.name) or (one.by_count and has_fixed_places(ran, one.name)))
+        ]
+        for one in (*records, *self.storage.kept(passes)):
+            one = replace(one, site=places.assigning(one.name))
+            key = (one.site, stem(one.name)) if one.site is not None else one.name
+            if key not in best or one.steps > best[key].steps:
+                best[key] = one
+        return best.values()
+
+    # The end of the run
+
+    def history(self, gaps: Iterable[Gap], *, final: bool = True) -> History:
+        """What the looks and surveys of the whole run have shown, as far as it is still in the record.
+
+        While the program goes on nothing is measured, and what comes after the last pass is not judged.
+        """
+        recorder = self.recorders.main
+        self.look(recorder, None)
+        self.updates.finish(recorder.moment)
+        places = Places(recorder)
+        after = Aftermath(recorder, places, self.updates, self.leaf_names, self.optimizers)
+        leaf_numbers: dict[int, int] = {}
+        for event in after.passes:
+            for leaf in event.leaves or ():
+                leaf_numbers.setdefault(leaf, len(leaf_numbers))
+        unswept, left_out = find_unswept(after), tuple(find_left_out(after, self.parts))
+        sites = [*(one.site for one in unswept), *(one.site for one in left_out)]
+        told = {(site.file, site.line) for site in sites}
+        return History(
+            (),
+            tuple(
+                self._pass(number, event, places, leaf_numbers)
+                for number, event in enumerate(after.events)
+                if isinstance(event, PassSeen)
+            ),
+            tuple(self._step(event, places, leaf_numbers) for event in after.events if isinstance(event, StepSeen)),
+            leaves=self._leaves(leaf_numbers),
+            kept=tuple(self._kept(places, after.passes)),
+            idle=tuple(find_idle(after)),
+            unswept=unswept,
+            left_out=left_out,
+            wasted=tuple(find_wasted(after, told)) if final else (),
+            unheld=tuple(find_unheld(after)),
+            zeroed=tuple(find_zeroed(after)),
+            flat=tuple(find_flat_parts(after, self.bare)),
+            singles=(*find_singles(after, self.one_by_one), *find_single_turns(after, self.one_each)) if final else (),
+            gaps=tuple(gaps),
+        )
+
+    def _leaves(self, leaf_numbers: dict[int, int]) -> tuple[Leaf, ...]:
+        owners: dict[int, list[str]] = {}
+        for name, members, _ in self.optimizers.values():
+            for member in members:
+                owners.setdefault(member, []).append(name)
+        return tuple(
+            Leaf(number, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ())))
+            for leaf, number in leaf_numbers.items()
+        )
+
+    def _step(self, event: StepSeen, places: Places, leaf_numbers: dict[int, int]) -> Step:
+        name, members, _ = self.optimizers.get(event.optimizer, ("an optimizer", frozenset(), True))
+        return Step(
+            places.where(event.place),
+            event_moment(event.counter, event.moment),
+            name,
+            frozenset(leaf_numbers[leaf] for leaf in members if leaf in leaf_numbers),
+        )
+
+    def _pass(self, number: int, event: PassSeen, places: Places, leaves: dict[int, int]) -> Pass:
+        def known(some: frozenset[int] | None) -> frozenset[int]:
+            return frozenset(leaves[one] for one in some or () if one in leaves)
+
+        detail = self.details.get(id(event))
+        return Pass(
+            number,
+            places.where(event.place),
+            event_moment(event.counter, event.moment),
+            tuple(Edge(order) for order in event.roots) if not event.one_of_several else (),
+            event.call,
+            event.retains_graph,
+            event.creates_graph,
+            None if event.swept is None else frozenset(event.swept),
+            bytes=event.bytes,
+            window=event.window,
+            reached=known(event.leaves),
+            filled=known(event.filled),
+            piled=known(event.piled),
+            stale=known(event.stale),
+            value=detail.value if detail else None,
+            clock=detail.clock if detail else None,
+            released=detail.released if detail else None,
+            still_held=bool(detail and detail.reference is not None and detail.reference() is not None),
+            by_library=bool(detail and detail.by_library and not self._asks(event, places)),
+            created=self._created(event),
+        )
+
+    def _asks(self, event: PassSeen, places: Places) -> bool:
+        """Does the statement of the program say itself that the graph is to be kept?"""
+        statement = places.sources.statement(event.place.number) if event.place is not None else None
+        said = ast.unparse(statement) if statement is not None else ""
+        return "retain_graph" in said or "create_graph" in said
+
+    def _created(self, event: PassSeen) -> tuple[int, ...]:
+        """The nodes that a pass with `create_graph=True` made: those up to the mark of the next statement."""
+        recorder = self.recorders.main
+        place = event.moment - recorder.base
+        if not event.creates_graph or place < 0:
+            return ()
+        counter = compat.sequence_counter()
+        after = recorder.marks[place] & COUNTER if place < len(recorder.marks) else counter() if counter else 0
+        return (event.counter, after) if after > event.counter else ()
+
+
+def _nodes_of(statement: ast.stmt | None) -> Iterator[ast.AST]:
+    """What a statement does itself: of a compound one, its head."""
+    for part in head(statement) if statement is not None else ():
+        yield from ast.walk(part)
+
+
+def walk_some(starts: Iterable[Any]) -> list[Any]:
+    """The nodes behind these, up to a limit."""
+    found = walk(starts, limit=NODES)
+    return found.nodes
+
+
+def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
+    """The node counter at each pass of the busiest site: a step may hold passes of several sites."""
+    by_site: dict[int, list[int]] = {}
+    for event in passes:
+        before = event.moment - recorder.base - 1  # the mark of the statement that called it
+        noted = recorder.marks[before] >> SHIFT if 0 <= before < len(recorder.marks) else -1
+        site = event.site if event.site >= 0 else noted
+        if site >= 0:
+            by_site.setdefault(site, []).append(event.counter)
+    return max(by_site.values(), key=len, default=[])
+
+
+def _sums(members: Iterable[Held]) -> Iterator[Any]:
+    """The nodes of those values that are sums."""
+    return (held.node for held in members if operation(held.node.name()) in SUMMING)
+
+
+def _swept_apart(orders: list[int], passes: list[PassSeen]) -> bool:
+    """Have several passes swept these, some of them for the same parameters?
+
+    What one pass has swept as a whole is its rollout. What each swept for other parameters is one turn over several
+    networks. Neither is a record of many steps.
+    """
+    mine = [run for run in passes if run.swept is not None and any(contains(run.swept, order) for order in orders)]
+    return len({run.leaves for run in mine}) < len(mine)

@@ -1,0 +1,212 @@
+"""Finds forward passes that no pass ever sweeps: a part of a loss that is left out of the sum, an evaluation that
+records its operations, an output that is never used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from afterward.model.history import LeftOut, Wasted
+from afterward.observe import compat
+from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
+from afterward.observe.provenance.naming import Held, Names
+from afterward.observe.recording.events import PassSeen
+from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.replay import Place
+from afterward.observe.silent.used_nodes import contains, meets
+
+_CUTS = ("detach", "item", "tolist", "numpy", "argmax")
+TIMES = 3  # executions that are known to be in vain before a statement is spoken of
+NODES = 50
+SHARE = 0.1  # of all recorded operations
+LATER = 2  # passes, all looked at, that must have come after a node before it counts as never swept
+
+
+@dataclass(slots=True)
+class Part:
+    """A named part of a loss with nodes of its own, as it was when another part of it was being swept."""
+
+    name: str
+    swept_part: str
+    root: int
+    nodes: int
+    bytes: int
+    parameters: int
+    seen: PassSeen
+
+
+def parts_left_out(names: Names, seen: PassSeen, since: int) -> Iterator[Part]:
+    """Numbers with a graph that this pass does not sweep, next to one, in the same container, that it does sweep.
+
+    `since` is the node counter at the pass before: what is older belongs to an earlier step.
+    """
+    groups: dict[str, list[Held]] = {}
+    for held in names.held:
+        if compat.order_of(held.node) >= since and "[" in held.name and _is_number(held):
+            groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name), []).append(held)
+    swept = seen.swept or array("Q")
+    for members in groups.values():
+        known = [held for held in members if contains(swept, compat.order_of(held.node))]
+        others = [held for held in members if held not in known]
+        for held in others if known else ():
+            part = _part(held, known[0], seen, swept)
+            if part is not None:
+                yield part
+
+
+def _is_number(held: Held) -> bool:
+    return compat.output_shape(held.node, held.output) in ((), (1,))
+
+
+def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part | None:
+    found = walk([held.node], limit=LOOK_NODES)
+    if len(found.inputs) < len(found.nodes):
+        return None
+    own: list[Any] = []
+    applied: set[int] = set()
+    for node, inputs in zip(found.nodes, found.inputs, strict=True):
+        order = compat.order_of(node)
+        if order == compat.LEAF_ORDER or contains(swept, order):
+            continue
+        own.append(node)
+        leaves = [found.nodes[place] for place, _ in inputs if compat.order_of(found.nodes[place]) == compat.LEAF_ORDER]
+        applied |= {id(getattr(leaf, "variable", None)) for leaf in leaves}
+    if not applied or any(state == "freed" for node in own for _, state, _ in compat.saved_states(node)):
+        return None  # only another view of what is swept, or swept already
+    root = compat.order_of(held.node)
+    leaves = [node for node in found.nodes if compat.order_of(node) == compat.LEAF_ORDER]
+    return Part(held.name, sibling.name, root, len(own), saved_bytes([*own, *leaves]), len(applied), seen)
+
+
+def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
+    """The parts that no pass has swept, in any of the steps that were looked at."""
+    swept = _all_swept(after)
+    told: set[int] = set()
+    for part in parts:
+        place = after.built_by(part.root)
+        if place is None or place.number in told:
+            continue
+        offset = part.root - place.order_at
+        executions = [one for one in _executions(after, place.number) if one.certain]
+        vain = [one for one in executions if not contains(swept, one.place.order_at + offset)]
+        where, spot = after.places.where(place), after.places.where(part.seen.place)
+        if len(vain) >= TIMES and len(vain) == len(executions) and where is not None and spot is not None:
+            told.add(place.number)
+            yield LeftOut(
+                part.name,
+                part.swept_part,
+                part.nodes,
+                part.bytes,
+                part.parameters,
+                where.site_at(where.innermost_turn),
+                spot.site_at(spot.innermost_turn),
+            )
+
+
+# Statements whose nodes are all in vain
+
+
+@dataclass(slots=True)
+class _Execution:
+    place: Place
+    end: int  # the node counter after it
+    time: int  # nanoseconds that it took, where the clock was read
+    certain: bool  # would a pass that sweeps it have been seen?
+    last: bool  # no pass came after it
+
+    @property
+    def nodes(self) -> int:
+        return self.end - self.place.order_at
+
+
+def find_wasted(after: Aftermath, told: set[tuple[str, int]]) -> Iterator[Wasted]:
+    """Statements that build nodes each time they run, of which no pass has swept any; the largest of each function."""
+    if not after.trail or not after.looked:
+        return
+    recorded = after.followed_nodes
+    swept = _all_swept(after)
+    best: dict[int, Wasted] = {}
+    for number in {place.number for place in after.trail}:
+        found = _in_vain(after, number, swept, recorded)
+        if found is None or (found.site.file, found.site.line) in told:
+            continue
+        scope = after.places.table[number].scope
+        if scope not in best or found.nodes > best[scope].nodes:
+            best[scope] = found
+    # A function that is called from a wasted statement is told of there.
+    yield from sorted(best.values(), key=lambda one: -one.nodes)[:1]
+
+
+def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) -> Wasted | None:
+    executions = [one for one in _executions(after, number) if one.nodes > 0]
+    # A statement whose value keeps its history may be swept in another phase of the program, between two looks.
+    cut = _gives_no_history(after.places.sources.statement(number))
+    certain = [one for one in executions if one.last or (one.certain and cut)]
+    nodes = sum(one.nodes for one in executions)
+    if len(certain) < TIMES or nodes < max(NODES, SHARE * recorded):
+        return None
+    if any(meets(swept, one.place.order_at, one.end) for one in executions):
+        return None
+    where = after.places.where(certain[-1].place)
+    if where is None:
+        return None
+    return Wasted(
+        where.site,
+        len(executions),
+        nodes,
+        recorded,
+        len(certain),
+        any(one.last for one in certain),
+        time_share(sum(one.time for one in executions), after),
+    )
+
+
+def time_share(nanoseconds: int, after: Aftermath) -> float:
+    """What part of the time that was measured this is; 0.0 where nothing was."""
+    return min(nanoseconds / after.timed, 1.0) if after.timed and nanoseconds else 0.0
+
+
+def _gives_no_history(statement: ast.stmt | None) -> bool:
+    """Is the last thing that a statement does to its value to cut it off: `generator(noise).detach()`?"""
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Attribute):
+        return value.attr == "data"
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _CUTS
+
+
+def _executions(after: Aftermath, number: int) -> list[_Execution]:
+    """Every execution of a statement, in every call, with the nodes that it and what it called have made."""
+    index = after.executions
+    return [
+        _Execution(
+            place,
+            follower.order_at,
+            after.time_between(place, follower),
+            _certain(after, follower.order_at),
+            _after_last(after, place.order_at),
+        )
+        for place, follower in index.get(number, ())
+    ]
+
+
+def _after_last(after: Aftermath, order: int) -> bool:
+    return bool(after.passes) and order >= after.passes[-1].counter
+
+
+def _certain(after: Aftermath, end: int) -> bool:
+    """Were all passes looked at that came next? Or did none come any more?"""
+    later = bisect_left(after.counters, end)
+    following = after.passes[later : later + LATER]
+    if not following:
+        return True
+    windows = {run.window for run in following}
+    return len(following) == LATER and len(windows) == 1 and all(run.swept is not None for run in following)
+
+
+def _all_swept(after: Aftermath) -> array[int]:
+    return array("Q", sorted({order for run in after.looked for order in run.swept or ()}))
