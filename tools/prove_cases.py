@@ -22,7 +22,7 @@ from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.tasks import files
 from afterward.tasks.fix import Fixer
-from afterward.tasks.nursery import Nursery
+from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request
 
 HEAD = """# What `retain_graph=True` does
@@ -61,14 +61,14 @@ class Told:
 def prove(folder: Path) -> Told:
     """Fix a copy of one case, and compare with its truth."""
     truth = json.loads((folder / "truth.json").read_text())
-    with tempfile.TemporaryDirectory(prefix="case-") as name, Nursery() as nursery:
+    with tempfile.TemporaryDirectory(prefix="case-") as name, TrialRunner() as runner:
         work = Path(name)
         for item in folder.iterdir():
             if item.name in ("truth.json", "__pycache__", "fixed.py") or item.name.endswith("_fixed.py"):
                 continue
             (shutil.copytree if item.is_dir() else shutil.copy)(item, work / item.name)
         os.chdir(work)
-        fixer = Fixer(nursery, Request("buggy.py"), shown=False)
+        fixer = Fixer(runner, Request("buggy.py"), shown=False)
         try:
             fixed = fixer.fix()
         except AfterwardError as error:
@@ -82,7 +82,7 @@ def prove(folder: Path) -> Told:
         _compare(told, remedies, {truth["fix_kind"], *truth.get("also_ok", [])})
         if fixed.options:
             files.write(fixed.originals, fixed.options[0])
-            again = nursery.run(Request("buggy.py"), limit=120)
+            again = runner.run(Request("buggy.py"), limit=120)
             told.wrong += [] if again.ending == "finished" else [f"not clean: {again.error}"]
         if found is not None:
             told.fault = f"{found.code} {found.name}"

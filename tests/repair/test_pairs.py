@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from afterward.tasks.fix import Fixer
-from afterward.tasks.nursery import Nursery
+from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request
 
 PAIRS = Path(__file__).parent / "pairs"
@@ -20,8 +20,8 @@ KINDS = {"retain_graph"}  # shown as what was also tried: no remedy of its own
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as each:
+def runner() -> Iterator[TrialRunner]:
+    with TrialRunner() as each:
         yield each
 
 
@@ -31,13 +31,13 @@ def _names() -> list[str]:
 
 @pytest.mark.parametrize("name", _names())
 def test_before_becomes_after(
-    name: str, nursery: Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    name: str, runner: TrialRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "train.py"
     before = (PAIRS / f"{name}.before.py").read_bytes()
     file.write_bytes(before)
-    fixed = Fixer(nursery, Request("train.py", folder=str(tmp_path))).fix()
+    fixed = Fixer(runner, Request("train.py", folder=str(tmp_path))).fix()
     assert file.read_bytes() == before, "a trial leaves the file alone"
     assert fixed.options, [(r.kind, r.proof) for f in fixed.report.findings for r in f.remedies]
     assert list(fixed.options[0]) == [os.path.abspath(file)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from afterward.tasks.fix import Fixed, Fixer
-from afterward.tasks.nursery import Nursery
+from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request
 
 CARRIED = """import torch, os, time
@@ -30,24 +30,24 @@ ENDLESS = "iter(lambda: torch.randn(1, 3), None)"
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as each:
+def runner() -> Iterator[TrialRunner]:
+    with TrialRunner() as each:
         yield each
 
 
-def fixed(nursery: Nursery, folder: Path, program: str, limit: float = 60.0) -> Fixed:
+def fixed(runner: TrialRunner, folder: Path, program: str, limit: float = 60.0) -> Fixed:
     """What comes of it. The file is as it was, whatever happened."""
     (folder / "train.py").write_text(program)
-    result = Fixer(nursery, Request("train.py", folder=str(folder)), limit).fix()
+    result = Fixer(runner, Request("train.py", folder=str(folder)), limit).fix()
     assert (folder / "train.py").read_text() == program
     return result
 
 
-def test_a_file_too_large_to_copy_stops_the_trials(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_file_too_large_to_copy_stops_the_trials(runner: TrialRunner, tmp_path: Path) -> None:
     large = tmp_path / "memory.bin"
     with large.open("wb") as file:
         file.truncate((1 << 30) + 4096)  # a hole: it takes no room
-    result = fixed(nursery, tmp_path, CARRIED.format(data="torch.randn(4, 1, 3)", more='open("memory.bin", "r+b")'))
+    result = fixed(runner, tmp_path, CARRIED.format(data="torch.randn(4, 1, 3)", more='open("memory.bin", "r+b")'))
     assert not result.proven
     assert result.hindered == f"the program writes to {large}, which is too large to be put back after a trial"
     proof = result.report.findings[0].remedies[0].proof
@@ -56,16 +56,16 @@ def test_a_file_too_large_to_copy_stops_the_trials(nursery: Nursery, tmp_path: P
     assert large.stat().st_size == (1 << 30) + 4096
 
 
-def test_a_program_that_trains_for_hours_is_stopped(nursery: Nursery, tmp_path: Path) -> None:
-    result = fixed(nursery, tmp_path, CARRIED.format(data=ENDLESS, more="time.sleep(0.5)"), limit=2)
+def test_a_program_that_trains_for_hours_is_stopped(runner: TrialRunner, tmp_path: Path) -> None:
+    result = fixed(runner, tmp_path, CARRIED.format(data=ENDLESS, more="time.sleep(0.5)"), limit=2)
     proof = result.report.findings[0].remedies[0].proof
     assert result.proven
     assert proof is not None
     assert "no error, stopped at the time limit" in proof.text
 
 
-def test_a_limit_before_the_point_of_failure_proves_nothing(nursery: Nursery, tmp_path: Path) -> None:
-    result = fixed(nursery, tmp_path, CARRIED.format(data=ENDLESS, more="time.sleep(0.5)"), limit=0.1)
+def test_a_limit_before_the_point_of_failure_proves_nothing(runner: TrialRunner, tmp_path: Path) -> None:
+    result = fixed(runner, tmp_path, CARRIED.format(data=ENDLESS, more="time.sleep(0.5)"), limit=0.1)
     proof = result.report.findings[0].remedies[0].proof
     assert not result.proven
     assert proof is not None
@@ -73,10 +73,10 @@ def test_a_limit_before_the_point_of_failure_proves_nothing(nursery: Nursery, tm
     assert re.fullmatch(r"stopped after (0 passes|1 pass), before the point of failure", proof.text)
 
 
-def test_workers_are_gone_when_the_trials_are(nursery: Nursery, tmp_path: Path) -> None:
+def test_workers_are_gone_when_the_trials_are(runner: TrialRunner, tmp_path: Path) -> None:
     child = "os.fork() or (open('child.txt', 'a').write('x'), time.sleep(1000))"
     data = "torch.utils.data.DataLoader(torch.randn(60, 3), batch_size=1, num_workers=1)"
-    result = fixed(nursery, tmp_path, CARRIED.format(data=data, more=child))
+    result = fixed(runner, tmp_path, CARRIED.format(data=data, more=child))
     assert result.proven
     assert (tmp_path / "child.txt").read_text() == "x", "what a child of a trial wrote is taken back"
     deadline = time.monotonic() + 20
@@ -97,7 +97,7 @@ def _folder(pid: str) -> str:
         return ""
 
 
-def test_other_proven_changes_can_be_picked(nursery: Nursery, tmp_path: Path) -> None:
+def test_other_proven_changes_can_be_picked(runner: TrialRunner, tmp_path: Path) -> None:
     two = """import torch
 torch.manual_seed(0)
 body, a, b = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1), torch.nn.Linear(8, 1)
@@ -110,7 +110,7 @@ for x in torch.randn(3, 16, 4):
     two.backward()
     opt.step()
 """
-    result = fixed(nursery, tmp_path, two)
+    result = fixed(runner, tmp_path, two)
     shown = [r for r in result.report.findings[0].remedies if r.proof is not None and r.proof.status == "proven"]
     assert [remedy.kind for remedy in shown] == ["combine_losses", "retain_graph"]
     assert all(remedy.proof is not None and remedy.proof.same_gradients for remedy in shown), "compared, and the same"
@@ -119,7 +119,7 @@ for x in torch.randn(3, 16, 4):
     assert "    one.backward(retain_graph=True)\n    two.backward()\n" in second
 
 
-def test_a_step_that_goes_takes_the_zeroing_along(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_step_that_goes_takes_the_zeroing_along(runner: TrialRunner, tmp_path: Path) -> None:
     program = """import torch
 torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
@@ -133,12 +133,12 @@ for x in torch.randn(3, 16, 4):
     push.backward()
     opt.step()
 """
-    result = fixed(nursery, tmp_path, program)
+    result = fixed(runner, tmp_path, program)
     best = result.options[0][str(tmp_path / "train.py")]
     assert "    pull.backward(retain_graph=True)\n    push.backward()\n    opt.step()\n" in best
 
 
-def test_a_cut_that_leaves_an_optimizer_without_a_gradient_is_no_cure(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_cut_that_leaves_an_optimizer_without_a_gradient_is_no_cure(runner: TrialRunner, tmp_path: Path) -> None:
     """The features enter the loss that the extractor is stepped for: to cut them there would train nothing."""
     program = """import torch
 torch.manual_seed(0)
@@ -161,7 +161,7 @@ def soften(features):
 for x in torch.randn(3, 16, 4):
     soften(sharpen(x))
 """
-    result = fixed(nursery, tmp_path, program)
+    result = fixed(runner, tmp_path, program)
     (found,) = result.report.findings
     assert (found.code, found.remedies[0].kind) == ("AFT104", "recompute_forward")
     assert result.options == []
@@ -183,7 +183,7 @@ for x in torch.randn(3, 16, 4):
     ],
 )
 def test_what_is_logged_in_a_record_becomes_a_number_there(
-    nursery: Nursery, tmp_path: Path, made: str, kept: str
+    runner: TrialRunner, tmp_path: Path, made: str, kept: str
 ) -> None:
     program = f"""import torch
 from collections import namedtuple
@@ -203,6 +203,6 @@ for i in range(20):
     opt.step()
     log.append({made})
 """
-    result = fixed(nursery, tmp_path, program)
+    result = fixed(runner, tmp_path, program)
     assert [found.code for found in result.report.findings] == ["AFT301"]
     assert f"    {kept}\n" in result.options[0][str(tmp_path / "train.py")]

@@ -109,9 +109,9 @@ def as_main(file: str, arguments: tuple[str, ...] = ()) -> None:
 def afterward(*words: str) -> int:
     """Be the command line, in a process that has all of it loaded: trials are forked from here, too."""
     from afterward.cli import main
-    from afterward.tasks import nursery
+    from afterward.tasks import trial_runner
 
-    nursery.Nursery._open = _open  # type: ignore[method-assign]
+    trial_runner.TrialRunner._open = _open  # type: ignore[method-assign]
     module = sys.modules["__main__"] = ModuleType("__main__")
     module.__dict__.update({"__builtins__": builtins, "__spec__": None})
     sys.argv, sys.path[0] = ["afterward", *words], os.getcwd()
@@ -119,7 +119,7 @@ def afterward(*words: str) -> int:
 
 
 class _Server:
-    """As much of a `Popen` as a nursery needs."""
+    """As much of a `Popen` as a runner needs."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -139,7 +139,7 @@ class _Server:
 
 
 def _open(self) -> None:  # type: ignore[no-untyped-def]
-    from afterward.tasks import nursery
+    from afterward.tasks import trial_runner
 
     asked, self._ask = os.pipe()
     self._answer, answered = os.pipe()
@@ -148,7 +148,7 @@ def _open(self) -> None:  # type: ignore[no-untyped-def]
         try:
             os.close(self._ask)
             os.close(self._answer)
-            nursery._serve(asked, answered)
+            trial_runner._serve(asked, answered)
         finally:
             os._exit(0)
     os.close(asked)

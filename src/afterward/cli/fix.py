@@ -76,15 +76,15 @@ def perform(options: argparse.Namespace) -> int:
 
 def _search(options: argparse.Namespace) -> Fixed:
     from afterward.tasks.fix import Fixer
-    from afterward.tasks.nursery import Nursery
+    from afterward.tasks.trial_runner import TrialRunner
     from afterward.tasks.trial import Request
 
     with ExitStack() as stack:
-        nursery = stack.enter_context(Nursery())
+        runner = stack.enter_context(TrialRunner())
         request = Request(options.target, tuple(options.arguments), options.module, stdin=_kept_stdin(stack))
         progress = stack.enter_context(trial_progress(sys.stderr))
         proof = tuple(shlex.split(options.proof_args)) if options.proof_args is not None else None
-        return Fixer(nursery, request, options.limit, progress, proof).fix()
+        return Fixer(runner, request, options.limit, progress, proof).fix()
 
 
 def _kept_stdin(stack: ExitStack) -> str | None:

@@ -20,7 +20,7 @@ from afterward.tasks.book import read_any, read_book
 from afterward.tasks.choices import naming_all, remedies_for, whole
 from afterward.tasks.files import Original, compiles
 from afterward.tasks.minimal import smaller
-from afterward.tasks.nursery import Nursery
+from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request, Trial
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _Cure:
 class Fixer:
     """Runs one program until its fault is cured, or nothing is left to try."""
 
-    nursery: Nursery
+    runner: TrialRunner
     request: Request
     limit: float = 60.0
     progress: Progress | None = None
@@ -107,7 +107,7 @@ class Fixer:
         self._open_book()
         began = time.monotonic()
         books = {file: self.originals[file].program(text) for file, text in self._books.items()}
-        first = self.nursery.run(replace(self.request, shown=self.shown, patched=books))
+        first = self.runner.run(replace(self.request, shown=self.shown, patched=books))
         ended = time.monotonic()
         self._until = ended + max(PATIENCE, 10 * (ended - began))
         if first.ending == "refused":
@@ -303,7 +303,7 @@ class Fixer:
             seconds=self.limit,
             shown=False,
         )
-        trial = self.nursery.run(request, limit=self.limit + 15, tick=self._tick(summary))
+        trial = self.runner.run(request, limit=self.limit + 15, tick=self._tick(summary))
         if trial.unrestored:
             raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
         self._hindered = self._hindered or judging.obstacle(trial) or ""

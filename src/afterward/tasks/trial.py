@@ -25,7 +25,7 @@ class Request:
     target: str
     arguments: tuple[str, ...] = ()
     as_module: bool = False
-    folder: str = ""  # to run in; nothing: where the nursery was started
+    folder: str = ""  # to run in; nothing: where the runner was started
     patched: Mapping[str, bytes] = field(default_factory=dict)
     passes: int | None = None  # stop once this many have begun
     seconds: float | None = None  # stop at the first pass after so many

@@ -33,7 +33,7 @@ FORKS = sys.platform == "linux"
 OnTick = Callable[[float], None]
 
 
-class Nursery:
+class TrialRunner:
     """Runs requests, one at a time, each in a fresh process group that is gone when `run` returns."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Nursery:
         self._ask = self._answer = -1
         self._number = 0
 
-    def __enter__(self) -> Nursery:
+    def __enter__(self) -> TrialRunner:
         return self
 
     def __exit__(
@@ -98,7 +98,7 @@ class Nursery:
     def _start(self, request: Path) -> tuple[int, Callable[[float], bool]]:
         if not FORKS:
             process = subprocess.Popen(
-                [sys.executable, "-m", "afterward.tasks.nursery", "--once", str(request)], start_new_session=True
+                [sys.executable, "-m", "afterward.tasks.trial_runner", "--once", str(request)], start_new_session=True
             )
 
             def ended(seconds: float) -> bool:
@@ -126,7 +126,7 @@ class Nursery:
         asked, self._ask = os.pipe()
         self._answer, answered = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "afterward.tasks.nursery", str(asked), str(answered)],
+            [sys.executable, "-m", "afterward.tasks.trial_runner", str(asked), str(answered)],
             pass_fds=(asked, answered),
             start_new_session=True,
         )
