@@ -22,8 +22,8 @@ from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.tasks import files
 from afterward.tasks.fix import Fixer
-from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request
+from afterward.tasks.trial_runner import TrialRunner
 
 HEAD = """# What `retain_graph=True` does
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from afterward.tasks.fix import Fixer
-from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request
+from afterward.tasks.trial_runner import TrialRunner
 
 PAIRS = Path(__file__).parent / "pairs"
 KINDS = {"retain_graph"}  # shown as what was also tried: no remedy of its own

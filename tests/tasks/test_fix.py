@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from afterward.tasks.fix import Fixed, Fixer
-from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request
+from afterward.tasks.trial_runner import TrialRunner
 
 CARRIED = """import torch, os, time
 

@@ -17,13 +17,13 @@ from types import ModuleType
 
 def load() -> None:
     """Import what every run needs, once."""
+    import afterward.observe.session
     import torch
     import torch._dynamo
 
     import afterward.cli.check
     import afterward.cli.fix
     import afterward.cli.run
-    import afterward.observe.session
     import afterward.repair
     import afterward.rules
     import afterward.tasks.check

@@ -76,8 +76,8 @@ def perform(options: argparse.Namespace) -> int:
 
 def _search(options: argparse.Namespace) -> Fixed:
     from afterward.tasks.fix import Fixer
-    from afterward.tasks.trial_runner import TrialRunner
     from afterward.tasks.trial import Request
+    from afterward.tasks.trial_runner import TrialRunner
 
     with ExitStack() as stack:
         runner = stack.enter_context(TrialRunner())

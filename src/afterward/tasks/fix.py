@@ -20,8 +20,8 @@ from afterward.tasks.book import read_any, read_book
 from afterward.tasks.choices import naming_all, remedies_for, whole
 from afterward.tasks.files import Original, compiles
 from afterward.tasks.minimal import smaller
-from afterward.tasks.trial_runner import TrialRunner
 from afterward.tasks.trial import Request, Trial
+from afterward.tasks.trial_runner import TrialRunner
 
 if TYPE_CHECKING:
     from afterward.repair import Patch
