@@ -14,7 +14,7 @@ from afterward.render.lifeline import picture  # noqa: E402
 from afterward.rules import find_rule  # noqa: E402
 
 PROGRAMS = {
-    "swept-twice": "AFT101",
+    "backward-twice": "AFT101",
     "two-losses": "AFT102",
     "forward-outside": "AFT104",
     "gan": "AFT105",

@@ -42,7 +42,7 @@ EXAMPLES = {
     "check": (
         "    afterward check src/ train.py",
         "    afterward check --format github .",
-        "    afterward check --select AFT1 --ignore swept-twice notebooks/",
+        "    afterward check --select AFT1 --ignore backward-twice notebooks/",
         "",
         "Exit status: 0 clean, 1 findings, 2 it could not do its work.",
     ),

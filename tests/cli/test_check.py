@@ -73,7 +73,7 @@ def test_formats_can_be_read_by_their_readers(tmp_path: Path, name: str) -> None
         assert place["artifactLocation"]["uri"] == "train.py"
         assert place["region"]["startLine"] == 6
     elif name == "github":
-        assert text.startswith("::error file=train.py,line=6,endLine=6,col=1,title=AFT101 swept-twice::")
+        assert text.startswith("::error file=train.py,line=6,endLine=6,col=1,title=AFT101 backward-twice::")
     elif name == "junit":
         (case,) = ElementTree.fromstring(text).iter("testcase")
         assert case.find("failure") is not None
@@ -89,7 +89,7 @@ def test_stdin(tmp_path: Path) -> None:
 
 def test_a_comment_silences_its_line_and_an_unused_one_is_told(tmp_path: Path) -> None:
     lines = FAULTY.splitlines()
-    lines[5] += "  # afterward: ignore[swept-twice]"
+    lines[5] += "  # afterward: ignore[backward-twice]"
     (tmp_path / "one.py").write_text("\n".join(lines))
     lines[4] += "  # afterward: ignore[AFT103]"
     (tmp_path / "two.py").write_text("\n".join(lines))
@@ -102,7 +102,7 @@ def test_select_and_ignore(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(FAULTY)
     assert check(tmp_path, "--select", "AFT2", ".").returncode == 0
     assert check(tmp_path, "--select", "AFT1", ".").returncode == 1
-    assert check(tmp_path, "--ignore", "swept-twice", ".").returncode == 0
+    assert check(tmp_path, "--ignore", "backward-twice", ".").returncode == 0
     done = check(tmp_path, "--select", "AFT777", ".")
     assert (done.returncode, "no rule is called AFT777" in done.stderr) == (2, True)
 
@@ -192,5 +192,5 @@ def test_a_notebook_is_one_program(tmp_path: Path) -> None:
 def test_statistics_and_gaps(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import torch\nfrom elsewhere import loss\nloss().backward()\n" + FAULTY)
     done = check(tmp_path, "--statistics", "--show-gaps", ".")
-    assert "1  AFT101  swept-twice" in done.stderr
+    assert "1  AFT101  backward-twice" in done.stderr
     assert "1 files in" in done.stderr

@@ -84,7 +84,7 @@ def change(editor: Editor, uri: str, text: str, version: int) -> None:
 def test_findings_come_as_one_types_and_go(tmp_path: Path) -> None:
     async def talk(editor: Editor, uri: str, file: Path) -> None:
         (found,) = (await editor.diagnostics()).diagnostics
-        assert found.code == "AFT101 swept-twice"
+        assert found.code == "AFT101 backward-twice"
         assert found.severity is types.DiagnosticSeverity.Error
         assert found.range.start == types.Position(LINE, 6)  # quotes, sign (2 units), semicolon, space
         assert found.range.end == types.Position(LINE, 21)
@@ -111,7 +111,7 @@ def test_hover_and_actions(tmp_path: Path) -> None:
         hover = await editor.text_document_hover_async(types.HoverParams(document, types.Position(LINE, 9)))
         assert hover is not None
         assert isinstance(hover.contents, types.MarkupContent)
-        assert "# AFT101 swept-twice" in hover.contents.value
+        assert "# AFT101 backward-twice" in hover.contents.value
         nothing = await editor.text_document_hover_async(types.HoverParams(document, types.Position(0, 1)))
         assert nothing is None
         context = types.CodeActionContext([found])
@@ -120,7 +120,7 @@ def test_hover_and_actions(tmp_path: Path) -> None:
         actions = [one for one in answer if isinstance(one, types.CodeAction)]
         titles = [one.title for one in actions]
         silence = actions[titles.index("Silence AFT101 on this line")]
-        assert applied(FAULTY, silence, uri).splitlines()[LINE].endswith("  # afterward: ignore[swept-twice]")
+        assert applied(FAULTY, silence, uri).splitlines()[LINE].endswith("  # afterward: ignore[backward-twice]")
         change(editor, uri, applied(FAULTY, silence, uri), 2)
         assert not (await editor.diagnostics()).diagnostics
         explain = types.ExecuteCommandParams("afterward.explain", ["AFT101"])

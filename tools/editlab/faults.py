@@ -14,14 +14,14 @@ from afterward.repair.source import Source, Statement, descendants
 
 # The codes and names that some remedies ask about.
 _FAULTS = (
-    ("AFT101", "swept-twice"),
+    ("AFT101", "backward-twice"),
     ("AFT102", "losses-share-forward"),
     ("AFT103", "state-carried-over"),
     ("AFT104", "forward-outside-loop"),
     ("AFT106", "loss-accumulated"),
     ("AFT201", "stepped-before-backward"),
     ("AFT202", "written-in-place"),
-    ("AFT304", "forward-never-swept"),
+    ("AFT304", "loss-never-used"),
     ("AFT401", "history-cut"),
     ("AFT404", "parameters-never-reached"),
 )

@@ -14,7 +14,7 @@ from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
-    if job.found.name == "forward-never-swept":
+    if job.found.name == "loss-never-used":
         yield from _added_to_the_loss(job)
         yield from _sweep_each_turn(job)
         return

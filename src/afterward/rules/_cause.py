@@ -19,7 +19,7 @@ _RESHAPING = {"Sum", "Mean", "View", "UnsafeView", "Squeeze", "Unsqueeze", "Expa
 
 
 class Cause(Enum):
-    SWEPT_TWICE = "swept-twice"
+    BACKWARD_TWICE = "backward-twice"
     LOSSES_SHARE_FORWARD = "losses-share-forward"
     STATE_CARRIED_OVER = "state-carried-over"
     FORWARD_OUTSIDE_LOOP = "forward-outside-loop"
@@ -154,11 +154,11 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
         return Cause.COMPILED_GRAPH_SHARED
     part, built = reuse.passes_part, reuse.built_parts
     if part is None or built is None:
-        return Cause.SWEPT_TWICE if reuse.starts_in_stale else None
+        return Cause.BACKWARD_TWICE if reuse.starts_in_stale else None
     if _other_output(reuse):
         return Cause.LOSSES_SHARE_FORWARD
     if reuse.starts_in_stale or _same_loss(history, reuse):
-        return Cause.SWEPT_TWICE
+        return Cause.BACKWARD_TWICE
     if built.how == "turns":
         return _from_earlier_turn(history, reuse, bridge)
     if _shared_trunk(history, reuse):

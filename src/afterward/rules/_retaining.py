@@ -23,7 +23,7 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + f"would send gradients through every earlier step again, and keep all their graphs{risk}",)
     if case.cause is Cause.LOSS_ACCUMULATED:
         return (prefix + "would count the loss of every earlier step again in each pass",)
-    if case.cause is Cause.SWEPT_TWICE and both_fill_grad(case):
+    if case.cause is Cause.BACKWARD_TWICE and both_fill_grad(case):
         return (prefix + "would run, and add the same gradients a second time",)
     if case.cause is Cause.SAVED_READ_AFTER_FREE and case.reuse.late.nested_in is not None:
         return (prefix + f"outside does not reach the pass inside {case.reuse.late.nested_in}",)

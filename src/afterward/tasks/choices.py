@@ -18,7 +18,7 @@ _OTHERS = {  # what else may cure an error, in the order in which a maintainer w
         "out_of_place",
     ),
 }
-_RATHER_ANEW = ("swept-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
+_RATHER_ANEW = ("backward-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
 
 
 def remedies_for(found: Diagnosis) -> list[Remedy]:

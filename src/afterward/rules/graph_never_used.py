@@ -11,7 +11,7 @@ from afterward.rules._silent import warning
 
 
 @rule("AFT305", Severity.INFO)
-def graph_for_nobody(history: History) -> Iterator[Diagnosis]:
+def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no pass ever sweeps it: evaluation without `no_grad`, an output not used."""
     for one in history.wasted:
         share = 100 * one.nodes / one.recorded

@@ -12,7 +12,7 @@ from afterward.rules._silent import warning
 
 
 @rule("AFT304", Severity.WARNING)
-def forward_never_swept(history: History) -> Iterator[Diagnosis]:
+def loss_never_used(history: History) -> Iterator[Diagnosis]:
     """A loss is computed and never swept: overwritten by the next, or left out of the sum."""
     for unswept in history.unswept:
         yield _overwritten(unswept)

@@ -16,11 +16,11 @@ from afterward.rules._retaining import graph_is_meant
 
 
 @rule("AFT101", Severity.ERROR)
-def swept_twice(history: History) -> Iterator[Diagnosis]:
+def backward_twice(history: History) -> Iterator[Diagnosis]:
     """A pass starts again from nodes that an earlier pass already swept."""
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.SWEPT_TWICE:
+        if case is not None and case.cause is Cause.BACKWARD_TWICE:
             yield _diagnose(case)
 
 
