@@ -1,5 +1,7 @@
 # Everything that is done with this checkout. `make help` lists it.
-PYTHON ?= python3.11
+# Any Python from 3.10 to 3.13 will do; 3.11 first, for which DGL has wheels. A shim that names a Python it has not is no Python.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.10 python3; do \
+  $$name -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' 2>/dev/null && { echo $$name; exit; }; done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
