@@ -21,7 +21,10 @@ MAY_IMPORT = {  # package: (our packages, third-party libraries); all may use af
     "repair": (["model"], ["libcst"]),  # the one home of libcst
     "render": (["model"], ["rich"]),
     "gallery": ([], ["torch", "dgl", "torch_geometric"]),  # the shipped examples, and the reader of their pages
-    "tasks": (["model", "rules", "interpret", "observe", "repair", "gallery"], []),
+    "tasks": (
+        ["model", "rules", "interpret", "observe", "repair", "gallery"],
+        ["pathspec", "platformdirs", "tomli"],  # for `check`: .gitignore, the cache's folder, settings on Python 3.10
+    ),
     "integrations": (["model", "tasks", "render"], ["pytest", "IPython", "lightning", "pygls", "lsprotocol"]),
     "cli": (["model", "tasks", "render"], []),
 }

@@ -17,6 +17,6 @@ def check_source(source: str, folder: Path, name: str = "program.py") -> list[Di
     tree = parse(data, file)
     sources = Sources()
     sources.add(file, data, tree)
-    outcome = interpret_file(file, tree, sources, seconds=5.0)
+    outcome = interpret_file(file, tree, sources)
     loud = [found for each in outcome.findings for found in diagnose(each.history)]
     return [*loud, *silent_findings(outcome)]

@@ -17,7 +17,7 @@ def interpret(source: str, folder: Path, sources: Sources | None = None, name: s
     sources = sources or Sources()
     tree = parse(file.read_bytes(), str(file))
     sources.add(str(file), file.read_bytes(), tree)
-    return interpret_file(str(file), tree, sources, seconds=5.0)
+    return interpret_file(str(file), tree, sources)
 
 
 # A state inside a model that something unknown is given: it may have been reset.

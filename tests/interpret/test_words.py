@@ -36,7 +36,7 @@ def test_a_sentence_is_put_into_the_present(seen: str, inferred: str) -> None:
 
 @pytest.mark.parametrize("case", sorted(one.parent for one in CASES.glob("*/buggy.py"))[::6], ids=lambda one: one.name)
 def test_findings_on_the_cases_speak_in_the_present(case: Path) -> None:
-    for found in check_file(str(case / "buggy.py"), Shared(), seconds=5.0).findings:
+    for found in check_file(str(case / "buggy.py"), Shared()).findings:
         *notes, predicted = found.notes
         assert predicted.startswith("predicted from the source")
         for text in (found.primary.text, found.why, *notes, *(label.text for label in found.secondary)):

@@ -35,7 +35,7 @@ def what_is_said(text: str) -> Fault | None:
     tree = parse(data, FILE)
     sources = Sources()
     sources.add(FILE, data, tree)
-    for found in interpret_file(FILE, tree, sources, seconds=5.0).findings:
+    for found in interpret_file(FILE, tree, sources).findings:
         late = next(found.history.broken_passes())
         assert late.where is not None
         assert late.error is not None

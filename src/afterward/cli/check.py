@@ -16,6 +16,7 @@ from afterward.model.diagnosis import Report, Severity
 
 if TYPE_CHECKING:
     from afterward.tasks import check as task
+    from afterward.tasks.check_settings import Settings
 
 # The module of each format and its function; loaded when asked for, so that other commands start fast.
 _FORMATS = {
@@ -55,7 +56,7 @@ def perform(options: argparse.Namespace) -> int:
     return _watch(options, settings) if options.watch else _once(options, settings)
 
 
-def _once(options: argparse.Namespace, settings: task.Settings) -> int:
+def _once(options: argparse.Namespace, settings: Settings) -> int:
     from afterward.tasks import check as task
 
     stdin = sys.stdin.buffer.read() if task.STDIN in options.paths else None
@@ -92,7 +93,7 @@ def _fix(report: Report) -> None:
         _say(f"{left} left: what cuts or changes gradients is for `afterward fix`, which runs it")
 
 
-def _watch(options: argparse.Namespace, settings: task.Settings) -> int:
+def _watch(options: argparse.Namespace, settings: Settings) -> int:
     """Check, wait for a change, and check again. Ctrl-C ends it, with the status of the last check."""
     from afterward.tasks import check as task
     from afterward.tasks.changes import state_of, wait_for_change
@@ -119,11 +120,11 @@ def _say(line: str) -> None:
     print(f"afterward: {line}", file=sys.stderr, flush=True)
 
 
-def _settings(options: argparse.Namespace) -> task.Settings:
+def _settings(options: argparse.Namespace) -> Settings:
     """The command line goes before pyproject.toml."""
-    from afterward.tasks import check as task
+    from afterward.tasks.check_settings import Settings, configured
 
-    table = task.configured(os.getcwd())
+    table = configured(os.getcwd())
     unknown = set(table) - {"select", "ignore", "exclude"}
     if unknown:
         raise AfterwardError(f"pyproject.toml: [tool.afterward] has no setting called {sorted(unknown)[0]}")
@@ -138,7 +139,7 @@ def _settings(options: argparse.Namespace) -> task.Settings:
 
     exclude = (*options.exclude, *words("exclude", None))
     cache = not options.no_cache
-    return task.Settings(
+    return Settings(
         words("select", options.select), words("ignore", options.ignore), exclude, jobs=options.jobs, cache=cache
     )
 

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from afterward.errors import AfterwardError, UnknownRule
+from afterward.errors import UnknownRule
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.tasks.check_cache import Cache, Known
+from afterward.tasks.check_settings import Settings
 from afterward.tasks.checked import Checked
 from afterward.tasks.python_files import python_files
 
-SECONDS = 0.5  # for one file
 STDIN = "-"
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(slots=True)
-class Settings:
-    """What to look for, and where not to look."""
-
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    seconds: float = SECONDS
-    jobs: int = 0
-    cache: bool = True
 
 
 @dataclass(slots=True)
@@ -59,7 +44,7 @@ def check(
     files, errors = python_files(named, list(settings.exclude))
     results: list[Checked] = []
     if STDIN in paths:
-        results.append(_check_stdin(stdin or b"", settings.seconds))
+        results.append(_check_stdin(stdin or b""))
     cache = Cache(settings.cache)
     todo: list[str] = []
     for file in files:
@@ -86,10 +71,10 @@ def files_of(paths: Sequence[str], settings: Settings) -> list[str]:
     return python_files([path for path in paths if path != STDIN], list(settings.exclude))[0]
 
 
-def _check_stdin(data: bytes, seconds: float) -> Checked:
+def _check_stdin(data: bytes) -> Checked:
     from afterward.tasks.check_file import Shared, check_bytes
 
-    return check_bytes("<stdin>", data, Shared(), seconds, alone=True)
+    return check_bytes("<stdin>", data, Shared(), alone=True)
 
 
 def _all(files: list[str], settings: Settings, progress: Progress | None) -> Iterable[Checked]:
@@ -98,7 +83,7 @@ def _all(files: list[str], settings: Settings, progress: Progress | None) -> Ite
         return ()
     from afterward.tasks.check_files import check_files
 
-    return check_files(files, settings.seconds, settings.jobs, progress)
+    return check_files(files, settings.jobs, progress)
 
 
 # Putting it together
@@ -141,29 +126,3 @@ def _known_rules(words: Sequence[str]) -> None:
         known = any(rule.code.startswith(word.upper()) or rule.name == word.lower() for rule in all_rules())
         if not known and not "AFT900".startswith(word.upper()) and word != "unused-ignore":
             raise UnknownRule(f"no rule is called {word}; `afterward rules` lists them")
-
-
-# Settings
-
-
-def configured(folder: str) -> dict[str, Any]:
-    """`[tool.afterward]` of the nearest pyproject.toml that has one, here or above."""
-    if sys.version_info < (3, 11):
-        return {}
-    import tomllib  # type: ignore[import-not-found,unused-ignore]
-
-    here = os.path.abspath(folder)
-    while True:
-        try:
-            with open(os.path.join(here, "pyproject.toml"), "rb") as file:
-                table = tomllib.load(file).get("tool", {}).get("afterward")
-        except OSError:
-            table = None
-        except tomllib.TOMLDecodeError as error:
-            raise AfterwardError(f"{os.path.join(here, 'pyproject.toml')}: not valid TOML: {error}") from None
-        if isinstance(table, dict):
-            return table
-        above = os.path.dirname(here)
-        if above == here:
-            return {}
-        here = above

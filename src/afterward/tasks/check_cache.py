@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 import afterward
 from afterward.errors import HistoryUnreadable
 from afterward.model.diagnosis import Diagnosis, Report
@@ -178,15 +180,15 @@ def _ours() -> str:
 
 
 def _place() -> Path | None:
-    base = os.environ.get("AFTERWARD_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    base = os.environ.get("AFTERWARD_CACHE")
     try:
-        folder = Path(base) if base else Path.home() / ".cache"
-    except RuntimeError:
+        folder = Path(base) / "afterward" if base else platformdirs.user_cache_path("afterward", appauthor=False)
+        return folder / f"{_digest(os.fsencode(os.getcwd()))[:16]}.json"
+    except (OSError, RuntimeError):  # the folder we are in is gone, or nobody knows whose cache it would be
         return None
-    return folder / "afterward" / f"{_digest(os.getcwd().encode())[:16]}.json"
 
 
 def _prune(folder: Path) -> None:
-    for file in folder.iterdir():
+    for file in folder.glob("*.json"):
         if time.time() - file.stat().st_mtime > _OLD:
             file.unlink()

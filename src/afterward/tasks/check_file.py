@@ -20,7 +20,6 @@ from afterward.tasks.check_silent import silent_findings
 from afterward.tasks.check_words import as_inferred
 from afterward.tasks.checked import Checked
 
-SECONDS = 0.5  # for one file
 _LARGE = 4_000_000  # bytes of source
 _COMMENT = re.compile(r"#\s*afterward:\s*ignore(?:\[([^\]]*)\])?")
 
@@ -38,14 +37,14 @@ class Shared:
         return sum(len(text) for text in self.sources.texts.values()) > _LARGE
 
 
-def check_file(file: str, shared: Shared, seconds: float = SECONDS) -> Checked:
+def check_file(file: str, shared: Shared) -> Checked:
     """Check one file; whatever is wrong with it becomes one line."""
     try:
         data = read(file)
     except SourceUnreadable as error:
         return unreadable(file, str(error))
     try:
-        return check_bytes(file, data, shared, seconds)
+        return check_bytes(file, data, shared)
     finally:
         shared.sources.forget(file)
 
@@ -55,7 +54,7 @@ def unreadable(file: str, why: str) -> Checked:
     return Checked(file, error=why.replace(os.getcwd() + os.sep, ""))
 
 
-def check_bytes(file: str, data: bytes, shared: Shared, seconds: float = SECONDS, alone: bool = False) -> Checked:
+def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> Checked:
     """Check the content of a file. `alone`: it is not on disk, so nothing is known about files around it."""
     sources, relevance = shared.sources, shared.relevance
     lines = None
@@ -76,7 +75,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, seconds: float = SECONDS
     reach = relevance.reach(file, data) if not alone else []
     sources.add(file, data, tree)
     try:
-        outcome = interpret_file(file, tree, sources, seconds, program)
+        outcome = interpret_file(file, tree, sources, program)
     except Exception as error:  # our own fault: one line, and the other files are still checked
         if os.environ.get("AFTERWARD_STRICT"):
             raise

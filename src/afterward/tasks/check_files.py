@@ -16,30 +16,30 @@ _CHUNK = 16
 _YOUNG = 200_000  # objects made and not yet gone, from which on it pays to look for garbage
 
 
-def check_files(files: list[str], seconds: float, jobs: int, progress: Progress | None) -> Iterator[Checked]:
+def check_files(files: list[str], jobs: int, progress: Progress | None) -> Iterator[Checked]:
     """What came of each file, in order."""
     jobs = jobs or os.cpu_count() or 1
     few = len(files) < _MANY or jobs == 1
-    done = _one_by_one(files, seconds) if few else _on_cores(files, seconds, jobs)
+    done = _one_by_one(files) if few else _on_cores(files, jobs)
     for number, checked in enumerate(done, 1):
         yield checked
         if progress is not None:
             progress(number, len(files))
 
 
-def _one_by_one(files: list[str], seconds: float) -> Iterator[Checked]:
+def _one_by_one(files: list[str]) -> Iterator[Checked]:
     worker = Worker()
     was_on = gc.isenabled()
     gc.disable()
     try:
         for file in files:
-            yield worker.check(file, seconds)
+            yield worker.check(file)
     finally:
         if was_on:
             gc.enable()
 
 
-def _on_cores(files: list[str], seconds: float, jobs: int) -> Iterator[Checked]:
+def _on_cores(files: list[str], jobs: int) -> Iterator[Checked]:
     """A worker that dies takes its pool along: the files it had are tried one by one, the rest go to a new pool."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -49,7 +49,7 @@ def _on_cores(files: list[str], seconds: float, jobs: int) -> Iterator[Checked]:
     chunks = [files[start : start + size] for start in range(0, len(files), size)]
     while chunks:
         with ProcessPoolExecutor(min(jobs, len(chunks)), initializer=begin) as pool:
-            futures = [pool.submit(_check_some, chunk, seconds) for chunk in chunks]
+            futures = [pool.submit(_check_some, chunk) for chunk in chunks]
             finished = 0
             try:
                 for future in futures:
@@ -83,11 +83,11 @@ class Worker:
     def __init__(self) -> None:
         self.shared = Shared()
 
-    def check(self, file: str, seconds: float) -> Checked:
+    def check(self, file: str) -> Checked:
         if self.shared.is_large:
             self.shared.sources.shelf.dismantle()
             self.shared = Shared()
-        done = check_file(file, self.shared, seconds)
+        done = check_file(file, self.shared)
         if gc.get_count()[0] > _YOUNG:
             gc.collect(1)
         return done
@@ -102,5 +102,5 @@ def begin() -> None:
     gc.disable()
 
 
-def _check_some(files: Iterable[str], seconds: float) -> list[Checked]:
-    return [WORKER.check(file, seconds) for file in files]
+def _check_some(files: Iterable[str]) -> list[Checked]:
+    return [WORKER.check(file) for file in files]

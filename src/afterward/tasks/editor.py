@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Diagnosis, Effect
-from afterward.tasks.check import Settings, configured, wanted
+from afterward.tasks.check import wanted
 from afterward.tasks.check_file import Shared, check_bytes
+from afterward.tasks.check_settings import Settings, configured
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,18 @@ import fnmatch
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _SKIPPED = frozenset(
     {".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".eggs",
      ".mypy_cache", ".ruff_cache", ".pytest_cache", ".afterward_cache", ".ipynb_checkpoints"}
 )  # fmt: skip
+_LARGEST = 1_000_000  # bytes of a `.gitignore`; no real one comes near
 
 
 def python_files(paths: list[str], exclude: list[str]) -> tuple[list[str], list[str]]:
@@ -31,22 +37,22 @@ def python_files(paths: list[str], exclude: list[str]) -> tuple[list[str], list[
 
 
 def _below(folder: str, exclude: list[str]) -> Iterator[str]:
-    rules = _Ignored(folder)
+    ignored = _Ignored(folder)
     for here, folders, names in os.walk(folder):
-        rules.read(here)
+        ignored.enter(here)
         folders[:] = sorted(
             name
             for name in folders
             if name not in _SKIPPED
             and not _excluded(os.path.join(here, name), name, exclude, folder)
-            and not rules.ignores(os.path.join(here, name), True)
+            and not ignored.names(here, name, is_folder=True)
             and not os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
         )
         for name in sorted(names):
             file = os.path.join(here, name)
             if not name.endswith((".py", ".ipynb")) or _excluded(file, name, exclude, folder):
                 continue
-            if not rules.ignores(file, False):
+            if not ignored.names(here, name):
                 yield file
 
 
@@ -58,63 +64,69 @@ def _excluded(path: str, name: str, exclude: list[str], root: str) -> bool:
 
 
 class _Ignored:
-    """What `.gitignore` files say, from the repository's root down. Negations are heeded; the last rule wins."""
+    """What the `.gitignore` files say, from the repository's root down: the one nearest to a file goes first."""
 
     def __init__(self, folder: str) -> None:
-        self.files: list[tuple[str, re.Pattern[str], list[_Rule]]] = []  # its folder, all its rules at once, each
-        above: list[str] = []
-        here = folder
-        while not os.path.isdir(os.path.join(here, ".git")):
-            parent = os.path.dirname(here)
-            if parent == here:
-                above = []
-                break
-            here = parent
-            above.append(here)
-        for one in reversed(above):
-            self.read(one)
+        self.specs: dict[str, _Specs] = {}  # of each folder that was entered: its own, and those above it
+        for one in reversed(_folders_above(folder)):
+            self.enter(one)
 
-    def read(self, folder: str) -> None:
+    def enter(self, folder: str) -> None:
+        above = self.specs.get(os.path.dirname(folder), ())
+        own = _spec(_lines(os.path.join(folder, ".gitignore")))
+        self.specs[folder] = above if own is None else ((len(folder.rstrip(os.sep)) + 1, own), *above)
+
+    def names(self, folder: str, name: str, is_folder: bool = False) -> bool:
+        """Is something in a folder ignored? The folder itself is not, or it would not have been entered."""
+        path = os.path.join(folder, name).replace(os.sep, "/") + ("/" if is_folder else "")
+        for start, spec in self.specs[folder]:
+            answer = spec.check_file(path[start:]).include
+            if answer is not None:
+                return answer
+        return False
+
+
+_Specs = tuple[tuple[int, "GitIgnoreSpec"], ...]  # where paths that a spec is about begin, and the spec
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec | None:
+    """The patterns in the lines of a file. A line that is none is passed over, as git does."""
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not lines:
+        return None
+    from pathspec import GitIgnoreSpec
+
+    def is_pattern(line: str) -> bool:
         try:
-            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
-        except OSError:
-            return
-        rules = [rule for rule in map(_rule, lines) if rule is not None]
-        if rules:
-            anything = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _, _ in rules))
-            self.files.append((folder.rstrip(os.sep) + os.sep, anything, rules))
+            return bool(GitIgnoreSpec.from_lines([line]).patterns)
+        except (ValueError, re.error):
+            return False
 
-    def ignores(self, path: str, is_folder: bool) -> bool:
-        answer = False
-        for folder, anything, rules in self.files:
-            if not path.startswith(folder):
-                continue
-            inside = path[len(folder) :].replace(os.sep, "/")
-            if anything.fullmatch(inside) is None:
-                continue
-            for pattern, negated, only_folders in rules:
-                if (is_folder or not only_folders) and pattern.fullmatch(inside):
-                    answer = not negated
-        return answer
-
-
-_Rule = tuple[re.Pattern[str], bool, bool]  # what it matches, does it negate, is it for folders only
-
-
-def _rule(line: str) -> _Rule | None:
-    text = line.strip()
-    if not text or text.startswith("#"):
-        return None
-    negated = text.startswith("!")
-    text = text[1:] if negated else text
-    only_folders = text.endswith("/")
-    text = text.rstrip("/")
-    anchored = "/" in text
-    text = text.lstrip("/")
-    pattern = fnmatch.translate(text).replace("(?s:.*/", "(?s:(?:.*/)?", 1)
-    prefix = "" if anchored else r"(?:.*/)?"
     try:
-        return re.compile(prefix + pattern), negated, only_folders
-    except re.error:
-        return None
+        return GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        return GitIgnoreSpec.from_lines(filter(is_pattern, lines))
+
+
+def _folders_above(folder: str) -> list[str]:
+    """The folders above one, up to the root of its repository; none where it lies in no repository."""
+    above: list[str] = []
+    here = folder
+    while not os.path.exists(os.path.join(here, ".git")):  # a file in a linked worktree and in a submodule
+        parent = os.path.dirname(here)
+        if parent == here:
+            return []
+        here = parent
+        above.append(here)
+    return above
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        status = os.stat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:  # reading a pipe would wait for ever
+            return []
+        with open(file, encoding="utf-8", errors="replace") as stream:
+            return stream.read().splitlines()
+    except OSError:
+        return []

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.interpret.graph.account import Account
 from afterward.interpret.graph.graph import Cutting, Graph, Naming, Tensor
+from afterward.interpret.machine.budget import Budget
 from afterward.interpret.machine.values import MISSING, Class, Instance, Lib, Module, OutOfBudget, Scope, Unknown, Value
 from afterward.model.history import Gap, History
 from afterward.model.site import Level, Site, Turn, Where
 
-STATEMENTS = 8_000
 DEPTH = 60
 
 Place = tuple[str, int, int]  # file, line and column of a test
@@ -76,19 +75,6 @@ class Choices:
 
 
 @dataclass(slots=True)
-class Budget:
-    """What one run may cost."""
-
-    statements: int = STATEMENTS
-    seconds: float = 1.0
-    used: int = 0
-    until: float = 0.0
-
-    def start(self) -> None:
-        self.until = time.process_time() + self.seconds
-
-
-@dataclass(slots=True)
 class Broken:
     """A pass that would fail, with its history, and the tests on unknown values that led there."""
 
@@ -131,7 +117,6 @@ class Core:
         self.executed: set[int] = set()  # functions that ran, by the id of their node
         self.changes: list[tuple[dict[str, Value], str, Value]] = []  # to be undone at the end of the run
         self._where: tuple[int, int, Where] | None = None
-        budget.start()
 
     # Where we are
 
@@ -173,8 +158,6 @@ class Core:
         budget = self.budget
         budget.used += 1
         if budget.used > budget.statements:
-            raise OutOfBudget
-        if budget.used & 63 == 0 and time.process_time() > budget.until:
             raise OutOfBudget
 
     def enter_loop(self, loop: ast.stmt) -> tuple[Site, int]:

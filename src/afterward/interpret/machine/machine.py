@@ -8,7 +8,8 @@ from typing import Any
 
 from afterward.interpret.library.torch import objects
 from afterward.interpret.library.torch.passes import PassMade, StepMade
-from afterward.interpret.machine.core import Broken, Budget, Choices, Frame
+from afterward.interpret.machine.budget import Budget
+from afterward.interpret.machine.core import Broken, Choices, Frame
 from afterward.interpret.machine.generators import Running
 from afterward.interpret.machine.statements import Statements
 from afterward.interpret.machine.values import (
@@ -37,7 +38,9 @@ class Machine(Imports, Statements):
         super().__init__(choices, budget)
         self.sources = sources
         self.groups = []
-        self.import_seconds = 0.0
+        self.uses = []
+        self.used_by: dict[str, tuple[str, ...]] = {}  # of modules that could not be kept by themselves
+        self.costs: dict[str, int] = {}
         self.passes: list[PassMade] = []
         self.steps: list[StepMade] = []
         self.in_custom: list[str] = []
@@ -59,7 +62,7 @@ class Machine(Imports, Statements):
             pass
         except OutOfBudget:
             self.frames[:] = self.frames[:1]
-            self.gap("the time for this program is used up")
+            self.gap("the budget for this program is used up")
         finally:
             self.close_generators()
             self.frames.clear()
@@ -96,7 +99,7 @@ class Machine(Imports, Statements):
             pass
         except OutOfBudget:
             self.frames[:] = self.frames[:1]
-            self.gap("the time for this program is used up")
+            self.gap("the budget for this program is used up")
         finally:
             self.close_generators()
             self.frames.clear()

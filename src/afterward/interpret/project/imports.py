@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import sys
-import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-IMPORT_SECONDS = 0.6  # for all imports of the project's modules in one run
+_DEEP = 100  # imports inside each other
 _FOR_TYPES = "typing.TYPE_CHECKING"  # false in every program that runs
 _LIBRARIES = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 
@@ -30,7 +29,7 @@ class Imports(_Base):
     sources: Sources
     run_module: Any
     groups: list[Group]
-    import_seconds: float
+    uses: list[dict[str, None]]  # of each module that is being imported, the files that it imports
 
     def do_import(self, statement: ast.Import) -> None:
         self.frame.data_effects += 1
@@ -96,39 +95,55 @@ class Imports(_Base):
         return self._module(os.path.basename(folder), init if os.path.isfile(init) else folder + os.sep)
 
     def _module(self, name: str, file: str) -> Module:
+        if self.uses:
+            self.uses[-1][file] = None
         known = self.modules.get(file)
         if known is not None:
             return known
         shared = self.sources.shelf.take(self, file)  # type: ignore[arg-type]
         if shared is not None:
             return shared
-        if self.importing or file.endswith(os.sep) or len(self.frames) >= 40:
-            return self._run_import(name, file)
-        before, budget = look(self), self.budget  # type: ignore[arg-type]
-        used, until, begin = budget.used, budget.until, time.process_time()
-        if self.import_seconds >= IMPORT_SECONDS:
-            raise OutOfBudget
-        budget.used, budget.until = 0, begin + IMPORT_SECONDS - self.import_seconds
-        depth = len(self.frames)
+        if self.importing >= _DEEP or not self.budget.affords(1):
+            return self._not_imported(name, file)
+        trail, self.trail = self.trail, 0  # an import in a loop is done once: no turn is another because of it
+        try:
+            return self._counted_import(name, file)
+        finally:
+            self.trail = trail
+
+    def _counted_import(self, name: str, file: str) -> Module:
+        outermost, depth = not self.uses, len(self.frames)
+        before = look(self)  # type: ignore[arg-type]
+        self.uses.append({})
+        count = self.budget.begin_import()
+        whole = False
         try:
             made = self._run_import(name, file)
+            whole = True
         except OutOfBudget:
+            if not outermost:
+                raise
             del self.frames[depth:]
-            self.gap(f"importing {name} takes too long: the rest of it is not known")
+            self.gap(f"too much is imported: not all of {name} is known")
             made = self.modules[file]
-        budget.used = used
-        took = time.process_time() - begin
-        self.import_seconds += took
-        if self.sources.shelf.keep(self, before):  # type: ignore[arg-type]
-            until += self.sources.not_charged(took)
-        budget.until = until
+        finally:
+            own = self.budget.end_import(count)
+            uses = self.uses.pop()
+        if whole:
+            self.sources.shelf.keep(self, before, file, own, uses)  # type: ignore[arg-type]
+        return made
+
+    def _not_imported(self, name: str, file: str) -> Module:
+        self.gap(f"too much is imported: {name} is not known")
+        made = self.modules[file] = Module(name, file, None)
+        made.loading = False
         return made
 
     def _run_import(self, name: str, file: str) -> Module:
         tree = self.sources.tree(file) if not file.endswith(os.sep) else None
         made = self.modules[file] = Module(name, file, tree)
         made.scope.names["__name__"] = name
-        if tree is not None and len(self.frames) < 40:
+        if tree is not None:
             records, off = self.graph.records, self.graph.off
             self.importing += 1
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import time
 import tokenize
 from io import BytesIO
 from pathlib import Path
@@ -13,7 +12,6 @@ from afterward.errors import SourceUnreadable
 from afterward.interpret.search.shared import Shelf
 
 LARGEST = 4_000_000  # bytes
-FREE = 0.4  # seconds of imports that are not charged to a file
 # Libraries that are modelled, and a part by which a copy of one on disk is told from a module of the same name. A copy
 # is not interpreted: its model knows better, and a checkout of the library holds thousands of files that use it.
 _MODELLED = {
@@ -35,7 +33,7 @@ def parse(data: bytes, file: str) -> ast.Module:
     try:
         encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
         text = data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+    except (SyntaxError, ValueError, LookupError) as error:  # an encoding may refuse with any UnicodeError
         raise SourceUnreadable(f"{file}: its encoding can not be read: {error}") from None
     try:
         return ast.parse(text)
@@ -56,24 +54,6 @@ class Sources:
         self.texts: dict[str, bytes] = {}
         self.found: dict[tuple[str, str], str | None] = {}
         self.shelf = Shelf()
-        self.shared_seconds = 0.0  # what went into modules that all files of a project use
-        self.free = FREE
-
-    def begin(self) -> None:
-        """Another file is checked."""
-        self.free = FREE
-
-    def not_charged(self, seconds: float) -> float:
-        """What all files of a project share is not charged to the one that came first, up to a limit: no file may take
-        long, however large the library is that it imports."""
-        free = min(seconds, self.free)
-        self.free -= free
-        self.shared_seconds += free
-        return free
-
-    def now(self) -> float:
-        """The time that counts against a file: of this process, so that a busy machine changes no answer."""
-        return time.process_time() - self.shared_seconds
 
     def add(self, file: str, data: bytes, tree: ast.Module) -> None:
         self.trees[file] = tree
@@ -81,7 +61,7 @@ class Sources:
 
     def forget(self, file: str) -> None:
         """A program was checked: its tree is not needed any more, unless others import it."""
-        if file not in self.shelf.groups:
+        if file not in self.shelf.files:
             self.trees.pop(file, None)
             self.texts.pop(file, None)
 

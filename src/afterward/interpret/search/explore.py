@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from afterward.interpret import library
 from afterward.interpret.history import silent
-from afterward.interpret.machine.core import STATEMENTS, Broken, Budget, Choices, Place
+from afterward.interpret.machine.budget import STATEMENTS, Budget
+from afterward.interpret.machine.core import Broken, Choices, Place
 from afterward.interpret.machine.machine import Machine
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Module, Value
 from afterward.interpret.project.sources import Sources
@@ -21,6 +22,7 @@ from afterward.model.history import Gap, History
 _PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
 RUNS = 6
 ENOUGH = 2_500  # statements in all runs, after which no test is tried by itself any more
+ALONE = 12_000  # statements for all functions that are called by themselves
 _RECURSION = 12_000
 PROGRAM = ""  # among the modules; whoever imports its file gets a module of its own, as in Python
 
@@ -56,12 +58,8 @@ class Outcome:
     modules: tuple[str, ...] = ()  # files of the project that it read
 
 
-def interpret_file(
-    file: str, tree: ast.Module, sources: Sources, seconds: float = 1.0, program: bool = True
-) -> Outcome:
+def interpret_file(file: str, tree: ast.Module, sources: Sources, program: bool = True) -> Outcome:
     """Interpret a file as a program, if there is one in it, and then those of its functions that it did not call."""
-    sources.begin()
-    deadline = sources.now() + seconds
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
     outcome = Outcome()
@@ -72,8 +70,8 @@ def interpret_file(
         modules: dict[str, Module] = {}
         ran_first: set[Key] = set()
         first = True
-        for choices in _schedule(deadline, outcome, sources) if program else ():
-            machine = _run(file, tree, sources, choices, deadline, outcome)
+        for choices in _schedule(outcome) if program else ():
+            machine = _run(file, tree, sources, choices, outcome)
             executed |= machine.executed
             modules.update(machine.modules)
             quiet = silent.history(machine)
@@ -88,7 +86,7 @@ def interpret_file(
             outcome.modules = tuple(sorted({*outcome.modules, *(one.file for one in machine.modules.values())}))
             machine.dismantle()
             first = False
-        for one, always in _alone(file, tree, sources, executed, deadline, outcome, gaps):
+        for one, always in _alone(file, tree, sources, executed, outcome, gaps):
             broken.setdefault(_key(one.history), (one, always))
     finally:
         sys.setrecursionlimit(limit)
@@ -107,7 +105,7 @@ def _key(history: History) -> tuple[object, ...]:
     return site.file, site.line, late.error
 
 
-def _schedule(deadline: float, outcome: Outcome, sources: Sources) -> Iterator[Choices]:
+def _schedule(outcome: Outcome) -> Iterator[Choices]:
     """Ways for unknown tests to go: all true, all false, true once; then each place the other way by itself.
     Choices that come to what an earlier run has decided are left out."""
     ran = [Choices("true")]
@@ -116,14 +114,14 @@ def _schedule(deadline: float, outcome: Outcome, sources: Sources) -> Iterator[C
     for default in ("false", "once"):
         choices = Choices(default)
         touches = any(_touches(place, ran) for place in met)
-        if sources.now() < deadline and touches and not _repeats(choices, ran):
+        if touches and not _repeats(choices, ran):
             yield choices
             ran.append(choices)
             met.update(choices.met)
     done: set[Place] = set()
     for _ in range(RUNS):
         place = next((one for one in met if one not in done and _matters(one, ran)), None)
-        if place is None or outcome.statements > ENOUGH or sources.now() >= deadline:
+        if place is None or outcome.statements > ENOUGH:
             return
         done.add(place)
         choices = Choices("true", frozenset({place}))
@@ -151,10 +149,9 @@ def _repeats(choices: Choices, ran: list[Choices]) -> bool:
     return any(choices.would_repeat(one.trace) for one in ran)
 
 
-def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, deadline: float, outcome: Outcome) -> Machine:
-    left = max(deadline - sources.now(), 0.05)
+def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, outcome: Outcome) -> Machine:
     first = choices.default == "true" and not choices.flipped
-    machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 4, left))
+    machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 4))
     machine.confirms = bool(outcome.silent)
     module = Module("__main__", file, tree)
     machine.modules[PROGRAM] = module
@@ -176,27 +173,28 @@ def _alone(
     tree: ast.Module,
     sources: Sources,
     executed: set[int],
-    deadline: float,
     outcome: Outcome,
     gaps: dict[tuple[str, int], Gap],
 ) -> Iterator[tuple[Broken, bool]]:
     """Functions with a pass in them that no run has come to, each called once with unknown arguments."""
     wanted = [node for node in _with_pass(tree, sources.texts.get(file, b"")) if id(node) not in executed]
     machine: Machine | None = None
+    left = ALONE
     for node in wanted[:30]:
-        if sources.now() >= deadline:
+        if left <= 0:
+            gaps.setdefault((file, 0), Gap("the budget for functions that nothing calls is used up", None))
             return
-        left = max(deadline - sources.now(), 0.05)
         try:
             if machine is None:
-                machine = Machine(sources, Choices("true"), Budget(seconds=left))
+                machine = Machine(sources, Choices("true"), Budget(min(STATEMENTS, left)))
                 module = Module("__library__", file, tree)
                 machine.modules[PROGRAM] = module
                 module.scope.names["__name__"] = "__library__"
                 machine.run(module)
+                left -= machine.budget.used
             function = _find(module, node)
             before = len(machine.broken)
-            machine.budget.used = 0
+            machine.budget.used, machine.budget.statements = 0, max(min(STATEMENTS, left), 1)
             if function is not None:
                 _enter(machine, module, function)
         except RecursionError:
@@ -207,6 +205,7 @@ def _alone(
                 machine.undo()
         outcome.runs += 1
         outcome.statements += machine.budget.used
+        left -= machine.budget.used
         gaps.update(machine.gaps)
         for one in machine.broken[before:]:
             yield one, False

@@ -1,16 +1,20 @@
 """Modules that one run has imported and the next may use: as they were when their import had ended.
 
-Most of a large program is its imports, and they are the same in each run and for each file of a project. So what an
-outermost import has loaded is kept as one group. A run that comes to a file of it gets the same objects, with
-their contents set back: what an earlier run did to lists, dicts and objects of a module is undone here, and what it
-did to classes, functions and global names it undoes itself when it ends (`Machine.undo`).
+Most of a large program is its imports, and they are the same in each run and for each file of a project. So each import
+that only defined things is kept: the module, with those that import each other. A run that comes to its file gets
+the same objects, with their contents set back: what an earlier run did to lists, dicts and objects of a module is
+undone here, and what it did to classes, functions and global names it undoes itself when it ends (`Machine.undo`).
+
+A run must not see which runs were before: it gets exactly the modules that it would have loaded, is charged for
+them, and knows of unknown values what it would have known.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -43,19 +47,25 @@ _ATOMS = (str, int, float, complex, bytes, range, slice, type(None), type(...), 
 
 @dataclass(slots=True)
 class Group:
-    """What one outermost import has loaded, and how to set it back."""
+    """What one import has loaded, but for what other groups hold, and how to set it back."""
 
     modules: dict[str, Module]
+    cost: int  # statements
     contents: list[tuple[Any, Any]]  # each mutable container with a copy of what was in it
     decided: dict[int, bool]
     unknown_attributes: dict[tuple[int, str], Value]
-    alive: list[object]  # unknown values that the two above know by their ids
+    unknowns: dict[object, Unknown]
+    negations: dict[int, Unknown]
+    idle: set[int]  # of the machine: how the statements went that ran
+    busy: set[int]
+    steady: dict[int, int]
+    alive: list[object]  # unknown values that these know by their ids
     touched: set[int]  # of the account: what something unknown was given
     strange: list[Instance]
     gaps: dict[tuple[str, int], Gap]
     executed: set[int]
     statements: dict[Place, Any]  # that ran
-    needs: tuple[Group, ...]  # groups that were there before
+    needs: tuple[Group, ...]  # groups of what it imports
 
     def restore(self) -> None:
         for box, copy in self.contents:
@@ -72,10 +82,11 @@ class Group:
 
 
 class Shelf:
-    """The groups of a project, by the files in them."""
+    """The groups of a project, by the file that an import began with."""
 
     def __init__(self) -> None:
         self.groups: dict[str, list[Group]] = {}
+        self.files: set[str] = set()  # all that is in the groups
         self.held: set[int] = set()  # ids of all that is in the groups, which keep it alive
 
     def dismantle(self) -> None:
@@ -85,70 +96,82 @@ class Shelf:
                 for module in group.modules.values():
                     module.dismantle()
         self.groups.clear()
+        self.files.clear()
 
     def take(self, machine: Machine, file: str) -> Module | None:
         """The module of a file as an earlier run had it, if this run would have come to the same."""
         for group in self.groups.get(file, ()):
             wanted = _all_needed(group, machine)
-            if wanted is not None:
-                for one in wanted:
-                    _enter(machine, one)
-                return group.modules[file]
+            if wanted is None:
+                continue
+            cost = sum(one.cost for one in wanted)
+            if not machine.budget.affords(cost):
+                return None  # some of it would not have been imported
+            machine.budget.charge(cost)
+            for one in wanted:
+                _enter(machine, one)
+            return group.modules[file]
         return None
 
-    def keep(self, machine: Machine, before: Before) -> bool:
-        """An outermost import has ended: keep what it loaded, if nothing else came of it."""
+    def keep(self, machine: Machine, before: Before, file: str, cost: int, uses: Iterable[str]) -> None:
+        """An import has ended: keep what it loaded, if nothing else came of it."""
         modules = before.loaded(machine)
         changes = machine.changes[before.changes :]
-        if not modules or before.had_effects(machine) or any(id(names) in self.held for names, _, _ in changes):
-            return False
-        found = _contents(modules, self.held)
-        if found is None:
-            return False
+        if file not in modules or before.had_effects(machine) or any(id(names) in self.held for names, _, _ in changes):
+            return
+        needs = _needs(machine, modules, [*uses, *(one for name in modules for one in machine.used_by.get(name, ()))])
+        found = _contents(modules, self.held) if needs is not None else None
+        if needs is None or found is None:
+            machine.used_by[file] = tuple(uses)
+            machine.costs[file] = cost
+            return
         contents, seen = found
         self.held |= seen
-        decided = {key: answer for key, answer in machine.decided.items() if key not in before.decided}
-        gaps = {key: gap for key, gap in machine.gaps.items() if key not in before.gaps}
-        statements = {key: one for key, one in machine.statements.items() if key[0] in modules}
-        executed = machine.executed - before.executed
-        attributes = {
-            key: one for key, one in machine.unknown_attributes.items() if key not in before.unknown_attributes
-        }
-        alive = machine.kept_alive[before.alive :]
+        self.files.update(modules)
         group = Group(
             modules,
+            cost + sum(machine.costs.get(name, 0) for name in modules if name != file),
             contents,
-            decided,
-            attributes,
-            alive,
+            _since(machine.decided, before.decided),
+            _since(machine.unknown_attributes, before.unknown_attributes),
+            _since(machine.unknowns, before.unknowns),
+            _since(machine.negations, before.negations),
+            machine.idle - before.idle,
+            machine.busy - before.busy,
+            _since(machine.steady, before.steady),
+            machine.kept_alive[before.alive :],
             machine.account.touched - before.touched,
             machine.account.strange[before.strange :],
-            gaps,
-            executed,
-            statements,
-            tuple(machine.groups),
+            _since(machine.gaps, before.gaps),
+            machine.executed - before.executed,
+            {key: one for key, one in _since(machine.statements, before.statements).items() if key[0] in modules},
+            needs,
         )
         del machine.changes[before.changes :]  # they are part of what it was when its import had ended
         machine.groups.append(group)
-        for file in modules:
-            self.groups.setdefault(file, []).append(group)
-        return True
+        self.groups.setdefault(file, []).append(group)
 
 
 @dataclass(slots=True)
 class Before:
-    """How a run stood when an outermost import began."""
+    """How a run stood when an import began. Of what only grows, how much there was."""
 
     files: set[str]
     counts: tuple[int, ...]
-    decided: set[int]
-    unknown_attributes: set[tuple[int, str]]
+    decided: int
+    unknown_attributes: int
+    unknowns: int
+    negations: int
+    idle: set[int]
+    busy: set[int]
+    steady: int
     alive: int
     changes: int
     touched: set[int]
     strange: int
-    gaps: set[tuple[str, int]]
+    gaps: int
     executed: set[int]
+    statements: int
 
     def loaded(self, machine: Machine) -> dict[str, Module]:
         held = {file for group in machine.groups for file in group.modules}
@@ -162,15 +185,26 @@ def look(machine: Machine) -> Before:
     return Before(
         set(machine.modules),
         _counts(machine),
-        set(machine.decided),
-        set(machine.unknown_attributes),
+        len(machine.decided),
+        len(machine.unknown_attributes),
+        len(machine.unknowns),
+        len(machine.negations),
+        set(machine.idle),
+        set(machine.busy),
+        len(machine.steady),
         len(machine.kept_alive),
         len(machine.changes),
         set(machine.account.touched),
         len(machine.account.strange),
-        set(machine.gaps),
+        len(machine.gaps),
         set(machine.executed),
+        len(machine.statements),
     )
+
+
+def _since(known: dict[Any, Any], count: int) -> dict[Any, Any]:
+    """What has come into a dict that only grows."""
+    return dict(islice(known.items(), count, None))
 
 
 def _counts(machine: Machine) -> tuple[int, ...]:
@@ -184,12 +218,22 @@ def _counts(machine: Machine) -> tuple[int, ...]:
     return graph.count, len(machine.started), int(account.blind), *(len(one) for one in lists)
 
 
+def _needs(machine: Machine, modules: dict[str, Module], uses: Iterable[str]) -> tuple[Group, ...] | None:
+    """The groups of all that some modules import, directly or not; None where something of it is in no group."""
+    wanted = {file for file in uses if file not in modules}
+    found = [group for group in machine.groups if not wanted.isdisjoint(group.modules)]
+    if wanted - {file for group in found for file in group.modules}:
+        return None
+    ids = {id(one) for group in found for one in (*group.needs, group)}
+    return tuple(group for group in machine.groups if id(group) in ids)
+
+
 def _all_needed(group: Group, machine: Machine) -> list[Group] | None:
     """The groups to enter for this one, in order; None where a file of theirs is already loaded otherwise."""
     active = {id(one) for one in machine.groups}
     wanted = [one for one in (*group.needs, group) if id(one) not in active]
     for one in wanted:
-        if any(machine.modules.get(file) not in (None, module) for file, module in one.modules.items()):
+        if any(file in machine.modules for file in one.modules):
             return None
     return wanted
 
@@ -200,6 +244,11 @@ def _enter(machine: Machine, group: Group) -> None:
     machine.modules.update(group.modules)
     machine.decided.update(group.decided)
     machine.unknown_attributes.update(group.unknown_attributes)
+    machine.unknowns.update(group.unknowns)
+    machine.negations.update(group.negations)
+    machine.idle |= group.idle
+    machine.busy |= group.busy
+    machine.steady.update(group.steady)
     machine.account.touched |= group.touched
     machine.account.strange += group.strange
     machine.gaps.update(group.gaps)
