@@ -17,7 +17,7 @@ from types import ModuleType
 
 def load() -> None:
     """Import what every run needs, once."""
-    import afterward.observe.session
+    import afterward.observe.recording.session
     import torch
     import torch._dynamo
 
