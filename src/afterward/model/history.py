@@ -117,6 +117,10 @@ class Pass:
     released: float | None = None  # and when the program dropped what it started from, of one that keeps its graph
     still_held: bool = False  # what it started from was alive when the record ended
     by_library: bool = False  # a library keeps the graph on its own account, as `torch.func` does
+    # The calls of a library between the program's own statement and the engine; None where nobody looked.
+    through: tuple[str, ...] | None = None
+    nested: bool = False  # it ran inside of another pass, as a checkpoint's does
+    count: int = 0  # of the passes by the same call, up to this one, those that are forgotten too
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 

@@ -11,16 +11,16 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.clock import event_moment
 from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Step
 from afterward.model.reuse import find_reuse
 from afterward.model.site import Where
+from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.frozen import frozen_by, stepped_after
 from afterward.observe.failure.node_reader import Remains
 from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.failure.writes import find_writes
-from afterward.observe.marks.stack import function_around, user_frames
+from afterward.observe.marks.stack import function_around, library_calls, runs_inside_another, user_frames
 from afterward.observe.marks.statements import COUNTER
 from afterward.observe.provenance import flow
 from afterward.observe.provenance.bridges import Bridges
@@ -28,7 +28,7 @@ from afterward.observe.provenance.crossing import Trail
 from afterward.observe.provenance.cuts import find_cuts
 from afterward.observe.provenance.naming import Names, living_optimizers, search
 from afterward.observe.provenance.sources import Sources
-from afterward.observe.recording.events import PassSeen, StepSeen
+from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.gc_pause import collector_at_rest
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.places import Wording
@@ -120,7 +120,8 @@ class Autopsy:
     def told(self, nodes: tuple[Node, ...], late: Pass, passes: tuple[Pass, ...], gaps: tuple[Gap, ...]) -> History:
         """The history, with what its broken pass makes worth finding out."""
         kind = late.error
-        first = History(nodes, passes, self._steps(), leaves=self._leaves(), gaps=gaps)
+        first = with_library_steps(History(nodes, passes, self._steps(), leaves=self._leaves(), gaps=gaps))
+        late = next(run for run in first.passes if run.id == late.id)
         if kind == "no_grad":
             frozen = frozen_by(self.sources, late, self.trail, self.frames, self.where)
             cuts = (frozen,) if frozen is not None else find_cuts(self.paths, late, self.trail, self.where)
@@ -177,7 +178,7 @@ class Autopsy:
             run = Pass(
                 number,
                 where,
-                event_moment(event.counter, event.moment),
+                clock_of(event),
                 _roots(event, by_order),
                 event.call,
                 event.retains_graph,
@@ -189,6 +190,9 @@ class Autopsy:
                 reached=self._known(event.leaves),
                 filled=self._known(event.filled),
                 stale=self._known(event.stale),
+                through=event.through,
+                nested=event.nested,
+                count=event.count,
             )
             passes.append(run)
         return passes
@@ -227,6 +231,8 @@ class Autopsy:
             error=kind,
             message=str(error),
             nested_in=function_around(frame, self.is_user),
+            nested=runs_inside_another(frame, compat.backward_entry()),
+            through=library_calls(frame, self.is_user),
             read_in=self._read_in(error),
             receiver=flow.receiver(self.sources, run.where) if run.where is not None else "",
             trains=frozenset(
@@ -252,7 +258,7 @@ class Autopsy:
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
             held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
             leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
-            steps.append(Step(self.where(event.place), event_moment(event.counter, event.moment), name, leaves))
+            steps.append(Step(self.where(event.place), clock_of(event), name, leaves))
         return tuple(steps)
 
 

@@ -44,3 +44,27 @@ def function_around(frame: FrameType, is_user: Any) -> str | None:
             innermost = type(caller.f_locals.get(first)).__name__.removesuffix("Backward")
         caller = caller.f_back
     return None
+
+
+FRAMES = 64  # of a library's calls, at most
+
+
+def library_calls(frame: FrameType | None, is_user: Any) -> tuple[str, ...]:
+    """The calls of a library between the program's own statement and the engine, innermost first, as file and line."""
+    ours = os.path.dirname(os.path.dirname(__file__))
+    found: list[str] = []
+    while frame is not None and len(found) < FRAMES and not is_user(frame.f_code.co_filename):
+        file = frame.f_code.co_filename
+        if not file.startswith(ours) and not file.endswith(_DOORS):
+            found.append(f"{file}:{frame.f_lineno}")
+        frame = frame.f_back
+    return tuple(found)
+
+
+def runs_inside_another(frame: FrameType | None, engine: Any) -> bool:
+    """Is a pass running already, further out on this stack? A checkpoint's backward and some functions make one."""
+    met, code = 0, getattr(engine, "__code__", None)
+    while frame is not None and met < 2:
+        met += frame.f_code is code
+        frame = frame.f_back
+    return met > 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from afterward.model.clock import mark_moment
 from afterward.model.history import History, Node, Value
 from afterward.model.names import form_of, stem
 from afterward.model.reuse import Entry, Reuse
@@ -106,6 +107,8 @@ class Bridges:
         built = reuse.built_parts
         if built is None or built.loop is None:
             return None
+        if built.loop.since:  # a library's loop: no statement shows where its iterations begin
+            return mark_moment(built.loop.since)
         entry, number = built.loop.entry, built.loop.number
         for place in self.trail:  # in the order in which they ran
             if any(e == entry and n == number for _, e, n in place.turns):

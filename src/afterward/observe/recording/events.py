@@ -10,6 +10,7 @@ import sys
 from array import array
 from dataclasses import dataclass
 
+from afterward.model.clock import event_moment
 from afterward.observe.marks.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP
 from afterward.observe.replay.replay import Place
 
@@ -49,6 +50,9 @@ class PassSeen:
     outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
     one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss
     count: int = 0  # of the passes by the same call, up to this one
+    through: tuple[str, ...] | None = None  # the calls of a library that led to it, where we looked
+    nested: bool = False  # it ran inside of another pass, where we looked
+    position: int = 0  # among events between which no statement began and no node was made
 
 
 @dataclass(slots=True)
@@ -59,9 +63,15 @@ class StepSeen:
     counter: int
     optimizer: int
     place: Place | None = None
+    position: int = 0
 
 
 Event = PassSeen | StepSeen
+
+
+def clock_of(event: Event) -> int:
+    """When it happened, on the record's clock."""
+    return event_moment(event.counter, event.moment, event.position)
 
 
 class Events:
@@ -105,6 +115,8 @@ class Events:
             event = self._full.pop(number) if when == FULL else _event_of(when, counter, number)
             if isinstance(event, PassSeen):
                 event.count = self._counts[event.call] = self._counts[event.call] + 1
+            if self._settled and (self._settled[-1].moment, self._settled[-1].counter) == (event.moment, event.counter):
+                event.position = self._settled[-1].position + 1
             self._settled.append(event)
         del notes[:]
         return self._settled

@@ -16,7 +16,7 @@ from afterward.model.memory import Memory
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import examine
 from afterward.observe.failure.walk import look, roots_of
-from afterward.observe.marks.stack import called_by_library, user_frames
+from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another, user_frames
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.tape import Calls, Tape, new_tape
 from afterward.observe.marks.userfiles import is_user_file
@@ -175,6 +175,8 @@ class Session:
         count = self._looks.get(site, 0) + 1
         due = count <= FIRST_LOOKS or not count & (count - 1)
         if due and not compat.capturing():
+            seen.through = library_calls(sys._getframe(1), is_user_file)
+            seen.nested = runs_inside_another(sys._getframe(1), compat.backward_entry())
             self._look(recorder, seen, outputs, args)
             if count == SECOND and seen.swept is not None:
                 found = one_by_one((node for node, _ in roots_of(outputs)), seen)

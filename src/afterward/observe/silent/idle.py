@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from afterward.model.clock import event_moment
 from afterward.model.history import Cut, Edge, Idle, Pass, Unheld, Zeroed
 from afterward.model.site import Site, Where
 from afterward.observe.provenance.cuts import cuts_of_history
 from afterward.observe.provenance.flow import receiver
 from afterward.observe.provenance.sources import head, reads
-from afterward.observe.recording.events import PassSeen, StepSeen
+from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.replay import Place
 from afterward.observe.silent.updates import Known
@@ -124,7 +123,7 @@ def _cut(after: Aftermath, names: tuple[str, ...]) -> Cut | None:
         where = after.places.where(run.place)
         if run.call != "backward" or where is None:
             continue
-        late = Pass(0, where, event_moment(run.counter, run.moment), tuple(Edge(order) for order in run.roots))
+        late = Pass(0, where, clock_of(run), tuple(Edge(order) for order in run.roots))
         late = Pass(0, where, late.moment, late.roots, receiver=receiver(after.places.sources, where))
         for cut in cuts_of_history(after.paths, late, after.trail, after.places.where):
             place = _place(after, cut.where)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.clock import event_moment
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
 from afterward.model.names import container_of, form_of, stem
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
+from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.walk import saved_bytes, walk
 from afterward.observe.marks.stack import user_frames
@@ -26,7 +26,7 @@ from afterward.observe.marks.statements import COUNTER, SHIFT
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import WINDOW, Held, Names, living_optimizers, search
 from afterward.observe.provenance.sources import head
-from afterward.observe.recording.events import PassSeen, StepSeen
+from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.places import Places
@@ -244,25 +244,29 @@ class Surveyor:
         unswept, left_out = find_unswept(after), tuple(find_left_out(after, self.parts))
         sites = [*(one.site for one in unswept), *(one.site for one in left_out)]
         told = {(site.file, site.line) for site in sites}
-        return History(
-            (),
-            tuple(
-                self._pass(number, event, places, leaf_numbers)
-                for number, event in enumerate(after.events)
-                if isinstance(event, PassSeen)
-            ),
-            tuple(self._step(event, places, leaf_numbers) for event in after.events if isinstance(event, StepSeen)),
-            leaves=self._leaves(leaf_numbers),
-            kept=tuple(self._kept(places, after.passes)),
-            idle=tuple(find_idle(after)),
-            unswept=unswept,
-            left_out=left_out,
-            wasted=tuple(find_wasted(after, told)) if final else (),
-            unheld=tuple(find_unheld(after)),
-            zeroed=tuple(find_zeroed(after)),
-            flat=tuple(find_flat_parts(after, self.bare)),
-            singles=(*find_singles(after, self.one_by_one), *find_single_turns(after, self.one_each)) if final else (),
-            gaps=tuple(gaps),
+        return with_library_steps(
+            History(
+                (),
+                tuple(
+                    self._pass(number, event, places, leaf_numbers)
+                    for number, event in enumerate(after.events)
+                    if isinstance(event, PassSeen)
+                ),
+                tuple(self._step(event, places, leaf_numbers) for event in after.events if isinstance(event, StepSeen)),
+                leaves=self._leaves(leaf_numbers),
+                kept=tuple(self._kept(places, after.passes)),
+                idle=tuple(find_idle(after)),
+                unswept=unswept,
+                left_out=left_out,
+                wasted=tuple(find_wasted(after, told)) if final else (),
+                unheld=tuple(find_unheld(after)),
+                zeroed=tuple(find_zeroed(after)),
+                flat=tuple(find_flat_parts(after, self.bare)),
+                singles=(*find_singles(after, self.one_by_one), *find_single_turns(after, self.one_each))
+                if final
+                else (),
+                gaps=tuple(gaps),
+            )
         )
 
     def _leaves(self, leaf_numbers: dict[int, int]) -> tuple[Leaf, ...]:
@@ -279,7 +283,7 @@ class Surveyor:
         name, members, _ = self.optimizers.get(event.optimizer, ("an optimizer", frozenset(), True))
         return Step(
             places.where(event.place),
-            event_moment(event.counter, event.moment),
+            clock_of(event),
             name,
             frozenset(leaf_numbers[leaf] for leaf in members if leaf in leaf_numbers),
         )
@@ -292,7 +296,7 @@ class Surveyor:
         return Pass(
             number,
             places.where(event.place),
-            event_moment(event.counter, event.moment),
+            clock_of(event),
             tuple(Edge(order) for order in event.roots) if not event.one_of_several else (),
             event.call,
             event.retains_graph,
@@ -310,6 +314,9 @@ class Surveyor:
             still_held=bool(detail and detail.reference is not None and detail.reference() is not None),
             by_library=bool(detail and detail.by_library and not self._asks(event, places)),
             created=self._created(event),
+            through=event.through,
+            nested=event.nested,
+            count=event.count,
         )
 
     def _asks(self, event: PassSeen, places: Places) -> bool:
