@@ -20,6 +20,7 @@ from pathlib import Path
 
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
+from afterward.render.proofs import proof_text
 from afterward.tasks import files
 from afterward.tasks.fix import Fixer
 from afterward.tasks.trial import Request
@@ -103,7 +104,9 @@ def _compare(told: Told, remedies: tuple[Remedy, ...], kinds: set[str]) -> None:
     if first is None or first.proof is None or first.proof.status != "proven":
         told.wrong.append("not proven")
     told.recommended = f"`{first.kind}`" if first is not None and first.kind in kinds else ""
-    lines = [f"{r.kind}: {r.proof.status if r.proof else ''} {r.proof.text if r.proof else ''}" for r in remedies]
+    lines = [
+        f"{r.kind}: {r.proof.status if r.proof else ''} {proof_text(r.proof) if r.proof else ''}" for r in remedies
+    ]
     told.detail = "\n".join([*lines, first.patch or "" if first is not None else ""])
 
 
@@ -111,9 +114,10 @@ def _advice(told: Told, remedies: tuple[Remedy, ...]) -> None:
     retained = next((r for r in remedies if r.kind == "retain_graph"), None)
     if retained is None or retained.proof is None or retained.proof.status == "not_applicable":
         return
-    told.advice = retained.proof.text
+    told.advice = proof_text(retained.proof)
+    fails = {"fails", "raised"} & {note.kind for note in retained.proof.notes}
     if retained.proof.status != "proven":
-        told.verdict = "runs, and is wrong in another way" if told.advice.startswith("runs") else "fails next"
+        told.verdict = "fails next" if fails else "runs, and is wrong in another way"
     elif remedies[0] is retained:
         told.verdict = "is right"
     elif retained.proof.same_gradients is False:

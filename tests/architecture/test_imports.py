@@ -19,7 +19,7 @@ MAY_IMPORT = {  # package: (our packages, third-party libraries); all may use af
     "interpret": (["model"], []),  # parses with the standard library's ast
     "observe": (["model"], ["torch"]),  # the one home of torch
     "repair": (["model"], ["libcst"]),  # the one home of libcst
-    "render": (["model"], ["rich"]),
+    "render": (["model", "rules"], ["rich"]),
     "gallery": ([], ["torch", "dgl", "torch_geometric"]),  # the shipped examples, and the reader of their pages
     "tasks": (
         ["model", "rules", "interpret", "observe", "repair", "gallery"],

@@ -96,7 +96,9 @@ def _run_in_process(main: object, words: list[str]) -> tuple[int, str]:
 def test_the_page_of_a_fix_shows_the_change_and_its_history() -> None:
     from dataclasses import replace
 
+    from afterward.model import facts
     from afterward.model.diagnosis import Proof
+    from afterward.model.facts import Note
     from afterward.model.saved import read_saved
     from afterward.render.html import as_html
     from afterward.tasks.fix import Fixed
@@ -105,7 +107,11 @@ def test_the_page_of_a_fix_shows_the_change_and_its_history() -> None:
     run = read_saved(SAVED.read_bytes())
     (found,) = run.report.findings
     change = "--- a/train.py\n+++ b/train.py\n@@ -1 +1 @@\n-step(hidden)\n+step(hidden.detach())\n"
-    cure = replace(found.remedies[0], patch=change, proof=Proof("proven", "5 passes, no error, to the end", 5))
+    cure = replace(
+        found.remedies[0],
+        patch=change,
+        proof=Proof("proven", (Note("ran_to_end", (facts.count("passes", 5, "pass"),)),), 5),
+    )
     report = replace(run.report, findings=(replace(found, remedies=(cure,)),))
     first = Trial("raised", run.report, sources=dict(run.sources), chapters=list(run.chapters))
     page = as_html(Fixed(report, first=first).saved())

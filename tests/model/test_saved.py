@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from tests.histories import runs_of_all_rules
 
 from afterward.errors import HistoryUnreadable
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, Report
+from afterward.model.facts import Note
 from afterward.model.history import Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.saved import Chapter, SavedRun, as_saved, files_of, read_saved
 from afterward.model.site import Level, Site, Turn, Where
@@ -68,10 +70,11 @@ def test_remedies_keep_their_patch_and_proof() -> None:
     remedy = Remedy(
         "detach_state",
         Effect.CUTS_GRADIENTS,
-        "detach",
+        "step_start",
         site,
+        facts=(facts.code("target", "h"), facts.lines("lines", site, site), facts.count("nodes", 3, "node")),
         patch="--- a\n+++ b\n",
-        proof=Proof("proven", "ran", 20, 1),
+        proof=Proof("proven", (Note("ran", (facts.size("size", 8),)),), 20, 1),
     )
     report = Report(("train.py",), (Diagnosis("m", Label(site, "here"), remedies=(remedy,), code="AFT103"),))
     assert read_saved(as_saved(SavedRun(report))).report == report

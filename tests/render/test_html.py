@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from tests.histories import run_of, runs_of_all_rules
 
 from afterward.errors import HistoryUnreadable
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, Report, Severity
+from afterward.model.facts import Note
 from afterward.model.history import History
 from afterward.model.memory import LineBytes, Memory, PassBytes
 from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
@@ -123,11 +125,11 @@ def test_what_hides_is_spelled_out() -> None:
 
 def test_a_remedy_shows_its_diff_and_its_proof() -> None:
     patch = "--- train.py\n+++ train.py\n@@ -1 +1 @@\n-x = cell(x, h)\n+x = cell(x, h.detach())\n"
-    proof = Proof("proven", "ran 20 passes without an error", 20, 2048)
-    remedy = Remedy("detach_state", Effect.CUTS_GRADIENTS, "detach `h`", patch=patch, proof=proof)
+    proof = Proof("proven", (Note("ran", (facts.count("passes", 20, "pass"),)),), 20, 2048)
+    remedy = Remedy("detach_state", Effect.CUTS_GRADIENTS, "step_start", patch=patch, proof=proof)
     page = _page("x = 1\n", _finding(remedies=(remedy,)))
     assert '<span class="add">+x = cell(x, h.detach())\n</span>' in page
-    assert '<p class="proof proven"><b>proven</b> ran 20 passes without an error' in page
+    assert '<p class="proof proven"><b>proven</b> 20 passes, no error' in page
 
 
 def test_a_page_says_in_words_what_its_picture_shows() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Report, Severity
+from afterward.model import facts
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Form, Label, Remedy, Report, Severity
 from afterward.model.site import Site
 from afterward.render.json_report import as_data
 from afterward.render.text import as_text
@@ -41,7 +42,9 @@ def finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
             Remedy(
                 "detach_state",
                 Effect.CUTS_GRADIENTS,
-                "detach `hidden` as the step begins; gradients then stop at the step boundary",
+                Form.STEP_START,
+                target="hidden",
+                facts=(facts.code("target", "hidden"), facts.code("code", "hidden = hidden.detach()")),
             ),
         ),
         built=built,

@@ -9,6 +9,7 @@ from tests.watching import watch_source
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.history import History, Pass
 from afterward.model.site import Level, Site, Where
+from afterward.render.wording import help_text
 from afterward.rules import diagnose
 
 TWO_NETWORKS = """
@@ -38,7 +39,7 @@ def test_the_loss_that_is_to_train_a_network_is_not_told_to_detach_it(tmp_path: 
     found = _found(TWO_NETWORKS, tmp_path)
     first = found.remedies[0]
     assert first.kind == "detach_input"
-    assert 'a loss that is not meant to train what `opts["G"]` steps' in first.title
+    assert 'each loss that is not meant to train what `opts["G"]` updates' in help_text(found.code, first)
     assert "no step has changed what `fake` was computed from" in found.notes[0]
     assert _runs_with_retain(TWO_NETWORKS, tmp_path)
 
@@ -55,7 +56,7 @@ for _ in range(2):
     assert "was zeroed since" in _found(source, tmp_path).notes[0]
     assert _runs_with_retain(source, tmp_path)
     kept = source.replace("    trunk.zero_grad()\n    head.zero_grad()\n", "")
-    assert "would be right here: the gradients of both passes add up" in _found(kept, tmp_path).notes[0]
+    assert "would be right here: the gradients of both calls add up" in _found(kept, tmp_path).notes[0]
 
 
 def test_nobody_is_told_to_detach_all_there_is_to_train(tmp_path: Path, torch_as_it_was: None) -> None:
@@ -127,7 +128,7 @@ loss.backward()
     (found,) = watch_source(source, tmp_path).findings
     assert found.code == "AFT201"
     assert "The in-place write on line 7 has changed it" in found.why
-    assert found.remedies[0].title.startswith("move the in-place write on line 7 behind")
+    assert help_text(found.code, found.remedies[0], found.primary.site).startswith("move the in-place write on line 7 ")
     assert found.notes == ("`create_graph=True` on line 4 kept the graph, but not the parameters it was computed with",)
 
 
@@ -154,7 +155,8 @@ def update(data):
 
 update(collect())
 """
-    titles = " ".join(remedy.title for remedy in _found(source, tmp_path).remedies)
+    found = _found(source, tmp_path)
+    titles = " ".join(help_text(found.code, remedy, found.primary.site) for remedy in found.remedies)
     assert "run lines 8 and 9 again" in titles
 
 

@@ -7,7 +7,7 @@ import re
 
 import libcst as cst
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Ways
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Form, Label, Remedy, Ways
 from afterward.model.site import Site
 from afterward.repair.names import is_read
 from afterward.repair.source import Source, Statement, descendants
@@ -68,9 +68,9 @@ class Faults:
         name, reading = self._name(late[-1])
         code, fault = chance.choice(_FAULTS)
         where = chance.choice([built[-1], early[-1], late[-1], written[-1], cut[-1], reading])
-        title = chance.choice(["detach it where this pass reads it", "detach it in the earlier loss"])
+        form = chance.choice([Form.READ_LATE, Form.READ_EARLY, Form.STORED])
         target = chance.choice([name, name, "", "retain_graph"])
-        remedy = Remedy(kind, Effect.SAME_GRADIENTS, title, where, target)
+        remedy = Remedy(kind, Effect.SAME_GRADIENTS, form, where, target)
         loop = self._site(chance.choice(self._loops)) if self._loops and chance.random() < 0.9 else None
         found = Diagnosis(
             message="made up",

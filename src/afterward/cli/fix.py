@@ -15,6 +15,7 @@ from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
 from afterward.render.json_report import as_json, relative
 from afterward.render.progress import trial_progress
+from afterward.render.proofs import note_text
 from afterward.render.terminal import show
 from afterward.render.text import as_text
 
@@ -62,7 +63,7 @@ def perform(options: argparse.Namespace) -> int:
         print("afterward: nothing to fix", file=sys.stderr)
         return 0
     if not fixed.proven:
-        reason = f": {fixed.hindered}" if fixed.hindered else ""
+        reason = f": {note_text(fixed.hindered)}" if fixed.hindered else ""
         print(f"afterward: no change that was tried could be proven{reason}", file=sys.stderr)
         return 1
     if not 1 <= options.pick <= len(fixed.options):

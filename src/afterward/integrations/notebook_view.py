@@ -18,6 +18,7 @@ from afterward.model.diagnosis import Diagnosis
 from afterward.render.spans import Line
 from afterward.render.terminal import show
 from afterward.render.text import as_text, lines_of
+from afterward.render.wording import help_text
 
 Told = tuple[Diagnosis, ...]
 
@@ -98,7 +99,9 @@ def _finding_html(found: Diagnosis, svg: str = "") -> str:
     sentences = [_sentence("", found.why)] if found.why else []
     sentences += [_sentence("note", note) for note in found.notes]
     for number, remedy in enumerate(found.remedies):
-        sentences.append(_sentence("help", remedy.title if number == 0 else "or " + remedy.title.removeprefix("or ")))
+        sentences.append(
+            _sentence("help", ("" if number == 0 else "or ") + help_text(found.code, remedy, found.primary.site))
+        )
         if remedy.patch:
             sentences.append(f'<pre style="{_PRE};margin:.3em 0 .3em 3.6em">{escape(remedy.patch)}</pre>')
     headline, *excerpt = [_line_html(line) for line in lines_of(source, WIDTH)]

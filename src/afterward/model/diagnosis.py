@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from afterward.model.facts import Fact, Note
 from afterward.model.memory import Memory
 from afterward.model.site import Site
 
@@ -46,25 +47,39 @@ class Proof:
     """What happened when a patched program was run under the observer."""
 
     status: str  # "proven", "failed", "not_proven" (it had to be stopped early), "not_applicable", "checked" (not run)
-    text: str  # one line for a reader
+    notes: tuple[Note, ...] = ()  # what was seen; their sentences stand in `render.proofs`
     passes: int = 0
     peak_graph_bytes: int = 0
     same_gradients: bool | None = None  # compared with another remedy, or with the steps that ran before; None: not
 
 
+class Form(str, Enum):
+    """Where a cut goes. Other kinds of remedies have forms of their own, named where their words stand."""
+
+    STEP_START = "step_start"
+    STORED = "stored"  # where the value is put into what keeps it
+    READ = "read"
+    READ_LATE = "read_late"  # in the loss of the later backward
+    READ_EARLY = "read_early"  # in the loss of the earlier one
+    READ_OTHER = "read_other"  # in each loss that is not meant to train what the value was computed with
+    MADE = "made"
+
+
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A change in domain words. `title` says what to do and what it costs.
+    """A change: its kind, what it is done to, where, and what it does to the gradients. It holds no sentence.
 
     `patch` is the change as a unified diff, and `proof` what became of it: `fix` fills them in.
     """
 
     kind: str
     effect: Effect
-    title: str
+    form: str = ""  # which of the ways of its kind: where the edit goes, or what it is made of
     site: Site | None = None
     target: str = ""
     statement: str = ""  # source that the remedy is made of, where a rule knows it
+    facts: tuple[Fact, ...] = ()
+    also: tuple[str, ...] = ()  # what else is changed in the same way
     patch: str | None = None
     proof: Proof | None = None
 

@@ -13,7 +13,9 @@ from html import escape
 
 from afterward.model.diagnosis import Diagnosis, Label, Remedy
 from afterward.render.json_report import relative
+from afterward.render.proofs import proof_text
 from afterward.render.source import SourceTexts, visible
+from afterward.render.wording import help_text
 
 CONTEXT = 1  # lines shown around a labelled one
 
@@ -141,12 +143,12 @@ def words_html(found: Diagnosis) -> str:
 def remedies_html(found: Diagnosis) -> str:
     if not found.remedies:
         return ""
-    items = "".join(_remedy_html(remedy, number) for number, remedy in enumerate(found.remedies))
+    items = "".join(_remedy_html(found, remedy, number) for number, remedy in enumerate(found.remedies))
     return f'<section class="remedies" aria-label="What to do"><h2>What to do</h2><ol>{items}</ol></section>'
 
 
-def _remedy_html(remedy: Remedy, number: int) -> str:
-    title = remedy.title.removeprefix("or ")
+def _remedy_html(found: Diagnosis, remedy: Remedy, number: int) -> str:
+    title = help_text(found.code, remedy, found.primary.site)
     first = " best" if number == 0 else ""
     effect = _EFFECTS.get(remedy.effect.value, remedy.effect.value)
     shown = [f'<li class="remedy{first}"><p>{prose(title[:1].upper() + title[1:])} ']
@@ -155,9 +157,8 @@ def _remedy_html(remedy: Remedy, number: int) -> str:
         shown.append(diff_html(remedy.patch))
     if remedy.proof is not None:
         status = remedy.proof.status.replace("_", " ")
-        shown.append(
-            f'<p class="proof {text(remedy.proof.status)}"><b>{text(status)}</b> {prose(remedy.proof.text)}</p>'
-        )
+        words = prose(proof_text(remedy.proof, found.primary.site))
+        shown.append(f'<p class="proof {text(remedy.proof.status)}"><b>{text(status)}</b> {words}</p>')
     return "".join(shown) + "</li>"
 
 

@@ -12,6 +12,8 @@ import afterward
 from afterward.model.diagnosis import Bridge, Diagnosis, Proof, Remedy, Report
 from afterward.model.memory import Memory
 from afterward.model.site import Site
+from afterward.render.proofs import proof_text
+from afterward.render.wording import help_text
 
 SCHEMA = "afterward/1"
 
@@ -88,7 +90,7 @@ def _finding(found: Diagnosis) -> dict[str, Any]:
         "bridge": _bridge(found.bridge),
         "nodes": found.nodes,
         "bytes": found.bytes,
-        "remedies": [_remedy(remedy) for remedy in found.remedies],
+        "remedies": [_remedy(found, remedy) for remedy in found.remedies],
     }
 
 
@@ -102,23 +104,24 @@ def _bridge(bridge: Bridge | None) -> dict[str, Any] | None:
     return None if bridge is None else {"name": bridge.name, "kind": bridge.kind}
 
 
-def _remedy(remedy: Remedy) -> dict[str, Any]:
+def _remedy(found: Diagnosis, remedy: Remedy) -> dict[str, Any]:
     return {
         "kind": remedy.kind,
         "effect": remedy.effect.value,
-        "title": remedy.title,
+        "title": help_text(found.code, remedy, found.primary.site),
+        "form": remedy.form,
         "target": remedy.target,
         "patch": remedy.patch,
-        "proof": _proof(remedy.proof),
+        "proof": _proof(remedy.proof, found.primary.site),
     }
 
 
-def _proof(proof: Proof | None) -> dict[str, Any] | None:
+def _proof(proof: Proof | None, here: Site) -> dict[str, Any] | None:
     if proof is None:
         return None
     return {
         "status": proof.status,
-        "text": proof.text,
+        "text": proof_text(proof, here),
         "passes": proof.passes,
         "peak_graph_bytes": proof.peak_graph_bytes,
         "same_gradients": proof.same_gradients,

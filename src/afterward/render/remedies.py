@@ -6,8 +6,11 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from afterward.model.diagnosis import Proof, Remedy
+from afterward.model.diagnosis import Diagnosis, Proof, Remedy
+from afterward.model.site import Site
+from afterward.render.proofs import proof_text
 from afterward.render.spans import Line, Span, wrapped
+from afterward.render.wording import help_text
 
 _KINDS = {
     "combine_losses": "combine the losses",
@@ -17,38 +20,39 @@ _KINDS = {
     "item_for_logging": "store a number",
     "out_of_place": "make a new tensor",
     "rebuild_optimizer": "rebuild the optimizer",
-    "recompute_forward": "compute it anew",
-    "remove_detach": "take out the cut",
-    "remove_duplicate": "drop the second pass",
-    "remove_retain": "drop the flag",
+    "recompute_forward": "recompute it",
+    "remove_detach": "remove the cut",
+    "remove_duplicate": "remove one backward",
+    "remove_retain": "remove the flag",
     "reorder_step": "move the step",
     "retain_graph": "retain_graph=True",
-    "zero_grad": "zero the gradients",
+    "zero_grad": "clear the gradients",
 }
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
-def helps(remedies: tuple[Remedy, ...], width: int) -> Iterator[Line]:
+def helps(found: Diagnosis, width: int) -> Iterator[Line]:
     """The recommended change first; the others as alternatives, or, once they were tried, with their fate."""
+    remedies = found.remedies
+
+    def title(remedy: Remedy) -> str:
+        return help_text(found.code, remedy, found.primary.site)
+
     if not any(remedy.proof for remedy in remedies):
         for number, remedy in enumerate(remedies):
-            yield from wrapped("help: ", remedy.title if number == 0 else _or(remedy.title), "help", width)
+            yield from wrapped("help: ", ("" if number == 0 else "or ") + title(remedy), "help", width)
         return
     best, *others = remedies
-    yield from wrapped("help: ", best.title, "help", width)
+    yield from wrapped("help: ", title(best), "help", width)
     if best.proof is not None and best.proof.status in ("proven", "not_proven"):
         yield from _change(best.patch or "")
-        yield from wrapped(f"{_word(best.proof)}: ", best.proof.text, "help", width)
+        yield from wrapped(f"{_word(best.proof)}: ", proof_text(best.proof, found.primary.site), "help", width)
     else:
         others = list(remedies)
     if others:
         yield (Span("also tried:" if best not in others else "tried:", "note"),)
         for remedy in others:
-            yield from _fate(remedy, width)
-
-
-def _or(title: str) -> str:
-    return title if title.startswith("or ") else "or " + title
+            yield from _fate(remedy, found.primary.site, width)
 
 
 def _word(proof: Proof) -> str:
@@ -77,9 +81,9 @@ def _change(patch: str) -> Iterator[Line]:
             old, new = old + 1, new + 1
 
 
-def _fate(remedy: Remedy, width: int) -> Iterator[Line]:
+def _fate(remedy: Remedy, here: Site, width: int) -> Iterator[Line]:
     name = f"  {_KINDS.get(remedy.kind, remedy.kind):<22} "
-    text = remedy.proof.text if remedy.proof is not None else "not tried"
+    text = proof_text(remedy.proof, here) if remedy.proof is not None else "not tried"
     parts = textwrap.wrap(text, max(width - len(name), 20), break_long_words=False, break_on_hyphens=False) or [""]
     yield (Span(name), Span(parts[0]))
     for part in parts[1:]:

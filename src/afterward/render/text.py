@@ -44,7 +44,7 @@ def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
         yield ()
     for note in found.notes:
         yield from wrapped("note: ", note, "note", width)
-    yield from helps(found.remedies, width)
+    yield from helps(found, width)
 
 
 def _headline(found: Diagnosis) -> Line:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from afterward.model.diagnosis import Form
 from afterward.repair.detaching import Shapes, detached
 from afterward.repair.names import assignment, named, plain_names, reads, stem, targets, wrapped
 from afterward.repair.source import Source, Statement
@@ -13,7 +14,7 @@ from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
-    if "where it is made" in job.remedy.title:
+    if job.remedy.form == Form.MADE:
         yield from _where_it_is_made(job)
     yield from _where_it_is_read(job)
     yield from _where_it_is_made(job)
@@ -78,7 +79,7 @@ def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]
 
 def _in_early(job: Job) -> bool:
     """Does the cut belong into the loss that was swept first?"""
-    return "this pass" not in job.remedy.title
+    return job.remedy.form in (Form.READ_EARLY, Form.READ_OTHER, Form.MADE)
 
 
 def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from afterward.model import facts
+from afterward.model.diagnosis import Form
+from afterward.model.facts import Fact
 from afterward.model.site import Site
 from afterward.repair import idle_cuts
 from afterward.repair.detaching import Shapes, likely_shape
@@ -71,9 +74,8 @@ def _where_it_is_read(job: Job) -> Candidates:
         text = shapes.expression(name)
         if text is not None:
             edit = source.replace(node, text)
-            title = f"detach `{name}` where it is read; what it was computed from then gets no gradient through it"
-            own = title if job.remedy.title.startswith("store") else ""
-            shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit, title=own)))
+            said = (Form.READ, (facts.code("target", name),)) if _is_stored(job) else None
+            shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit, said=said)))
 
 
 def _node_read(job: Job, source: Source) -> cst.BaseExpression | None:
@@ -151,9 +153,9 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
         lines = shapes.lines(name, source, before)
         if lines:
             edit = source.insert_before(before, *lines)
-            title = f"detach `{name}` as the step begins; gradients then stop at the step boundary"
-            own = title if job.remedy.title.startswith("store") else ""
-            shapes.learn((yield job.patch(f"detach `{name}` before line {line}", source, edit, title=own)))
+            code = facts.code("code", lines[0]) if len(lines) == 1 else facts.code("code", "")
+            said = (Form.STEP_START, (facts.code("target", name), code))
+            shapes.learn((yield job.patch(f"detach `{name}` before line {line}", source, edit, said=said)))
 
 
 def _where_it_is_stored(job: Job) -> Candidates:
@@ -236,7 +238,7 @@ def _stored_value(job: Job, source: Source, value: cst.BaseExpression, line: int
         text = shapes.expression(wrapped(source, value))
         if text is not None:
             edit = source.replace(value, text)
-            shapes.learn((yield job.patch(f"store it detached on line {line}", source, edit, title=_stored_title(job))))
+            shapes.learn((yield job.patch(f"store it detached on line {line}", source, edit, said=_as_stored(job))))
 
 
 def _after(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
@@ -257,11 +259,13 @@ def _stored_argument(job: Job, source: Source, statement: Statement) -> Candidat
             if isinstance(argument.value, (cst.Integer, cst.Float, cst.SimpleString)) or argument.star:
                 continue
             edit = source.replace(argument.value, f"{wrapped(source, argument.value)}.detach()")
-            yield job.patch(f"store it detached on line {line}", source, edit, title=_stored_title(job))
+            yield job.patch(f"store it detached on line {line}", source, edit, said=_as_stored(job))
 
 
-def _stored_title(job: Job) -> str:
-    """What to say of a cut where the value is stored, unless the remedy says so itself."""
-    if job.remedy.title.startswith("store") or not job.name:
-        return ""
-    return f"store `{job.name}` detached; what it was computed from then gets no gradient through it"
+def _is_stored(job: Job) -> bool:
+    return job.remedy.form == Form.STORED
+
+
+def _as_stored(job: Job) -> tuple[str, tuple[Fact, ...]] | None:
+    """What the remedy becomes with a cut where the value is stored, unless it is that already."""
+    return None if _is_stored(job) or not job.name else (Form.STORED, (facts.code("target", job.name),))

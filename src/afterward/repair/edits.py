@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from afterward.model.facts import Fact
+
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -23,12 +25,13 @@ class Edit:
 @dataclass(frozen=True)
 class Patch:
     """One remedy written out: the edits of each file, and what they do in a few words. A patch that goes another way
-    than the remedy says has a title of its own."""
+    than the remedy says has a form of its own, and its facts."""
 
     kind: str
     summary: str
     edits: Mapping[str, tuple[Edit, ...]]
-    title: str = ""
+    form: str = ""
+    facts: tuple[Fact, ...] = ()
 
     def applied(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The new text of each file that changes."""

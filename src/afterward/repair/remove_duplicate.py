@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from afterward.model import facts
 from afterward.repair.names import assignable, assignment, fresh, normal, plain_names, stem, targets
 from afterward.repair.out_of_place import gone_over
 from afterward.repair.passes import only_call, own_nodes, pass_calls, swept
@@ -38,10 +39,10 @@ def _part_already_swept(job: Job) -> Candidates:
     line = source.range(sweeping).start.line
     names = [*_collections(job, whole), *names_at_loop(job, source, sweeping, whole)]
     for name in dict.fromkeys(names):
-        title = f"drop what was swept from `{name}` after each backward; each loss then counts once"
+        said = ("clear_terms", (facts.code("target", name),))
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
             edit = source.insert_after(sweeping, cut)
-            yield job.patch(f"drop what was swept, after line {line}", source, edit, title=title)
+            yield job.patch(f"drop what was swept, after line {line}", source, edit, said=said)
 
 
 def _collections(job: Job, name: str) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from afterward.model import facts
+from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, normal, reads
 from afterward.repair.passes import only_call
@@ -107,9 +109,11 @@ def _moved_behind(job: Job, source: Source, writing: Statement, moving: list[Sta
     shown = ", ".join(str(source.range(s).start.line) for s in moving)
     line = source.range(writing).start.line
     names = sorted(set().union(*(assigned_names(source, s) for s in moving)))
-    title = f"compute {' and '.join(f'`{name}`' for name in names)} after the step of line {line}, not before it; "
-    title += "the gradients are then those of the present parameters"
-    return job.patch(f"compute line {shown} after the step of line {line}", source, *edits, title=title)
+    said = (
+        "compute_after",
+        (facts.names("computed", tuple(names)), facts.lines("lines", Site(source.file, line, line))),
+    )
+    return job.patch(f"compute line {shown} after the step of line {line}", source, *edits, said=said)
 
 
 def _behind(source: Source, block: list[Statement], home: Statement) -> Statement:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from afterward.model import facts
 from afterward.model.site import Site
 from afterward.repair.names import assigned_names, reads, root
 from afterward.repair.passes import only_call
@@ -33,9 +34,9 @@ def candidates(job: Job) -> Candidates:
         if lines == list(source.dedented(freezing)) or not names <= known_at(source, body[0]):
             continue
         what = _what(source, freezing)
-        title = f"let {what} need gradients again as this step begins; they were switched off for another one"
+        said = ("thaw", (facts.code("what", what),))
         line = source.range(body[0]).start.line
-        yield job.patch(f"thaw {what} before line {line}", source, source.insert_before(body[0], *lines), title=title)
+        yield job.patch(f"thaw `{what}` before line {line}", source, source.insert_before(body[0], *lines), said=said)
 
 
 def _freezing(job: Job) -> Iterator[tuple[Source, Statement]]:
@@ -72,9 +73,9 @@ def _is_of_a_loop(source: Source, statement: Statement) -> bool:
 def _what(source: Source, statement: Statement) -> str:
     call = only_call(statement)
     if isinstance(statement, cst.For):
-        return f"`{source.code(statement.iter).split('.parameters')[0]}`"
+        return source.code(statement.iter).split(".parameters")[0]
     if call is not None and call.args and root(source.code(call.args[0].value)) not in ("False", "True"):
-        return f"`{source.code(call.args[0].value)}`"
+        return source.code(call.args[0].value)
     if call is not None and isinstance(call.func, cst.Attribute):
-        return f"`{source.code(call.func.value)}`"
-    return "the parameters"
+        return source.code(call.func.value)
+    return ""

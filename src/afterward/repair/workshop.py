@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from afterward.errors import SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Remedy
+from afterward.model.facts import Fact
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.source import Source, Statement
@@ -54,8 +55,11 @@ class Job:
         """The bridge, or what the remedy speaks of."""
         return self.remedy.target or (self.found.bridge.name if self.found.bridge is not None else "")
 
-    def patch(self, summary: str, source: Source, *edits: Edit, title: str = "") -> Patch:
-        return Patch(self.remedy.kind, summary, {source.file: tuple(edits)}, title)
+    def patch(
+        self, summary: str, source: Source, *edits: Edit, said: tuple[str, tuple[Fact, ...]] | None = None
+    ) -> Patch:
+        """One change to one file. `said`: another form of the remedy, with its facts, where the patch goes that way."""
+        return Patch(self.remedy.kind, summary, {source.file: tuple(edits)}, *(said or ()))
 
     def patches(self, summary: str, edits: Mapping[str, Iterable[Edit]]) -> Patch:
         """One change to several files."""

@@ -13,6 +13,7 @@ from afterward.errors import UnknownRule
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
 from afterward.rules._cause import forget
+from afterward.rules._helps import HELPS
 
 Check = Callable[[History], Iterator[Diagnosis]]
 
@@ -26,6 +27,11 @@ class Rule:
     severity: Severity
     summary: str
     check: Check
+
+    @property
+    def fault(self) -> str:
+        """What it finds, in one clause."""
+        return self.summary[:1].lower() + self.summary[1:].rstrip(".")
 
     def page(self) -> str:
         """The page that explains the rule."""
@@ -68,6 +74,11 @@ def find_rule(code_or_name: str) -> Rule:
         if code_or_name.upper() == found.code or code_or_name.lower() == found.name:
             return found
     raise UnknownRule(f"no rule is called {code_or_name}; `afterward rules` lists them")
+
+
+def help_for(code: str, kind: str, form: str) -> str:
+    """The template of a remedy's words."""
+    return HELPS.get((kind, form)) or HELPS.get((kind, ""), kind)
 
 
 def diagnose(history: History) -> tuple[Diagnosis, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from afterward.model.diagnosis import Effect, Remedy
+from afterward.model import facts
+from afterward.model.diagnosis import Effect, Form, Remedy
+from afterward.model.facts import Fact
 from afterward.model.history import Write
 from afterward.model.site import Level, Site
 from afterward.rules import _speech as say
@@ -11,73 +13,79 @@ from afterward.rules._retaining import outcome
 
 
 def detach_state(case: Case) -> Remedy:
-    name = say.name_of(case, "the state")
+    name = say.bridge_name(case)
     return Remedy(
         "detach_state",
         Effect.CUTS_GRADIENTS,
-        f"detach {name} as the step begins; gradients then stop at the step boundary",
+        Form.STEP_START if name else "",
         case.bridge.site if case.bridge is not None else None,
-        say.bridge_name(case),
+        name,
+        facts=(facts.code("code", detaching(name)),),
     )
+
+
+def detaching(name: str) -> str:
+    """The statement that detaches a value, in the form that fits what holds it: `state` of `state[0]` is a tuple."""
+    stem, bracket, key = name.rpartition("[")
+    if not bracket or not key.endswith("]"):
+        return f"{name} = {name}.detach()"
+    while stem.endswith("]"):
+        stem = stem.rpartition("[")[0]
+    if key[:1] in "\"'":
+        return f"{stem} = {{k: v.detach() for k, v in {stem}.items()}}"
+    return f"{stem} = tuple(t.detach() for t in {stem})"
 
 
 def detach_kept(case: Case) -> Remedy:
-    name = say.name_of(case)
     return Remedy(
-        "detach_state",
-        Effect.CUTS_GRADIENTS,
-        f"store {name} detached; what it was computed from then gets no gradient through it",
-        say.built_site(case),
-        say.bridge_name(case),
+        "detach_state", Effect.CUTS_GRADIENTS, Form.STORED, say.built_site(case), say.bridge_name(case), facts=_it(case)
     )
 
 
-def detach_input(case: Case, *, in_early: bool = False) -> Remedy:
-    name = say.name_of(case)
-    where = say.freed_by(case) if in_early else "this pass"
+def detach_input(case: Case, form: str = Form.READ_LATE, *more: Fact) -> Remedy:
+    early = facts.call("early", say.freed_site(case), say.early_call(case))
     return Remedy(
         "detach_input",
         Effect.CUTS_GRADIENTS,
-        f"detach {name} where it enters the loss of {where}: it is data there; "
-        "what it was computed from then gets no gradient from that loss",
+        form,
         case.bridge.site if case.bridge is not None else None,
         say.bridge_name(case),
+        facts=(*_it(case), early, *more),
     )
+
+
+def _it(case: Case) -> tuple[Fact, ...]:
+    """The value by its name, where the bridge is one."""
+    name = say.known_name(case)
+    return (facts.code("target", name),) if name else ()
 
 
 def recompute_forward(case: Case) -> Remedy:
     built = say.built_site(case)
-    name = say.name_of(case)
     return Remedy(
         "recompute_forward",
         Effect.CHANGES_GRADIENTS,
-        f"compute {name} anew for each pass (run {_lines_behind(case, built)} again before each backward); "
-        "costs one forward pass each time, gradients are those of the present parameters",
+        "",
         built,
         say.bridge_name(case),
+        facts=(*_it(case), facts.lines("lines", *_lines_behind(case, built))),
     )
 
 
-def _lines_behind(case: Case, built: Site | None) -> str:
+def _lines_behind(case: Case, built: Site | None) -> list[Site]:
     """The lines that made the freed part, where its value got its name: running only the last of them is not enough."""
     entry = case.reuse.entry.node
     if built is None or entry.where is None:
-        return "the forward pass"
+        return []
     levels = [_making_levels(case, entry.where.levels[case.bridge.level if case.bridge is not None else -1].call)]
     if None in levels[0]:  # some of it was made before that call, by what it was given
         levels.append(_making_levels(case, None))
-    made: dict[tuple[str, int], int] = {}
+    made: dict[tuple[str, int], Level] = {}
     for level in levels[-1]:
         if level is not None:
             spot = (level.site.file, level.site.line)
-            made[spot] = min(made.get(spot, level.moment), level.moment)
-    if not made:
-        made[built.file, built.line] = 0
-    spots = sorted(made, key=lambda spot: made[spot])
-    here = say.reused_site(case).file
-    if any(file != here for file, _ in spots):
-        return _listed([f"line {line} of {say.short(file)}" for file, line in spots], "the lines from {} to {}")
-    return _listed([str(line) for _, line in spots], "{} to {}", "line ", "lines ")
+            made[spot] = min(made.get(spot, level), level, key=lambda one: one.moment)
+    return [level.site for level in sorted(made.values(), key=lambda one: one.moment)] or [built]
 
 
 def _making_levels(case: Case, call: int | None) -> list[Level | None]:
@@ -98,81 +106,60 @@ def _is_over(level: Level, running: set[tuple[int, int]]) -> bool:
     return (level.call, level.moment) not in running
 
 
-def _listed(parts: list[str], span: str, one: str = "", several: str = "") -> str:
-    if len(parts) == 1:
-        return one + parts[0]
-    if len(parts) == 2:
-        return several + " and ".join(parts)
-    return several + span.format(parts[0], parts[-1])
-
-
 def restore_input(case: Case, statement: str) -> Remedy:
     return Remedy(
         "recompute_forward",
         Effect.CHANGES_GRADIENTS,
-        f"put the input back as each step begins: `{statement}`; the step then starts from it again",
+        "restore",
         case.bridge.site if case.bridge is not None else None,
         say.bridge_name(case),
         statement,
+        (facts.code("code", statement),),
     )
 
 
 def combine_losses(case: Case) -> Remedy:
-    return Remedy(
-        "combine_losses",
-        Effect.SAME_GRADIENTS,
-        "add the losses and call backward once on the sum; the gradients are the same, and nothing is kept",
-        say.freed_site(case),
-        say.bridge_name(case),
-    )
+    return Remedy("combine_losses", Effect.SAME_GRADIENTS, "", say.freed_site(case), say.bridge_name(case))
 
 
-def retain_graph(case: Case, start: str = "or ") -> Remedy:
+def retain_graph(case: Case, form: str = "") -> Remedy:
     site = say.freed_site(case)
-    line = f" on line {site.line}" if site is not None else ""
     return Remedy(
         "retain_graph",
         Effect.SAME_GRADIENTS,
-        f"{start}pass `retain_graph=True`{line}; {outcome(case)}, and the graph stays in memory until the next pass",
+        form or outcome(case),
         site,
+        facts=(facts.lines("lines", site),),
     )
 
 
 def create_graph(case: Case) -> Remedy:
     site = say.freed_site(case)
-    line = f" on line {site.line}" if site is not None else ""
+    return Remedy("create_graph", Effect.CHANGES_GRADIENTS, "", site, facts=(facts.lines("lines", site),))
+
+
+def remove_duplicate(case: Case, form: str) -> Remedy:
+    """Without the surplus backward: the later one, unless the form says that it is the earlier one."""
+    site = say.freed_site(case) if form in _EARLIER else say.reused_site(case)
+    early = facts.call("early", say.freed_site(case), say.early_call(case))
     return Remedy(
-        "create_graph",
-        Effect.CHANGES_GRADIENTS,
-        f"pass `create_graph=True`{line}: its result is part of the later loss; "
-        "the graph is kept, and second-order gradients flow",
-        site,
+        "remove_duplicate", Effect.CHANGES_GRADIENTS, form, site, say.bridge_name(case), facts=(*_it(case), early)
     )
 
 
-def remove_duplicate(case: Case, title: str) -> Remedy:
-    return Remedy("remove_duplicate", Effect.CHANGES_GRADIENTS, title, say.reused_site(case), say.bridge_name(case))
+_EARLIER = ("earlier", "earlier_grad")
 
 
-def reorder_step(case: Case, what: str) -> Remedy:
-    return Remedy(
-        "reorder_step",
-        Effect.CHANGES_GRADIENTS,
-        f"move {what} behind the last backward that still needs these values; "
-        "the gradients are then those of one set of parameters",
-    )
+def reorder_step(what: Fact) -> Remedy:
+    """Later: an optimizer's step, or another write."""
+    return Remedy("reorder_step", Effect.CHANGES_GRADIENTS, "" if what.name == "update" else "write", facts=(what,))
 
 
-def out_of_place(case: Case, target: str) -> Remedy:
+def out_of_place(case: Case) -> Remedy:
     """Write somewhere else, or save something else than what is written to."""
     write = case.reuse.write
     how = write.how if isinstance(write, Write) else ""
-    title = f"make a new tensor instead of writing into {target} (drop the trailing `_`, write `x = x + y`)"
-    rest = ", or clone it before the write; costs one copy"
-    if how == "inplace=True":
-        title, rest = "take `inplace=True` out of the module that is called there", f", or hand it a clone of {target}"
-    elif how:
-        title, rest = f"compute with a clone of {target}", ", or call the module that writes to it first"
+    form = "inplace_flag" if how == "inplace=True" else "clone" if how else ""
     site = write.where.site_at(case.loop) if write is not None and write.where is not None else None
     name = write.target if isinstance(write, Write) else ""
-    return Remedy("out_of_place", Effect.SAME_GRADIENTS, title + rest, site, name)
+    return Remedy("out_of_place", Effect.SAME_GRADIENTS, form, site, name)

@@ -49,7 +49,7 @@ def advice(case: Case) -> tuple[str, ...]:
         return (prefix + "would run, and train nothing through what `autograd.grad` returned: it has no graph",)
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
     cost = f", keeping {human(size)} until then" if size else ""
-    return (prefix + f"{_on_line(case)}would be right here: {outcome(case)}{cost}",)
+    return (prefix + f"{_on_line(case)}would be right here: {_OUTCOMES[outcome(case)]}{cost}",)
 
 
 def _on_line(case: Case) -> str:
@@ -89,13 +89,22 @@ def graph_is_meant(case: Case) -> bool:
 
 
 def outcome(case: Case) -> str:
+    """What the gradients are if the graph is kept, as a form of that remedy."""
     if case.reuse.late.call == "read":
-        return "the gradients stay the same"
+        return ""
     if case.reuse.late.call == "grad":
-        return "`autograd.grad` returns what it computes and leaves `.grad` alone"
+        return "returned"
     if case.reuse.early is not None and case.reuse.early.call == "grad":
-        return "the first pass leaves `.grad` alone"
-    return "the gradients of both passes add up"
+        return "first_returned"
+    return "add_up"
+
+
+_OUTCOMES = {
+    "": "gradients do not change",
+    "returned": "`autograd.grad` returns what it computes and does not touch `.grad`",
+    "first_returned": "the first call does not touch `.grad`",
+    "add_up": "the gradients of both calls add up",
+}
 
 
 def is_spoilt(case: Case) -> bool:

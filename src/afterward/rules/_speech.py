@@ -62,6 +62,17 @@ def name_of(case: Case, otherwise: str = "the value") -> str:
     return f"`{found.name}`" if found is not None and known else otherwise
 
 
+def known_name(case: Case) -> str:
+    """The bridge's name, where it stands for the value itself."""
+    found = bridge(case)
+    known = found is not None and (case.bridge is not None or case.reuse.starts_in_stale)
+    return found.name if found is not None and known else ""
+
+
+def early_call(case: Case) -> str:
+    return case.reuse.early.call if case.reuse.early is not None else "backward"
+
+
 def amount(case: Case) -> str:
     """How much was involved, in nodes and, where a look was taken, in bytes: those of all that the pass has freed."""
     count, early = len(case.reuse.stale), case.reuse.early
@@ -107,6 +118,6 @@ def bridge_name(case: Case) -> str:
     return found.name if found is not None else ""
 
 
-def optimizers_under_old_part(case: Case) -> str:
-    names = sorted(case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale)))
-    return " and ".join(f"`{name}`" for name in names)
+def owners_of_old_part(case: Case) -> tuple[str, ...]:
+    """The optimizers that hold what the old part reads."""
+    return tuple(sorted(case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
@@ -27,22 +26,20 @@ def backward_twice(history: History) -> Iterator[Diagnosis]:
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "this loss")
     part, built = case.reuse.passes_part, case.reuse.built_parts
-    drop = remedy.remove_duplicate(case, "drop this second backward: the first one has already added these gradients")
+    drop = remedy.remove_duplicate(case, "later")
     remedies = (drop, remedy.recompute_forward(case))
     if part is not None and built is not None and part.how in ("turns", "calls") and built.how == "outside":
         remedies = (remedy.recompute_forward(case), drop)  # each turn means to sweep: it lacks a forward of its own
     if len(case.reuse.late.roots) > 1 and case.reuse.fresh:
         # Of several roots only some were swept before: this pass does what the earlier one did, and more.
-        drop = replace(drop, title=f"drop {say.freed_by(case)}: this pass sweeps {name} too", site=say.freed_site(case))
+        drop = remedy.remove_duplicate(case, "earlier")
         remedies = (drop, remedy.recompute_forward(case))
     early = case.reuse.early
     if early is not None and early.call == "grad" and case.reuse.late.call == "backward" and not case.stepped_between:
         # What `autograd.grad` computed was only returned: it is this pass that trains.
-        title = f"drop {say.freed_by(case)}: after this pass the same gradients are in `.grad`"
-        drop = replace(drop, title=title, site=say.freed_site(case))
-        remedies = (remedy.retain_graph(case, start=""), drop)
+        remedies = (remedy.retain_graph(case), remedy.remove_duplicate(case, "earlier_grad"))
     if graph_is_meant(case):
-        remedies = (remedy.retain_graph(case, start=""), remedy.recompute_forward(case))
+        remedies = (remedy.retain_graph(case), remedy.recompute_forward(case))
     return diagnosis(
         case,
         why=f"{name} was swept before, by {say.freed_by(case)}, and that freed its graph. "

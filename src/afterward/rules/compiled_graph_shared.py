@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
@@ -35,7 +34,4 @@ def _diagnose(case: Case) -> Diagnosis:
 
 def _retain(case: Case) -> Remedy:
     """A compiled region's backward may write over what it saved: the graph can be kept only if that is ruled out."""
-    retain = remedy.retain_graph(case)
-    return replace(
-        retain, title=f"{retain.title}; set `torch._functorch.config.donated_buffer = False` before compiling"
-    )
+    return remedy.retain_graph(case, "compiled")

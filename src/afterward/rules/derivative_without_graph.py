@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import FlatPart, History
 from afterward.rules import rule
@@ -28,10 +29,10 @@ def _diagnose(part: FlatPart) -> Diagnosis:
         Remedy(
             "create_graph",
             Effect.CHANGES_GRADIENTS,
-            f"pass `create_graph=True` on line {part.taken.line}; the derivative is then trained through, at the cost "
-            "of a graph of the backward pass",
+            "penalty",
             part.taken,
             part.name,
+            facts=(facts.lines("lines", part.taken),),
         ),
         secondary=(
             Label(part.taken, "the derivative is taken here, without a graph"),

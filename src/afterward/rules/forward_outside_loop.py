@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from afterward.model.diagnosis import Diagnosis, Remedy, Severity
+from afterward.model import facts
+from afterward.model.diagnosis import Diagnosis, Form, Remedy, Severity
 from afterward.model.history import History
 from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
@@ -55,13 +55,13 @@ def is_target(case: Case) -> bool:
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
     if graph_is_meant(case):
-        return remedy.retain_graph(case, start=""), remedy.recompute_forward(case)
+        return remedy.retain_graph(case), remedy.recompute_forward(case)
     if case.foreign and case.meant_for_late and case.next_turn_meets_it:
         return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next turn
     if case.foreign or is_target(case) or computed_anew(case):
         return _detach(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):
-        return remedy.detach_input(case, in_early=True), remedy.recompute_forward(case)
+        return remedy.detach_input(case, Form.READ_EARLY), remedy.recompute_forward(case)
     part = case.reuse.passes_part
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     accumulating = part is not None and part.how == "turns" and bool(trained) and not case.stepped_between
@@ -83,12 +83,9 @@ def _dropped_between(case: Case) -> bool:
 
 def _detach(case: Case) -> Remedy:
     """The value is data for some of the losses that it enters: for those that its own optimizer does not step."""
-    detach, owner = remedy.detach_input(case), say.optimizers_under_old_part(case)
-    name = say.name_of(case)
     if not case.foreign and not is_target(case):
-        title = f"detach {name}: this pass runs what it was computed from anew and trains that; the old value is data"
-        return replace(detach, title=title)
-    if not case.foreign or not owner:
-        return detach
-    title = f"detach {name} where it enters a loss that is not meant to train what {owner} steps: it is data there"
-    return replace(detach, title=title)
+        return remedy.detach_input(case, "recomputed")
+    owners = say.owners_of_old_part(case)
+    if not case.foreign or not owners:
+        return remedy.detach_input(case)
+    return remedy.detach_input(case, Form.READ_OTHER, facts.names("owner", owners))

@@ -100,6 +100,6 @@ def _remedy(run: Pass) -> Remedy:
     return Remedy(
         "remove_duplicate",
         Effect.CHANGES_GRADIENTS,
-        "drop one of the two passes, or call `zero_grad()` between them; each loss then counts once",
+        "either",
         site_of(run),
     )

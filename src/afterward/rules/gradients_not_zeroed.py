@@ -37,8 +37,7 @@ def _diagnose(history: History, piling: list[Pass], leaves: frozenset[int]) -> D
         Remedy(
             "zero_grad",
             Effect.CHANGES_GRADIENTS,
-            "call `zero_grad()` (or set `.grad = None`) after each update, before the next backward; "
-            "each update then follows the gradient of its own step",
+            "",
             site,
             names[0] if names else "",
         ),

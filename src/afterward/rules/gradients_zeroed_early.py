@@ -24,7 +24,7 @@ def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
             Remedy(
                 "zero_grad",
                 Effect.CHANGES_GRADIENTS,
-                "zero the gradients before the backward, or after the step; the step then uses them",
+                "earlier",
                 zeroed,
                 one.optimizer,
             ),

@@ -29,7 +29,7 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
             Remedy(
                 "item_for_logging",
                 Effect.SAME_GRADIENTS,
-                "store a number: `.item()` (or `.detach()` for a tensor); the gradients are the same",
+                "",
                 kept.site,
                 kept.name,
             ),

@@ -27,7 +27,7 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
             Remedy(
                 "no_grad",
                 Effect.SAME_GRADIENTS,
-                "compute it under `torch.no_grad()`: nothing is recorded or saved then, and the gradients are the same",
+                "",
                 one.site,
             ),
             nodes=one.nodes,

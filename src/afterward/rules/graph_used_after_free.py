@@ -62,15 +62,13 @@ def _refused(late: Pass) -> Diagnosis:
             Remedy(
                 "combine_losses",
                 Effect.SAME_GRADIENTS,
-                "add the losses and call backward once on the sum, without `retain_graph=True`; the gradients are the "
-                "same, and nothing is kept",
+                "without_retain",
                 site,
             ),
             Remedy(
                 "retain_graph",
                 Effect.SAME_GRADIENTS,
-                "set `torch._functorch.config.donated_buffer = False` before compiling; the graph can then be kept, "
-                "and its values stay in memory",
+                "donated",
                 site,
             ),
         ),

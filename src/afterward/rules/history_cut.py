@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import BY_GRAD, Cut, History, Pass
 from afterward.rules import rule
@@ -48,7 +49,7 @@ def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
         ),
         notes=notes,
         why=f"{_what_it_does(cut)}. So {what} leads back to no parameter, and there is nothing to walk.",
-        remedies=(Remedy(_kind(cut), Effect.CHANGES_GRADIENTS, _cure(cut), cut.site, cut.name),),
+        remedies=(_cure(cut),),
         reused=reused,
         cut=cut.where.site_at(loop),
         bridge=Bridge(cut.name or late.receiver, "local"),
@@ -74,17 +75,28 @@ def _what_it_does(cut: Cut) -> str:
     return f"`{cut.how}` keeps the numbers and drops the graph"
 
 
-def _cure(cut: Cut) -> str:
+def _cure(cut: Cut) -> Remedy:
+    return Remedy(
+        _kind(cut),
+        Effect.CHANGES_GRADIENTS,
+        _form(cut),
+        cut.site,
+        cut.name,
+        facts=(facts.code("cut", cut.how), facts.lines("lines", cut.site)),
+    )
+
+
+def _form(cut: Cut) -> str:
     if cut.how == BY_GRAD:
-        return f"pass `create_graph=True` on line {cut.site.line}: its result is what is to be trained through"
+        return "result"
     if "requires_grad" in cut.how:
-        return f"leave out `{cut.how}`, or switch the parameters on again before the loss is computed"
+        return "frozen"
     if cut.how.startswith("checkpoint"):
-        return "pass `use_reentrant=False`: it then records what its parameters need, whatever it is given"
+        return "checkpoint"
     if cut.how == ".sample()":
-        return "draw with `.rsample()`, where the distribution has it; gradients then flow through what is drawn"
+        return "sample"
     if "tensor" in cut.how.lower():
-        return f"use `torch.stack` (or the tensor itself) in place of `{cut.how}`; gradients then flow through it"
+        return "rebuilt"
     if "no_grad" in cut.how or "inference_mode" in cut.how or "set_grad_enabled" in cut.how:
-        return f"compute the loss outside `{cut.how}`; gradients then flow through it"
-    return f"leave out `{cut.how}` where the loss is computed; gradients then flow through it"
+        return "grad_mode"
+    return ""

@@ -66,8 +66,7 @@ def _diagnose(chain: list[Pass]) -> Diagnosis:
         Remedy(
             "detach_state",
             Effect.CUTS_GRADIENTS,
-            "detach what is carried from step to step (and drop `retain_graph=True` where it is given); "
-            "gradients then stop at the step boundary",
+            "growing",
             site,
         ),
         nodes=sizes[-1],

@@ -35,8 +35,5 @@ def _diagnose(case: Case) -> Diagnosis:
 
 def _remedies(case: Case) -> tuple[Remedy, ...]:
     """A sum can be swept once at the end, unless an update came between: that one is gone from the sum."""
-    alone = remedy.remove_duplicate(
-        case,
-        "call backward on the new loss alone, and add its `.item()` to the running sum; each loss then counts once",
-    )
+    alone = remedy.remove_duplicate(case, "old_terms")
     return (alone,) if case.stepped_between else (alone, remedy.combine_losses(case))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.figures import human
 from afterward.model.history import History, LeftOut, Unswept
@@ -32,9 +33,10 @@ def _overwritten(unswept: Unswept) -> Diagnosis:
         Remedy(
             "combine_losses",
             Effect.CHANGES_GRADIENTS,
-            f"call backward in each turn, or add up `{unswept.name}` and sweep the sum; every turn then counts",
+            "each_iteration",
             unswept.site,
             unswept.name,
+            facts=(facts.code("target", unswept.name),),
         ),
         secondary=(Label(unswept.swept, "sweeps only the last one"),),
         bridge=Bridge(unswept.name, "local"),
@@ -54,10 +56,10 @@ def _left_out(part: LeftOut) -> Diagnosis:
         Remedy(
             "combine_losses",
             Effect.CHANGES_GRADIENTS,
-            f"add `{part.name}` to the loss that is swept; if it is only to be looked at, "
-            "compute it under `torch.no_grad()`",
+            "left_out",
             part.site,
             part.name,
+            facts=(facts.code("target", part.name),),
         ),
         secondary=(Label(part.swept, f"sweeps `{part.swept_part}` without it"),),
         bridge=Bridge(part.name, "item"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History
 from afterward.rules import rule
@@ -26,9 +27,10 @@ def loss_reaches_no_optimizer(history: History) -> Iterator[Diagnosis]:
             Remedy(
                 "rebuild_optimizer",
                 Effect.CHANGES_GRADIENTS,
-                f"hand {who} to an optimizer, or drop the pass",
+                "not_held",
                 one.site,
                 one.names[0] if one.names else "",
+                facts=(facts.names("who", one.names),),
             ),
             bridge=Bridge(one.names[0], "attribute") if one.names else None,
             freed=one.site,

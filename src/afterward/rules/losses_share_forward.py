@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
+from afterward.model.diagnosis import Diagnosis, Form, Remedy, Severity
 from afterward.model.history import History
 from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
@@ -53,26 +53,15 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     if _is_derivative(case):
         return remedy.create_graph(case), remedy.recompute_forward(case)
     if early is not None and early.call == "grad":
-        return remedy.retain_graph(case, start=""), remedy.recompute_forward(case)
+        return remedy.retain_graph(case), remedy.recompute_forward(case)
     if case.old_leaves_stepped:  # the shared values are out of date: a sum cannot be formed any more
         return remedy.recompute_forward(case), remedy.detach_input(case)
     if is_spoilt(case):  # by hand, as to climb before the second pass: that asks for the values at the new place
         return (remedy.recompute_forward(case),)
     if case.stepped_between and not leaves_directly_under(case.history, case.reuse.fresh):
         # This loss trains the shared part alone, and the optimizer that stepped none of it: to its loss, that is data.
-        return remedy.detach_input(case, in_early=True), remedy.recompute_forward(case)
+        return remedy.detach_input(case, Form.READ_EARLY), remedy.recompute_forward(case)
     if case.bridge is not None and case.bridge.is_target and case.foreign:
-        return _detach_target(case), remedy.combine_losses(case)
+        # Two losses learn to meet one target: neither is meant to train what the target was computed by.
+        return remedy.detach_input(case, Form.MADE), remedy.combine_losses(case)
     return remedy.combine_losses(case), remedy.retain_graph(case)
-
-
-def _detach_target(case: Case) -> Remedy:
-    """Two critics learn to meet one target: nobody means to train what the target was computed by."""
-    return Remedy(
-        "detach_input",
-        Effect.CUTS_GRADIENTS,
-        f"detach {say.name_of(case)} where it is made: to both losses it is a target, hence data; "
-        "what it was computed from then gets no gradient from either",
-        case.bridge.site if case.bridge is not None else None,
-        say.bridge_name(case),
-    )

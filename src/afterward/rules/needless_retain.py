@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.figures import human
 from afterward.model.history import History, Pass
@@ -72,9 +73,10 @@ def _diagnose(kept: list[Pass]) -> Diagnosis:
         Remedy(
             "remove_retain",
             Effect.SAME_GRADIENTS,
-            f"drop `{word}=True`; the gradients are the same, and the saved values are freed at once",
+            "",
             site,
             word,
+            facts=(facts.code("flag", f"{word}=True"),),
         ),
         bridge=Bridge(word, "expression"),
         nodes=nodes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.diagnosis import Diagnosis, Form, Severity
 from afterward.model.history import History
 from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
@@ -24,10 +24,11 @@ def output_not_detached(history: History) -> Iterator[Diagnosis]:
 
 def _diagnose(case: Case) -> Diagnosis:
     name = say.name_of(case, "the output")
-    owner = say.optimizers_under_old_part(case)
-    trained = f", which {owner} train{'' if ' and ' in owner else 's'}" if owner else ""
+    owners = say.owners_of_old_part(case)
+    trained = f", which {' and '.join(f'`{one}`' for one in owners)} train{'s' * (len(owners) == 1)}" if owners else ""
     # What the earlier pass was for was stepped in between: the cut belongs into that one.
-    remedies = (remedy.detach_input(case, in_early=case.meant_for_late), remedy.recompute_forward(case))
+    form = Form.READ_EARLY if case.meant_for_late else Form.READ_LATE
+    remedies = (remedy.detach_input(case, form), remedy.recompute_forward(case))
     if case.meant_for_late and case.next_turn_meets_it:
         remedies = remedies[::-1]  # with the cut there, the next turn would meet what this one has freed
     return diagnosis(

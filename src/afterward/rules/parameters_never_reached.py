@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Idle
 from afterward.rules import rule
@@ -72,35 +73,23 @@ def _cause(idle: Idle) -> str:
 
 
 def _remedy(idle: Idle) -> Remedy:
-    if idle.instead and idle.parameters < idle.held:
-        line = f" on line {idle.replaced.line}" if idle.replaced is not None else ""
-        return Remedy(
-            "rebuild_optimizer",
-            Effect.CHANGES_GRADIENTS,
-            f"replace that part{line} first and make the optimizer then; its steps then change what is trained",
-            idle.replaced or idle.site,
-            idle.optimizer,
-        )
     if idle.instead:
         return Remedy(
             "rebuild_optimizer",
             Effect.CHANGES_GRADIENTS,
-            "make the optimizer anew for the model that is used, or copy the values into the old one with "
-            "`load_state_dict`; its steps then change what is trained",
+            "part_replaced" if idle.parameters < idle.held else "",
             idle.replaced or idle.site,
             idle.optimizer,
+            facts=(facts.lines("lines", idle.replaced),),
         )
     cut = idle.cut
+    if cut is None:
+        return Remedy("remove_detach", Effect.CHANGES_GRADIENTS, "unknown", idle.site, idle.optimizer)
     return Remedy(
         "remove_detach",
         Effect.CHANGES_GRADIENTS,
-        f"{_instead_of(cut.how)} on line {cut.site.line}; they then get gradients"
-        if cut is not None
-        else "take out the cut between these parameters and their loss; they then get gradients",
-        cut.site if cut is not None else idle.site,
-        cut.name if cut is not None and cut.name else idle.optimizer,
+        "sample_on_line" if cut.how == ".sample()" else "on_line",
+        cut.site,
+        cut.name or idle.optimizer,
+        facts=(facts.code("cut", cut.how), facts.lines("lines", cut.site)),
     )
-
-
-def _instead_of(how: str) -> str:
-    return "draw with `.rsample()`, not `.sample()`," if how == ".sample()" else f"take out `{how}`"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Measured, Singles
 from afterward.rules import rule
@@ -28,8 +29,7 @@ def _one_pass(one: Singles) -> Diagnosis:
         Remedy(
             "batch_samples",
             Effect.SAME_GRADIENTS,
-            "hand over the whole tensor in one call; the gradients are the same up to rounding, unless a layer "
-            "looks at the batch as a whole (batch norm) or draws random numbers",
+            "",
             one.site,
         ),
         secondary=labels,
@@ -42,12 +42,6 @@ def _one_pass(one: Singles) -> Diagnosis:
 def _each_turn(one: Singles) -> Diagnosis:
     """A backward for each sample, and a step for each or one after all."""
     steps = one.kind == "step"
-    changes = (
-        "that is another optimisation: one step per batch instead of one per sample makes fewer and less noisy "
-        "steps, and the learning rate may have to be raised"
-        if steps
-        else "a loss that is averaged over the batch gives the mean of these gradients instead of their sum"
-    )
     return warning(
         "a training loop takes one sample at a time",
         one.site,
@@ -58,9 +52,9 @@ def _each_turn(one: Singles) -> Diagnosis:
         Remedy(
             "batch_samples",
             Effect.SKETCH,
-            f"take mini-batches out of `{one.source}`, with one backward{' and one step' if steps else ''} for each; "
-            f"{changes}",
+            "steps" if steps else "sums",
             one.site,
+            facts=(facts.code("target", one.source),),
         ),
         secondary=(Label(one.loop, f"each of its {one.times:,} turns takes one sample"),),
         nodes=one.nodes,

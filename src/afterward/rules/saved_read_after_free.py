@@ -35,7 +35,7 @@ def _diagnose(case: Case) -> Diagnosis:
     elif case.reuse.late.call == "read":
         why = f"This line reads a value that a node had saved. {say.freed_by(case).capitalize()} has freed it."
         remedies = (
-            remedy.remove_duplicate(case, "read the value before the backward, or keep the tensor itself"),
+            remedy.remove_duplicate(case, "read_before"),
             remedy.retain_graph(case),
         )
         return diagnosis(case, message=READ, why=why, built_text="saved here", remedies=remedies)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
 from afterward.model.history import History, Step, Write
 from afterward.model.site import Site
@@ -43,9 +44,9 @@ def _diagnose(case: Case) -> Diagnosis:
         labels.append(Label(built, f"computed with {name} as it was then" + say.in_step(built)))
     if written is not None:
         labels.append(Label(written, f"changed {name} in place" + say.in_step(written)))
-    general = diagnosis(case, why="", built_text="", remedies=_remedies(case, who))
+    general = diagnosis(case, why="", built_text="", remedies=_remedies(case, written))
     if isinstance(reuse.write, Write) and reuse.write.how:  # it belongs to the forward pass: it can not be put off
-        general = replace(general, remedies=(remedy.out_of_place(case, name),))
+        general = replace(general, remedies=(remedy.out_of_place(case),))
     return replace(
         general,
         message="backward through a graph whose parameters have changed since",
@@ -67,7 +68,7 @@ def _write_words(written: Site | None, reused: Site) -> str:
     return f"the in-place write on line {written.line}{elsewhere}"
 
 
-def _remedies(case: Case, who: str) -> tuple[Remedy, ...]:
+def _remedies(case: Case, written: Site | None) -> tuple[Remedy, ...]:
     if case.cause is Cause.STATE_CARRIED_OVER:
         return (remedy.detach_state(case),)
     if case.cause is Cause.HISTORY_CACHED:
@@ -77,8 +78,11 @@ def _remedies(case: Case, who: str) -> tuple[Remedy, ...]:
             return remedy.detach_input(case), remedy.recompute_forward(case)
         return (remedy.recompute_forward(case),)
     if case.cause is Cause.LOSS_ACCUMULATED:
-        return (remedy.remove_duplicate(case, "call backward on the new loss alone, and add its `.item()` to the sum"),)
-    return remedy.reorder_step(case, who), remedy.recompute_forward(case)
+        return (remedy.remove_duplicate(case, "old_terms"),)
+    step = case.reuse.write
+    moved = f"{step.optimizer}.step()" if isinstance(step, Step) else ""
+    what = facts.update("update", moved, written) if moved else facts.lines("write", written)
+    return remedy.reorder_step(what), remedy.recompute_forward(case)
 
 
 def _notes(case: Case) -> tuple[str, ...]:

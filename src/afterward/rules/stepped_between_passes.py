@@ -46,8 +46,7 @@ def _diagnose(history: History, run: Pass, step: Step, times: int) -> Diagnosis:
         Remedy(
             "move_step",
             Effect.CHANGES_GRADIENTS,
-            "take all backward passes of a forward pass before any step, or compute the forward pass anew after it; "
-            "the gradients are then those of the present parameters",
+            "",
             step.where.site if step.where is not None else site,
             step.optimizer,
         ),

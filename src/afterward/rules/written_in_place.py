@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
 from afterward.model.history import History, Pass, Write
 from afterward.rules import _remedies as remedy
@@ -41,8 +42,8 @@ def _diagnose(case: Case) -> Diagnosis:
     if written is not None:
         by = f" (`{write.how}`)" if isinstance(write, Write) and write.how else ""
         labels.append(Label(written, f"writes over {target}{by}" + say.in_step(written)))
-    fresh = remedy.out_of_place(case, target)
-    remedies: tuple[Remedy, ...] = (fresh, remedy.reorder_step(case, "the write"))
+    fresh = remedy.out_of_place(case)
+    remedies: tuple[Remedy, ...] = (fresh, remedy.reorder_step(facts.lines("write", written)))
     if of_an_inner_loop(case) or (isinstance(write, Write) and write.how):
         remedies = (fresh,)
     general = diagnosis(case, why="", built_text="", remedies=remedies)

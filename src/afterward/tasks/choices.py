@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
 
 _OTHERS = {  # what else may cure an error, in the order in which a maintainer would try it
@@ -33,18 +35,21 @@ def remedies_for(found: Diagnosis) -> list[Remedy]:
             others = list(_OTHERS[family])
             if found.name in _RATHER_ANEW:
                 others.sort(key=lambda kind: kind != "recompute_forward")
-            remedies += [Remedy(kind, *_OTHER_WORDS[kind], site, name) for kind in others if kind not in kinds]
+            target = (facts.code("target", name),)
+            remedies += [
+                Remedy(kind, _EFFECTS[kind], "other", site, name, facts=target) for kind in others if kind not in kinds
+            ]
     return remedies
 
 
-_OTHER_WORDS: dict[str, tuple[Effect, str]] = {
-    "detach_state": (Effect.CUTS_GRADIENTS, "detach what is carried over; gradients then stop there"),
-    "detach_input": (Effect.CUTS_GRADIENTS, "detach the value where this pass reads it; it is data there"),
-    "recompute_forward": (Effect.CHANGES_GRADIENTS, "compute the value anew for each pass; costs a forward each time"),
-    "combine_losses": (Effect.CHANGES_GRADIENTS, "add the losses and call backward once on the sum"),
-    "retain_graph": (Effect.CHANGES_GRADIENTS, "pass `retain_graph=True` to the first pass; keeps its graph in memory"),
-    "reorder_step": (Effect.CHANGES_GRADIENTS, "move the step behind the last pass that needs the old parameters"),
-    "out_of_place": (Effect.SAME_GRADIENTS, "make a new tensor instead of writing into this one; costs one copy"),
+_EFFECTS = {
+    "detach_state": Effect.CUTS_GRADIENTS,
+    "detach_input": Effect.CUTS_GRADIENTS,
+    "recompute_forward": Effect.CHANGES_GRADIENTS,
+    "combine_losses": Effect.CHANGES_GRADIENTS,
+    "retain_graph": Effect.CHANGES_GRADIENTS,
+    "reorder_step": Effect.CHANGES_GRADIENTS,
+    "out_of_place": Effect.SAME_GRADIENTS,
 }
 
 
@@ -53,11 +58,7 @@ def whole(name: str) -> str:
     return re.sub(r"(\[[^\]]*\])+$", "", name)
 
 
-def naming_all(remedy: Remedy, names: Sequence[str]) -> str:
-    """The title with all that is changed in this way: `h` becomes `h` and `self.memory`."""
-    own = f"`{remedy.target}`"
-    others = [f"`{name}`" for name in names if name and name != whole(remedy.target)]
-    if not others or own not in remedy.title:
-        return remedy.title
-    *most, last = [own, *others]
-    return remedy.title.replace(own, f"{', '.join(most)} and {last}", 1)
+def naming_all(remedy: Remedy, names: Sequence[str]) -> Remedy:
+    """The remedy with all that is changed in this way: `h` becomes `h` and `self.memory`."""
+    others = tuple(name for name in names if name and name != whole(remedy.target))
+    return replace(remedy, also=others) if others else remedy

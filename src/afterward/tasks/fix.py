@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, Severity
+from afterward.model.facts import Note
 from afterward.model.saved import SavedRun
 from afterward.tasks import proof as judging
 from afterward.tasks.book import read_any, read_book
@@ -58,7 +60,7 @@ class Fixed:
     originals: dict[str, Original] = field(default_factory=dict)
     options: list[dict[str, str]] = field(default_factory=list)  # the proven patches, best first
     first: Trial | None = None  # the run of the program as it is
-    hindered: str = ""  # why no more was tried
+    hindered: Note | None = None  # why no more was tried
 
     @property
     def proven(self) -> bool:
@@ -101,7 +103,7 @@ class Fixer:
     _trials: int = 0
     _allowed: int = TRIALS
     _until: float = math.inf
-    _hindered: str = ""
+    _hindered: Note | None = None
 
     def fix(self) -> Fixed:
         self._open_book()
@@ -214,12 +216,12 @@ class Fixer:
         same = None if differs is None else differs == 0
         if proven.remedy.kind == "combine_losses":  # said to give the same gradients: so they are compared
             proven.verdict = replace(proven.verdict, proof=replace(proven.verdict.proof, same_gradients=same))
-        text = retained.verdict.proof.text
+        notes = retained.verdict.proof.notes
         if same is False:
-            text = f"runs, but from step {differs} on with other gradients than the recommended change ({text})"
+            notes = (Note("other_gradients", (facts.count("step", differs),)), *notes)
         elif same:
-            text = f"runs with the same gradients, and keeps the graph of the pass before ({text})"
-        proof = replace(retained.verdict.proof, text=text, same_gradients=same)
+            notes = (Note("same_gradients"), *notes)
+        proof = replace(retained.verdict.proof, notes=notes, same_gradients=same)
         return replace(retained, verdict=replace(retained.verdict, proof=proof))
 
     def _best(
@@ -276,7 +278,9 @@ class Fixer:
         texts: Mapping[str, str],
         curing: frozenset[str],
     ) -> _Cure | None:
-        remedy = replace(remedy, title=patch.title or remedy.title)
+        if patch.form:
+            told = {fact.name: fact for fact in (*remedy.facts, *patch.facts)}
+            remedy = replace(remedy, form=patch.form, facts=tuple(told.values()))
         return self._run(first, before, found, remedy, patch.summary, {**texts, **patch.applied(texts)}, curing)
 
     def _run(
@@ -306,7 +310,7 @@ class Fixer:
         trial = self.runner.run(request, limit=self.limit + 15, tick=self._tick(summary))
         if trial.unrestored:
             raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
-        self._hindered = self._hindered or judging.obstacle(trial) or ""
+        self._hindered = self._hindered or judging.obstacle(trial)
         verdict = judging.judge(first, before, found, trial, curing)
         return _Cure(remedy, new, summary, verdict, trial, curing, names=(whole(remedy.target),))
 
@@ -350,9 +354,9 @@ class Fixer:
             if remedy.kind in seen:
                 continue
             if remedy.kind in self._passed_over:
-                shown.append(replace(remedy, proof=Proof("not_proven", "not tried: the change above holds")))
+                shown.append(replace(remedy, proof=Proof("not_proven", (Note("not_tried"),))))
             else:
-                shown.append(replace(remedy, proof=Proof("not_applicable", "does not apply")))
+                shown.append(replace(remedy, proof=Proof("not_applicable", (Note("not_applicable"),))))
         return tuple(shown)
 
     def _written(self, cure: _Cure, texts: Mapping[str, str]) -> Remedy:
@@ -364,11 +368,8 @@ class Fixer:
         if effect is Effect.SAME_GRADIENTS and proof.same_gradients is False:
             effect = Effect.CHANGES_GRADIENTS
         elif effect is Effect.SAME_GRADIENTS and proof.same_gradients is None and proof.status == "proven":
-            proof = replace(proof, text=f"{proof.text}; gradients not compared")
-        title = naming_all(cure.remedy, cure.names)
-        if proof.status == "proven":  # an alternative by the rule, and what is recommended now
-            title = title.removeprefix("or ")
-        return replace(cure.remedy, patch=patch, proof=proof, effect=effect, title=title)
+            proof = replace(proof, notes=(*proof.notes, Note("not_compared")))
+        return replace(naming_all(cure.remedy, cure.names), patch=patch, proof=proof, effect=effect)
 
     def _tick(self, what: str) -> Callable[[float], None] | None:
         progress = self.progress

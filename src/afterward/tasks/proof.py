@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Proof, Severity
-from afterward.model.figures import human
+from afterward.model.facts import Fact, FactKind, Note
 from afterward.model.site import Site
 from afterward.tasks.trial import Trial
 
@@ -17,6 +18,7 @@ TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may di
 CUT = "history-cut"
 STARVED = "parameters-never-reached"  # a cut may have to leave something untrained; it is the last choice
 
+_REFUSED = "WriteRefused: "  # the exception by which a trial keeps a program from writing
 _LOUD = (Severity.ERROR, Severity.WARNING)
 
 
@@ -42,12 +44,12 @@ def loud(trial: Trial) -> list[Diagnosis]:
     return sorted(found, key=lambda f: f.severity is not Severity.ERROR)
 
 
-def obstacle(trial: Trial) -> str | None:
+def obstacle(trial: Trial) -> Note | None:
     """What kept a trial from being one, whatever the patch: more trials would meet it too."""
-    if trial.ending == "raised" and trial.error.startswith("WriteRefused: "):
-        return trial.error.removeprefix("WriteRefused: ")
+    if trial.ending == "raised" and trial.error.startswith(_REFUSED):
+        return Note("refused", (facts.verbatim("error", trial.error.removeprefix(_REFUSED)),))
     if trial.ending == "raised" and trial.error.startswith("EOFError"):
-        return "the program reads from the terminal, which a trial does not have: pipe its input in"
+        return Note("reads_terminal")
     return None
 
 
@@ -61,32 +63,30 @@ def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: f
     old = fault(cured, before)
     hindered = obstacle(trial)
     if hindered is not None:
-        return Verdict("not_proven", Proof("not_proven", hindered, trial.passes, _peak(trial)))
+        return Verdict("not_proven", Proof("not_proven", (hindered,), trial.passes, _peak(trial)))
     if trial.ending in ("raised", "died"):
-        proof = Proof("failed", _failure(trial, errors), trial.passes, _peak(trial))
+        proof = Proof("failed", (_failure(trial, errors),), trial.passes, _peak(trial))
         moved = errors[0] if errors and fault(errors[0], trial) != old else None
         return Verdict("moved" if moved is not None else "failed", proof, moved)
     if any(fault(f, trial) == old or _same_record(f, cured) for f in found):
-        return Verdict("failed", Proof("failed", f"{cured.message}, still", trial.passes, _peak(trial)))
+        return Verdict("failed", Proof("failed", (_finding("still", cured),), trial.passes, _peak(trial)))
     if not trial.passes or (trial.ending == "time" and trial.passes <= (first.broken_at or 0)):
-        text = f"stopped after {_passes(trial)}, before the point of failure"
-        return Verdict("not_proven", Proof("not_proven", text, trial.passes, _peak(trial)))
+        early = Note("stopped_early", (_passes(trial),))
+        return Verdict("not_proven", Proof("not_proven", (early,), trial.passes, _peak(trial)))
     known = {f.code for f in (*first.report.findings, *before.report.findings)} - curing
     there = {fault(f, before) for f in loud(before)}  # another one of the same kind has its own turn
     new = [f for f in found if f.code not in known and fault(f, trial) not in there]
     starving = [f for f in new if f.name == STARVED and f.code not in curing]
     same, starved = same_gradients(first, trial), bool(starving) or bool(first.reached - trial.reached)
     if cured.name == CUT and trial.idle > first.idle:  # something flows again, but not to what this loss is to train
-        text = "runs, but the optimizer of this loss still finds no gradient"
-        return Verdict("failed", Proof("failed", text, trial.passes, _peak(trial), same))
+        return Verdict("failed", Proof("failed", (Note("loss_trains_nothing"),), trial.passes, _peak(trial), same))
     if trial.hungry and not first.hungry:  # a cut in the wrong place: the step that follows the pass has nothing to do
-        text = "runs, but then an optimizer steps without any gradient"
-        return Verdict("failed", Proof("failed", text, trial.passes, _peak(trial), same))
+        return Verdict("failed", Proof("failed", (Note("step_without_gradient"),), trial.passes, _peak(trial), same))
     if len(new) > len(starving):
-        proof = Proof("failed", f"runs, but then: {new[0].message}", trial.passes, _peak(trial), same)
+        proof = Proof("failed", (_finding("then", new[0]),), trial.passes, _peak(trial), same)
         return Verdict("moved", proof, next(f for f in new if f not in starving), same, starved)
-    text = _success(trial) + ("; some parameters get no gradient any more" if starved else "")
-    return Verdict("proven", Proof("proven", text, trial.passes, _peak(trial), same), None, same, starved)
+    notes = (*_success(trial), Note("starved")) if starved else _success(trial)
+    return Verdict("proven", Proof("proven", notes, trial.passes, _peak(trial), same), None, same, starved)
 
 
 def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
@@ -145,32 +145,34 @@ def _peak(trial: Trial) -> int:
     return max(trial.sizes, default=0)
 
 
-def _passes(trial: Trial) -> str:
-    return f"{trial.passes} pass{'es' if trial.passes != 1 else ''}"
+def _passes(trial: Trial) -> Fact:
+    return facts.count("passes", trial.passes, "pass")
 
 
-def _success(trial: Trial) -> str:
-    count = f"{_passes(trial)}, no error"
-    end = {"finished": "to the end", "time": "stopped at the time limit"}.get(trial.ending, "")
-    return ", ".join(part for part in (count, end) if part) + _memory(trial)
+def _success(trial: Trial) -> tuple[Note, ...]:
+    end = {"finished": "ran_to_end", "time": "ran_to_limit"}.get(trial.ending, "ran")
+    return (Note(end, (_passes(trial),)), *_memory(trial))
 
 
-def _memory(trial: Trial) -> str:
+def _memory(trial: Trial) -> tuple[Note, ...]:
     sizes = [size for size in trial.sizes if size]
     if not sizes:
-        return ""
-    if max(sizes) <= 1.02 * min(sizes):
-        return f"; graph memory flat at {human(max(sizes))}"
+        return ()
     growing = len(sizes) >= 4 and all(b > a for a, b in pairwise(sizes))
-    return f"; graph memory {'grows to' if growing else 'at most'} {human(max(sizes))}"
+    kind = "memory_flat" if max(sizes) <= 1.02 * min(sizes) else "memory_grows" if growing else "memory_at_most"
+    return (Note(kind, (facts.size("size", max(sizes)),)),)
 
 
-def _failure(trial: Trial, errors: list[Diagnosis]) -> str:
+def _finding(kind: str, found: Diagnosis) -> Note:
+    """A finding of a trial, by its code: its headline is made where the report is."""
+    return Note(kind, (Fact("finding", FactKind.CODE, found.code),))
+
+
+def _failure(trial: Trial, errors: list[Diagnosis]) -> Note:
     if not errors:
-        return trial.error or "the process died"
+        return Note("raised", (facts.verbatim("error", trial.error),))
     found = errors[0]
     site = found.reused or found.primary.site
-    when = f"at step {site.step}" if site.step is not None else f"on line {site.line}"
-    cause = next((label.text for label in found.secondary if "changed" in label.text), None)
-    where = f" (line {found.written.line})" if found.written is not None else ""
-    return f"fails {when}: {cause + where if cause else found.message}"
+    when = facts.step("step", site) if site.step is not None else facts.lines("line", site)
+    written = facts.lines("written", found.written)
+    return Note("fails", (Fact("finding", FactKind.CODE, found.code), when, written))

@@ -1,0 +1,54 @@
+"""What became of a change when it was tried, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from afterward.model.diagnosis import Proof
+from afterward.model.facts import Fact, FactKind, Note
+from afterward.model.site import Site
+from afterward.render.template import fill
+from afterward.rules import find_rule
+
+# By the kind of the note. `{finding}` is what is wrong with the changed program.
+PROOFS: dict[str, str] = {
+    "ran_to_end": "{passes}, no error, to the end",
+    "ran_to_limit": "{passes}, no error, stopped at the time limit",
+    "ran": "{passes}, no error",
+    "memory_flat": "graph memory flat at {size}",
+    "memory_grows": "graph memory grows to {size}",
+    "memory_at_most": "graph memory at most {size}",
+    "starved": "some parameters get no gradient any more",
+    "not_compared": "gradients not compared",
+    "same_gradients": "runs with the same gradients, and keeps the graph of the previous `backward()` in memory",
+    "other_gradients": "runs, but from step {step} on with other gradients than the recommended change",
+    "stopped_early": "stopped after {passes}, before the point of failure",
+    "loss_trains_nothing": "runs, but the optimizer of this loss still gets no gradient",
+    "step_without_gradient": "runs, but then an optimizer steps without any gradient",
+    "still": "still: {finding}",
+    "then": "runs, but then: {finding}",
+    "fails": "fails< in {step}>< on {line}>: {finding}< (changed on {written})>",
+    "raised": "<{error}><!error:the process died>",
+    "refused": "{error}",
+    "reads_terminal": "the program reads from the terminal, which a trial does not have: pipe its input in",
+    "not_tried": "not tried, the change above works",
+    "not_applicable": "does not apply",
+    "checked": "not run: by its source, the fault is gone; `afterward fix` runs it and proves it",
+}
+
+
+def proof_text(proof: Proof, here: Site | None = None) -> str:
+    """What was seen, in one line."""
+    return "; ".join(note_text(note, here) for note in proof.notes)
+
+
+def note_text(note: Note, here: Site | None = None) -> str:
+    return fill(PROOFS[note.kind], _with_findings(note.facts), here=here)
+
+
+def _with_findings(facts: Iterable[Fact]) -> Iterable[Fact]:
+    """A finding is held by its code; it is shown as what that rule finds."""
+    for fact in facts:
+        if fact.name == "finding":
+            fact = Fact(fact.name, FactKind.VERBATIM, find_rule(fact.text).fault)
+        yield fact

@@ -1,0 +1,122 @@
+"""The words of the remedies: by kind and form, what to type, and what it does to the gradients.
+
+Filled in by `render` (see `render.template`) and read by nothing else. A rule that needs another sentence has it in
+its own `Words`.
+"""
+
+from __future__ import annotations
+
+_STEP_START = "detach {target} at the start of each step<: {code}>; gradients then do not flow into earlier steps"
+_NOT_THERE = "it is only an input there, and what it was computed from gets no gradient from that loss"
+_STORED = "store {target} detached; what it was computed from then gets no gradient through it"
+_RETAIN = "pass `retain_graph=True`< on {{lines}}>; {}, and the graph stays in memory until the next `backward()`"
+
+# `other`: what `fix` tries beside the remedies that the rule names.
+HELPS: dict[tuple[str, str], str] = {
+    ("detach_state", ""): "detach what is carried from step to step; gradients then do not flow into earlier steps",
+    ("detach_state", "other"): "detach what is carried over; gradients then stop there",
+    ("detach_state", "step_start"): _STEP_START,
+    ("detach_state", "stored"): _STORED,
+    ("detach_state", "read"): "detach {target} where it is read; what it was computed from then gets no gradient "
+    "through it",
+    ("detach_state", "growing"): "detach what is carried from step to step (and remove `retain_graph=True` where it is "
+    "given); gradients then do not flow into earlier steps",
+    ("detach_input", "other"): "detach {target} where this `backward()` reads it; it is only an input there",
+    ("detach_input", "read_late"): "detach {target} in the loss of this `backward()`: " + _NOT_THERE,
+    ("detach_input", "read_early"): "detach {target} in the loss of {early}: " + _NOT_THERE,
+    ("detach_input", "read_other"): "detach {target} in each loss that is not meant to train what {owner} updates: it "
+    "is only an input there",
+    ("detach_input", "recomputed"): "detach {target}: this step recomputes what it was computed from and trains that; "
+    "the old value is only an input",
+    ("detach_input", "made"): "detach {target} where it is computed: it is the target of both losses; what it was "
+    "computed from then gets no gradient from either",
+    ("recompute_forward", ""): "recompute {target} before each `backward()`< (run {lines} again)>; costs one forward "
+    "pass each time, and gradients use the current parameters",
+    ("recompute_forward", "other"): "recompute {target} before each `backward()`; costs one forward pass each time",
+    ("recompute_forward", "restore"): "put the input back at the start of each step: {code}; the step then starts "
+    "from it again",
+    ("combine_losses", ""): "add the losses and call `backward()` once on the sum; {effect}, and "
+    "nothing is kept in memory",
+    ("combine_losses", "other"): "add the losses and call `backward()` once on the sum",
+    ("combine_losses", "without_retain"): "add the losses and call `backward()` once on the sum, without "
+    "`retain_graph=True`; {effect}, and nothing is kept in memory",
+    ("combine_losses", "each_iteration"): "call `backward()` in each iteration, or add up {target} and call "
+    "`backward()` on the sum; every iteration then counts",
+    ("combine_losses", "left_out"): "add {target} to the loss that `backward()` is called on; if it is only to be "
+    "looked at, compute it under `torch.no_grad()`",
+    ("retain_graph", ""): _RETAIN.format("{effect}"),
+    ("retain_graph", "other"): "pass `retain_graph=True` to the first `backward()`; keeps its graph in memory",
+    ("retain_graph", "add_up"): _RETAIN.format("the gradients of both calls add up"),
+    ("retain_graph", "returned"): _RETAIN.format("`autograd.grad` returns what it computes and does not touch `.grad`"),
+    ("retain_graph", "first_returned"): _RETAIN.format("the first call does not touch `.grad`"),
+    ("retain_graph", "compiled"): _RETAIN.format("the gradients of both calls add up")
+    + "; set `torch._functorch.config.donated_buffer = False` before compiling",
+    ("retain_graph", "donated"): "set `torch._functorch.config.donated_buffer = False` before compiling; the graph can "
+    "then be kept, and its values stay in memory",
+    ("create_graph", ""): "pass `create_graph=True`< on {lines}>: its result is part of the later loss; the graph is "
+    "kept, and second-order gradients flow",
+    ("create_graph", "result"): "pass `create_graph=True` on {lines}: gradients then flow through its result",
+    ("create_graph", "penalty"): "pass `create_graph=True` on {lines}; gradients then flow through the derivative, at "
+    "the cost of a graph of the backward pass",
+    ("remove_duplicate", "later"): "remove this second `backward()`: the first one already added these gradients",
+    ("remove_duplicate", "earlier"): "remove {early}: this `backward()` covers {target} too",
+    ("remove_duplicate", "earlier_grad"): "remove {early}: after this `backward()` the same gradients are in `.grad`",
+    ("remove_duplicate", "either"): "remove one of the two `backward()` calls, or call `zero_grad()` between them; "
+    "each loss then counts once",
+    ("remove_duplicate", "old_terms"): "call `backward()` on the new loss alone, and add its `.item()` to the running "
+    "sum; each loss then counts once",
+    ("remove_duplicate", "clear_terms"): "remove from {target} what `backward()` was called on, after each "
+    "`backward()`; each loss then counts once",
+    ("remove_duplicate", "read_before"): "read the value before the `backward()`, or keep the tensor itself",
+    ("reorder_step", ""): "move {update} after the last `backward()` that needs these values; each gradient is then "
+    "computed with one set of parameters",
+    ("reorder_step", "other"): "move the step after the last `backward()` that needs the old parameters",
+    ("reorder_step", "write"): "move the in-place write< on {write}> after the last `backward()` that needs these "
+    "values; each gradient is then computed with one set of values",
+    ("reorder_step", "compute_after"): "compute {computed} after the step on {lines}, not before it; gradients then "
+    "use the current parameters",
+    ("move_step", ""): "call every `backward()` of a forward pass before any `step()`, or recompute the forward pass "
+    "after it; gradients then use the current parameters",
+    ("out_of_place", ""): "make a new tensor instead of writing into {target} (use the function without the trailing "
+    "`_`, write `x = x + y`), or clone it before the write; costs one copy",
+    ("out_of_place", "other"): "make a new tensor instead of writing into this one; costs one copy",
+    ("out_of_place", "inplace_flag"): "remove `inplace=True` from the module that is called there, or pass it a clone "
+    "of {target}",
+    ("out_of_place", "clone"): "compute with a clone of {target}, or call the module that writes to it first",
+    ("remove_detach", ""): "remove {cut} where the loss is computed; gradients then flow through it",
+    ("remove_detach", "on_line"): "remove {cut} on {lines}; they then get gradients",
+    ("remove_detach", "sample"): "draw with `.rsample()`, where the distribution has it; gradients then flow through "
+    "what is drawn",
+    ("remove_detach", "sample_on_line"): "draw with `.rsample()` instead of `.sample()` on {lines}; they then get "
+    "gradients",
+    ("remove_detach", "rebuilt"): "use `torch.stack` (or the tensor itself) instead of {cut}; gradients then flow "
+    "through it",
+    ("remove_detach", "grad_mode"): "compute the loss outside {cut}; gradients then flow through it",
+    ("remove_detach", "checkpoint"): "pass `use_reentrant=False`: it then records what its parameters need, whatever "
+    "its inputs are",
+    ("remove_detach", "frozen"): "remove {cut}, or set it to `True` again before the loss is computed",
+    (
+        "remove_detach",
+        "thaw",
+    ): "let <{what}><!what:the parameters> require gradients again at the start of this step; they "
+    "were switched off for another one",
+    ("remove_detach", "unknown"): "remove the cut between these parameters and their loss; they then get gradients",
+    ("rebuild_optimizer", ""): "create the optimizer again for the model that is used, or copy the values into the old "
+    "one with `load_state_dict`; its steps then change what is trained",
+    ("rebuild_optimizer", "part_replaced"): "replace that part< on {lines}> first and create the optimizer after it; "
+    "its steps then change what is trained",
+    ("rebuild_optimizer", "not_held"): "pass {who} to an optimizer, or remove this `backward()`",
+    ("zero_grad", ""): "call `zero_grad()` (or set `.grad = None`) after each update, before the next `backward()`; "
+    "each update then uses the gradients of its own step",
+    ("zero_grad", "earlier"): "clear the gradients before the `backward()`, or after the step; the step then uses them",
+    ("item_for_logging", ""): "store a number instead: `.item()` (or `.detach()` for a tensor); {effect}",
+    ("remove_retain", ""): "remove {flag}; {effect}, and the saved values are freed at once",
+    ("no_grad", ""): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",
+    ("batch_samples", ""): "pass the whole tensor in one call; gradients do not change beyond rounding, unless a layer "
+    "looks at the batch as a whole (batch norm) or draws random numbers",
+    ("batch_samples", "steps"): "take mini-batches out of {target}, with one `backward()` and one step for each; that "
+    "is another optimisation: one step per batch instead of one per sample makes fewer and less noisy steps, and the "
+    "learning rate may have to be raised",
+    ("batch_samples", "sums"): "take mini-batches out of {target}, with one `backward()` for each; a loss that is "
+    "averaged over the batch gives the mean of these gradients instead of their sum",
+}
