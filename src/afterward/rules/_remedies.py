@@ -20,7 +20,7 @@ def detach_state(case: Case) -> Remedy:
         Form.STEP_START if name else "",
         case.bridge.site if case.bridge is not None else None,
         name,
-        facts=(facts.code("code", detaching(name)),),
+        facts=(facts.code("target", name), facts.code("code", detaching(name) if name else "")),
     )
 
 
