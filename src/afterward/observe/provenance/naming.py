@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.observe import compat
+from afterward.observe.provenance.owners import NOT_OURS, Owners, held_by_libraries, is_private
 
 LIMIT = 150_000  # objects looked at
 DEPTH = 7
@@ -68,6 +69,8 @@ def search(frames: Iterable[types.FrameType], is_user: Any) -> Names:
     todo: deque[tuple[Any, str, str, int]] = deque()
     spaces: set[int] = set()
     keep_alive: list[Any] = []  # ids in `seen` stay valid only while the objects live
+    owners = Owners(is_user)
+    frames = list(frames)
     roots = list(_roots(frames, is_user))
     for space, kind in roots:
         if id(space) in spaces:
@@ -77,7 +80,10 @@ def search(frames: Iterable[types.FrameType], is_user: Any) -> Names:
         for name, value in _own_names(space):
             if isinstance(name, str) and not (name.startswith("__") and name.endswith("__")):
                 todo.append((value, name, kind, 0))
-        _drain(todo, seen, names, torch, keep_alive)
+        _drain(todo, seen, names, torch, keep_alive, owners)
+    for value in held_by_libraries(frames, is_user):
+        todo.append((value, NOT_OURS, "attribute", 0))
+        _drain(todo, seen, names, torch, keep_alive, owners)
     for name, tensor in _parametrized(names):
         _note_tensor(tensor, name, "attribute", 1, names)
     return names
@@ -125,14 +131,20 @@ def _roots(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[tuple[di
 
 
 def _drain(
-    todo: deque[tuple[Any, str, str, int]], seen: set[int], names: Names, torch: Any, keep_alive: list[Any]
+    todo: deque[tuple[Any, str, str, int]],
+    seen: set[int],
+    names: Names,
+    torch: Any,
+    keep_alive: list[Any],
+    owners: Owners,
 ) -> None:
     while todo:
         value, path, kind, depth = todo.popleft()
-        if isinstance(value, _PLAIN):
+        if isinstance(value, _PLAIN) and not (isinstance(value, type) and owners.is_class(value)):
             continue
         if isinstance(value, torch.Tensor):  # named once per name: two names for one tensor are both good
-            _note_tensor(value, path, kind, depth, names)
+            if not path.startswith(NOT_OURS):
+                _note_tensor(value, path, kind, depth, names)
             continue
         if id(value) in seen:
             continue
@@ -141,14 +153,21 @@ def _drain(
             return
         seen.add(id(value))
         keep_alive.append(value)
+        path = owners.path(value, path)
         if isinstance(value, torch.nn.Module):
             names.modules.setdefault(id(value), path)
         if isinstance(value, deque) and value.maxlen is not None and value.maxlen <= WINDOW:
             names.windows.add(path)
         if isinstance(value, torch.optim.Optimizer):
-            names.optimizers.setdefault(id(value), (path, value))
+            names.optimizers.setdefault(id(value), (type(value).__name__ if is_private(path) else path, value))
+            continue
+        if isinstance(value, type):
+            todo.extend((item, f"{path}.{name}", "attribute", depth + 1) for name, item in owners.attributes(value))
             continue
         if depth < DEPTH:
+            for kept in type(value).__mro__ if owners.is_class(type(value)) else ():
+                shared = owners.attributes(kept) if owners.is_class(kept) else ()
+                todo.extend((item, f"{path}.{name}", "attribute", depth + 1) for name, item in shared)
             for child, name, how, deeper in _children(value, path, depth + 1, torch):
                 todo.append((child, name, "item" if kind == "item" else how, deeper))
 

@@ -1,0 +1,80 @@
+"""Which objects are the program's own, though a library holds them: they go by `self`, as in their own methods.
+
+A trainer keeps the program's module under names of its own, such as `trainer.profiler._lightning_module`. No reader
+knows these; what lies in there is `self.hidden` to whoever wrote the module.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+NOT_OURS = "\0"  # stands for what only a library has a name for
+_CONTAINERS = (list, dict)
+_PRIVATE = re.compile(r"\._(?!_)|^\0")
+
+
+def is_private(path: str) -> bool:
+    """Does a name lead through what its owner calls private, or through a library's own variables?"""
+    return _PRIVATE.search(path) is not None
+
+
+class Owners:
+    """Tells classes that the program defines from those of libraries."""
+
+    def __init__(self, is_user: Any) -> None:
+        self._is_user = is_user
+        self._known: dict[type, bool] = {}
+
+    def is_class(self, kind: type) -> bool:
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = self._is_defined_here(kind)
+        return known
+
+    def path(self, value: Any, path: str) -> str:
+        """The name of an object: `self` for one of the program's that only a library's private names lead to."""
+        return "self" if is_private(path) and self.is_class(_kind_of(value)) else path
+
+    def attributes(self, kind: type) -> Iterator[tuple[str, Any]]:
+        """What a class itself keeps in containers, for all its objects."""
+        for name, value in list(type.__dict__["__dict__"].__get__(kind).items()):
+            if isinstance(value, _CONTAINERS) and not name.startswith("__"):
+                yield name, value
+
+    def _is_defined_here(self, kind: type) -> bool:
+        for value in list(type.__dict__["__dict__"].__get__(kind).values()):
+            code = getattr(value, "__code__", None) if isinstance(value, types.FunctionType) else None
+            if isinstance(code, types.CodeType):
+                return bool(self._is_user(code.co_filename))
+        module = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
+        file = getattr(module, "__file__", None)
+        return isinstance(file, str) and bool(self._is_user(file))
+
+
+def _kind_of(value: Any) -> type:
+    """The class of an object, or of the one that a weak reference stands for."""
+    return value.__class__ if isinstance(value, weakref.ProxyTypes) else type(value)
+
+
+def held_by_libraries(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[Any]:
+    """What the calls of libraries have at hand that run for the program: a trainer, and through it what it got."""
+    around: types.FrameType | None = sys._getframe(1)
+    wanted = {id(one) for one in frames}
+    between: list[types.FrameType] = []
+    while around is not None:
+        if id(around) in wanted:
+            wanted.discard(id(around))
+            if not wanted:
+                break
+        elif not is_user(around.f_code.co_filename):
+            between.append(around)
+        around = around.f_back
+    for one in between:
+        owner = one.f_code.co_varnames[0] if one.f_code.co_argcount and one.f_code.co_varnames else ""
+        if owner == "self":
+            yield one.f_locals.get(owner)

@@ -1,0 +1,108 @@
+"""What only a library holds has the name that it has in the program's own methods."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.watching import watch_source
+
+LIBRARY = """
+class Trainer:
+    def __init__(self, opt, callbacks=()):
+        self._opt, self._callbacks, self._module = opt, list(callbacks), None
+
+    def fit(self, module, n):
+        self._module = module
+        for i in range(n):
+            self._opt.zero_grad()
+            loss = module.training_step(i)
+            loss.backward()
+            self._opt.step()
+            for one in self._callbacks:
+                one.on_step_end(module)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _library(tmp_path: Path) -> Iterator[None]:
+    folder = tmp_path / "site-packages" / "aft_trainer"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(LIBRARY)
+    sys.path.insert(0, str(folder.parent))
+    yield
+    sys.path.remove(str(folder.parent))
+    sys.modules.pop("aft_trainer", None)
+
+
+PROGRAM = """
+import aft_trainer
+
+class Keep:
+    def __init__(self):
+        self.losses = []
+
+    def on_step_end(self, module):
+        {callback}
+
+class Model(torch.nn.Module):
+    shared = []
+
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+        self.outputs = []
+
+    def training_step(self, i):
+        loss = self.net(torch.randn(3, 4)).pow(2).mean()
+        self.last = loss
+        {step}
+        return loss
+
+def main():
+    model = Model()
+    return aft_trainer.Trainer(torch.optim.SGD(model.parameters(), lr=0.1), [Keep()]), model
+
+def train(trainer, model):
+    trainer.fit(model, 20)
+
+{call}
+"""
+
+UNNAMED = "train(*main())"
+
+
+def _program(step: str = "pass", callback: str = "pass", call: str = UNNAMED) -> str:
+    return PROGRAM.format(step=step, callback=callback, call=call)
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (_program(step="self.shared.append(loss)"), "Model.shared"),
+        (_program(callback="self.losses.append(module.last)"), "self.losses"),
+    ],
+    ids=["a list on a class", "a callback"],
+)
+def test_a_record_that_only_a_library_holds(program: str, name: str, tmp_path: Path, torch_as_it_was: None) -> None:
+    (finding,) = watch_source(program, tmp_path).findings
+    assert (finding.code, finding.bridge.name) == ("AFT301", name)
+
+
+def test_a_librarys_private_names_are_no_names(tmp_path: Path, torch_as_it_was: None) -> None:
+    """The module is reached through the trainer alone: no variable of the program's holds it when it is looked for."""
+    step = "self.state = loss + (self.state * loss if hasattr(self, 'state') else 0); loss = self.state"
+    call = "trainer, model = main()\ntake = [model]\ndel model\ntrainer.fit(take.pop(), 20)"
+    seen = watch_source(_program(step=step, call=call), tmp_path)
+    assert [finding.bridge.name for finding in seen.findings] == ["self.state"]
+    names = {leaf.name for history in seen.session.histories for leaf in history.leaves}
+    assert names
+    assert not any("_module" in name or "_opt" in name for name in names)
+
+
+@pytest.mark.parametrize("call", [UNNAMED, "trainer, model = main()\ntrainer.fit(model, 20)"])
+def test_a_correct_program_is_left_alone(call: str, tmp_path: Path, torch_as_it_was: None) -> None:
+    step, callback = "self.shared.append(loss.item())", "self.losses.append(module.last.item())"
+    assert watch_source(_program(step=step, callback=callback, call=call), tmp_path).findings == []
