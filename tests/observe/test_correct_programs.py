@@ -10,8 +10,8 @@ from tests.watching import watch_source
 
 from afterward.observe.marks import tape
 from afterward.observe.recording import events, recorder, session
-from afterward.observe.replay.replay import ended_run as aftermath
-from afterward.observe.replay.replay import replay
+from afterward.observe.replay import ended_run as aftermath
+from afterward.observe.replay import replay
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

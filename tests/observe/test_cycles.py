@@ -10,8 +10,9 @@ from tests.watching import watch_source
 
 from afterward.observe.marks import tape
 from afterward.observe.marks.statements import COUNTER, SHIFT, Statements
+from afterward.observe.replay import replay
 from afterward.observe.replay.repetitions import Cycles, Turn
-from afterward.observe.replay.replay import Place, Replay, replay
+from afterward.observe.replay.replay import Place, Replay
 
 PROGRAM = """
 import itertools
