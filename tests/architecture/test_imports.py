@@ -15,14 +15,15 @@ ROOT = Path(afterward.__file__).parent
 
 MAY_IMPORT = {  # package: (our packages, third-party libraries); all may use afterward.errors
     "model": ([], []),
+    "messages": ([], []),  # the pages of PyTorch's own messages
     "rules": (["model"], []),
     "interpret": (["model"], []),  # parses with the standard library's ast
-    "observe": (["model"], ["torch"]),  # the one home of torch
+    "observe": (["model", "messages"], ["torch"]),  # the one home of torch
     "repair": (["model"], ["libcst"]),  # the one home of libcst
     "render": (["model", "rules"], ["rich"]),
     "gallery": ([], ["torch", "dgl", "torch_geometric"]),  # the shipped examples, and the reader of their pages
     "tasks": (
-        ["model", "rules", "interpret", "observe", "repair", "gallery"],
+        ["model", "messages", "rules", "interpret", "observe", "repair", "gallery"],
         ["pathspec", "platformdirs", "tomli"],  # for `check`: .gitignore, the cache's folder, settings on Python 3.10
     ),
     "integrations": (["model", "tasks", "render"], ["pytest", "IPython", "lightning", "pygls", "lsprotocol"]),

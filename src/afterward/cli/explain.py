@@ -1,4 +1,4 @@
-"""`afterward explain`: the page behind a code."""
+"""`afterward explain`: the page behind a code, a message of PyTorch's, or a traceback."""
 
 from __future__ import annotations
 
@@ -7,21 +7,56 @@ import sys
 from typing import Any
 
 from afterward.render.terminal import wants_colour
-from afterward.tasks.rules import page_of
+from afterward.tasks.explaining import Explanation, explain
+
+EXAMPLES = """\
+examples:
+  afterward explain AFT103
+  afterward explain "element 0 of tensors does not require grad"
+  python train.py 2>&1 | afterward explain
+"""
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser("explain", help="print the page of a rule", description="Print the page of a rule.")
-    parser.add_argument("rule", metavar="CODE", help="a code such as AFT103, or a name such as state-carried-over")
+    parser = subparsers.add_parser(
+        "explain",
+        help="print the page of a rule, or of an error message of PyTorch's",
+        description="Print the page of a rule, or the page of an error message that PyTorch printed. Needs no torch.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "what",
+        nargs="*",
+        metavar="CODE-OR-MESSAGE",
+        help="a code (AFT103), a name (state-carried-over), an error message; a whole traceback is read from stdin",
+    )
     parser.set_defaults(perform=perform)
 
 
 def perform(options: argparse.Namespace) -> int:
-    page = page_of(options.rule)
+    text = " ".join(options.what)
+    if text in ("", "-"):
+        if sys.stdin is None or sys.stdin.isatty():
+            print("Paste the error message, then press Ctrl-D:", file=sys.stderr)
+        text = sys.stdin.read() if sys.stdin is not None else ""
+    found = explain(text)
     if wants_colour(sys.stdout):
         from afterward.render.page import show_page
 
-        show_page(page, sys.stdout)
+        show_page(found.page, sys.stdout)
     else:
-        print(page, end="")
+        print(found.page, end="")
+    print(_next(found), end="")
     return 0
+
+
+def _next(found: Explanation) -> str:
+    """What to do next: see it in the reader's own program."""
+    if not found.rules:
+        return ""
+    program = found.program or "train.py"
+    return (
+        f"\nNext: `afterward run {program}` names the line, the tensor and the cause in your program"
+        f" ({', '.join(found.rules)}).\n"
+    )

@@ -1,0 +1,85 @@
+"""What autograd can say: a page for each message that PyTorch raises or warns about graphs, leaves and gradients.
+
+A page is a Markdown file under `pages`: the text of the message (`...` stands for anything), the sentence of the law
+that it is about, the rules that explain it in a run, why, a program that raises it and one that is right. The tests
+run both on real torch. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+_FIELD = re.compile(r"^- (message|law|rule): (.*)$", re.MULTILINE)
+_BLOCK = re.compile(r"^## (Raises it|Right)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ANYTHING = "..."
+SHORTEST = 12  # characters of a piece of a message: fewer would fit many
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One message: `law` is the number of a sentence of the law, or `leaf` for the rules of leaves."""
+
+    name: str
+    messages: tuple[str, ...]
+    law: str
+    rules: tuple[str, ...]
+    why: str
+    raises: str = ""
+    right: str = ""
+    text: str = ""
+
+
+@lru_cache(maxsize=1)
+def all_pages() -> tuple[Page, ...]:
+    """Every page, by name."""
+    folder = resources.files(__package__).joinpath("pages")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".md")), key=lambda file: file.name)
+    return tuple(_read(file.read_text(encoding="utf-8")) for file in files)
+
+
+def _read(text: str) -> Page:
+    fields = _FIELD.findall(text)
+    blocks = dict(_BLOCK.findall(text))
+    first = text.partition("\n## ")[0]
+    return Page(
+        name=text.partition("\n")[0].removeprefix("# "),
+        messages=tuple(value for key, value in fields if key == "message"),
+        law=next(value for key, value in fields if key == "law"),
+        rules=tuple(value for key, value in fields if key == "rule"),
+        why=_FIELD.sub("", first).partition("\n")[2].strip(),
+        raises=blocks.get("Raises it", ""),
+        right=blocks.get("Right", ""),
+        text=text,
+    )
+
+
+@lru_cache(maxsize=256)
+def _pattern(message: str) -> re.Pattern[str]:
+    """A message as it may stand in a terminal: in any case, broken over lines anywhere a space stands."""
+    parts = (r"\s+".join(re.escape(word) for word in part.split()) for part in message.split(ANYTHING))
+    return re.compile(r"\s*.{0,200}?\s*".join(parts), re.IGNORECASE)
+
+
+def find(text: str) -> Page | None:
+    """The page of the last message in a text: a pasted message, or a traceback, which ends with what was raised."""
+    found = [(match.end(), -match.start(), page) for page in all_pages() for match in _matches(page, text)]
+    return max(found, key=lambda one: one[:2])[2] if found else None  # of two that end alike, the longer one
+
+
+def find_part(text: str) -> Page | None:
+    """The page whose message a pasted piece is a part of."""
+    piece = " ".join(text.lower().split())
+    if len(piece) < SHORTEST:
+        return None
+    return next((page for page in all_pages() for message in page.messages if piece in message.lower()), None)
+
+
+def _matches(page: Page, text: str) -> list[re.Match[str]]:
+    return [match for message in page.messages for match in _pattern(message).finditer(text)]
+
+
+def page_named(name: str) -> Page | None:
+    return next((page for page in all_pages() if page.name == name.lower()), None)

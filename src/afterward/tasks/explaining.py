@@ -1,0 +1,55 @@
+"""What `explain` gives for a code, a name, a message of PyTorch's or a whole traceback."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from afterward.errors import UnknownRule
+
+_FILE = re.compile(r'^\s*File "([^"<>]+)", line \d+', re.MULTILINE)
+_LIBRARY = re.compile(r"[\\/](site-packages|dist-packages|lib[\\/]python3[^\\/]*)[\\/]")
+_CLOSE = 0.6  # how alike a word must be to a name that is offered instead
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A page, the rules that explain the same in a run, and the program of the traceback, where one was given."""
+
+    page: str
+    rules: tuple[str, ...] = ()
+    program: str | None = None
+
+
+def explain(text: str) -> Explanation:
+    """The page behind what the reader has: a code or a name, a message, a traceback."""
+    from afterward import messages
+    from afterward.rules import all_rules
+
+    wanted = text.strip()
+    for rule in all_rules():
+        if wanted.upper() == rule.code or wanted.lower() == rule.name:
+            return Explanation(rule.page())
+    page = messages.page_named(wanted) or messages.find(text) or messages.find_part(text)
+    if page is None:
+        names = [*(rule.code for rule in all_rules()), *(rule.name for rule in all_rules())]
+        names += [known.name for known in messages.all_pages()]
+        raise UnknownRule(_unknown(wanted, names))
+    known = {rule.code for rule in all_rules()}
+    return Explanation(page.text, tuple(code for code in page.rules if code in known), _program(text))
+
+
+def _unknown(wanted: str, names: list[str]) -> str:
+    alike = difflib.get_close_matches(wanted, names, 1, _CLOSE) or difflib.get_close_matches(
+        wanted.upper(), names, 1, _CLOSE
+    )
+    short = wanted if len(wanted) <= 60 else wanted[:57] + "..."
+    said = f"no rule and no message of PyTorch about graphs is known as {short!r}"
+    return f"{said}: did you mean {alike[0]}?" if alike else f"{said}; `afterward rules` lists the rules"
+
+
+def _program(text: str) -> str | None:
+    """The file that a traceback begins in: what was run."""
+    own = [file for file in _FILE.findall(text) if not _LIBRARY.search(file)]
+    return own[0] if own else None
