@@ -94,6 +94,7 @@ class Calls(Effects):
             self.tested_at = around
 
     def _run_function(self, function: Function, node: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        self.spend()
         scope = Scope(function.scope, function.scope.module)
         self._bind(function, scope, args, kwargs)
         self.calls += 1

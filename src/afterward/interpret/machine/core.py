@@ -158,6 +158,8 @@ class Core:
         budget = self.budget
         budget.used += 1
         if budget.used > budget.statements:
+            if not budget.depth:
+                self.gap("the budget for this program is used up: what comes after this is not known")
             raise OutOfBudget
 
     def enter_loop(self, loop: ast.stmt) -> tuple[Site, int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Cutting, Tensor
+from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.conditions import Conditions
 from afterward.interpret.machine.core import is_data
 from afterward.interpret.machine.operators import BIG, ORDINARY
@@ -28,9 +29,14 @@ from afterward.interpret.machine.values import (
     Value,
 )
 
+_ELEMENTS, _FEW = 300, 3  # of a comprehension over something known, and over something without end
+_COUNTED = (200, 6, 2)  # of one that counts, by how deep it lies in others
+
 
 class Expressions(Conditions):
     """The part of the machine that turns expressions into values."""
+
+    comprehensions = 0  # inside each other
 
     def evaluate(self, node: ast.expr) -> Value:
         return _EVALUATE[type(node)](self, node)
@@ -91,9 +97,10 @@ class Expressions(Conditions):
     def take(self, items: Iter, most: int = 200) -> list[Value]:
         """What an iterator has left; of one without end, the first few."""
         found = []
+        most = most if items.known else _FEW
         for item in items.source:
             found.append(item)
-            if len(found) >= (most if items.known else 3):
+            if len(found) >= most:
                 break
         return found
 
@@ -181,18 +188,27 @@ class Expressions(Conditions):
         return made
 
     def _joined(self, node: ast.JoinedStr) -> Value:
-        texts = []
+        texts: list[Value] = []
         for part in node.values:
             if isinstance(part, ast.Constant):
-                texts.append(str(part.value))
+                texts.append(part.value)
                 continue
             assert isinstance(part, ast.FormattedValue)
             value = self.evaluate(part.value)
-            texts.append(str(value) if isinstance(value, (str, int, float)) else "?")
             if not isinstance(value, (str, int, float)):
-                texts.append("")
-        known = all(isinstance(part, ast.Constant) for part in node.values) or "?" not in texts
-        return "".join(texts) if known else self.unknown()
+                return self._formatted_rest(node, part)
+            texts.append(value)
+        try:
+            return "".join([arithmetic.compute(str, (one,)) for one in texts])
+        except ORDINARY:
+            return self.unknown()
+
+    def _formatted_rest(self, node: ast.JoinedStr, after: ast.expr) -> Value:
+        """Something in the text is not known: what comes after it is evaluated, and the text is not known either."""
+        for part in node.values[node.values.index(after) + 1 :]:
+            if isinstance(part, ast.FormattedValue):
+                self.evaluate(part.value)
+        return self.unknown()
 
     def _lambda(self, node: ast.Lambda) -> Value:
         return self.make_function(node, "<lambda>")
@@ -225,6 +241,7 @@ class Expressions(Conditions):
         outer = frame.scope
         frame.scope = Scope(outer, outer.module)
         frame.scope.shared = dict(outer.shared)
+        self.comprehensions += 1
         try:
             if isinstance(node, ast.DictComp):
                 made = PartialDict()
@@ -238,6 +255,7 @@ class Expressions(Conditions):
             found = [self.evaluate(node.elt) for _ in self._clauses(node.generators, 0)]
         finally:
             frame.scope = outer
+            self.comprehensions -= 1
         return {one for one in found if _hashable(one)} if isinstance(node, ast.SetComp) else found
 
     def _generator(self, node: ast.GeneratorExp) -> Value:
@@ -271,8 +289,11 @@ class Expressions(Conditions):
             yield None
             return
         clause = clauses[depth]
-        items = given or self.iterate(self.evaluate(clause.iter), clause.iter)
-        limit = 300 if items.known else 3
+        over = self.evaluate(clause.iter) if given is None else None
+        items = given or self.iterate(over, clause.iter)
+        limit = _ELEMENTS if items.known else _FEW
+        if isinstance(over, range):
+            limit = _COUNTED[max(0, min(depth + self.comprehensions, len(_COUNTED)) - 1)]
         for number, item in enumerate(items.source):
             if number >= limit:
                 return

@@ -61,8 +61,7 @@ class Machine(Imports, Statements):
         except Raised:
             pass
         except OutOfBudget:
-            self.frames[:] = self.frames[:1]
-            self.gap("the budget for this program is used up")
+            pass
         finally:
             self.close_generators()
             self.frames.clear()
@@ -98,8 +97,7 @@ class Machine(Imports, Statements):
         except (Raised, Unsupported):
             pass
         except OutOfBudget:
-            self.frames[:] = self.frames[:1]
-            self.gap("the budget for this program is used up")
+            pass
         finally:
             self.close_generators()
             self.frames.clear()

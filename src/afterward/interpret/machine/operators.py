@@ -10,6 +10,7 @@ from typing import Any
 
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.core import Core
 from afterward.interpret.machine.values import (
     Bound,
@@ -24,14 +25,8 @@ from afterward.interpret.machine.values import (
 )
 
 CONTAINERS = (list, dict, tuple, set, frozenset, deque, str, bytes)
-BIG = 100_000
+BIG = arithmetic.ELEMENTS
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}  # fmt: skip
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -40,7 +35,7 @@ _DUNDER = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
     ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and", ast.BitOr: "or",
 }  # fmt: skip
-ORDINARY = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
+ORDINARY = arithmetic.ERRORS
 
 
 class Operators(Core):
@@ -88,11 +83,7 @@ class Operators(Core):
                 return self.unknown("op", type(op).__name__, left, right, cut=cut)
             return self.unknown()
         try:
-            if isinstance(op, ast.Pow) and (abs(right) > 200 or abs(left) > 1e6):
-                return self.unknown()
-            if isinstance(op, (ast.Mult, ast.LShift)) and _too_big(left, right):
-                return self.unknown()
-            return _BINARY[type(op)](left, right)
+            return arithmetic.compute(arithmetic.OPERATORS[type(op)], (left, right))
         except ORDINARY:
             return self.unknown()
 
@@ -254,7 +245,7 @@ class Operators(Core):
         try:
             if isinstance(box, (list, tuple, set, deque)) and any(isinstance(one, (Unknown, Tensor)) for one in box):
                 return True if any(one is item for one in box) else None
-            return item in box
+            return arithmetic.contains(box, item)
         except ORDINARY:
             return None
 
@@ -274,15 +265,3 @@ def _has_unknown(value: Value) -> bool:
     if isinstance(value, dict):
         return any(isinstance(one, (Unknown, Tensor, Instance)) for one in value.values())
     return False
-
-
-def _too_big(left: Value, right: Value) -> bool:
-    if isinstance(left, (str, list, tuple, bytes)) or isinstance(right, (str, list, tuple, bytes)):
-        return _size(left) * _size(right) > BIG
-    return _size(left) > 1e12 or _size(right) > 1e12
-
-
-def _size(value: Value) -> float:
-    if isinstance(value, (str, list, tuple, bytes)):
-        return len(value)
-    return abs(value) if isinstance(value, (int, float)) else 0

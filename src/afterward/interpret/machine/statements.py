@@ -9,6 +9,7 @@ from typing import Any
 from afterward.interpret.graph import keeping
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.branches import Branches
+from afterward.interpret.machine.budget import LONG, SHORT
 from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.iterations import Turns
 from afterward.interpret.machine.values import (
@@ -18,6 +19,7 @@ from afterward.interpret.machine.values import (
     Instance,
     Iter,
     Lib,
+    Method,
     Native,
     Raised,
     Scope,
@@ -31,7 +33,6 @@ BREAK, CONTINUE = object(), object()
 _COUNTED_TURNS = (60, 12, 5)  # of a range, by how deep the loop lies in others
 _FEW_TURNS = (3, 2, 2)
 _UNKNOWN_TURNS = (3, 3, 2)
-_SHORT, _LONG = 600, 1500  # statements: a program that has run so long gets fewer turns
 _ELEMENTS = 200  # of a container: its elements may each mean something else
 
 
@@ -91,7 +92,7 @@ class Statements(Branches):
             self.effects += 1
         operand = self.evaluate(statement.value)
         if isinstance(before, list) and isinstance(statement.op, ast.Add) and isinstance(operand, (list, tuple)):
-            before.extend(operand)
+            self.call(Method(before, "extend"), [operand], {}, statement)
             return
         after = self.binary(statement.op, before, operand, statement, in_place=True)
         if isinstance(target, ast.Subscript) and isinstance(before, Tensor) and after is before:
@@ -159,12 +160,12 @@ class Statements(Branches):
     def _limit(self, known: bool) -> int:
         depth = min(sum(len(frame.turns) for frame in self.frames), 2)
         used = self.budget.used
-        if used > _LONG or not self.graph.records:
+        if used > LONG or not self.graph.records:
             return 2
         first = self.choices.default == "true" and not self.choices.flipped
         if not known:
             return _UNKNOWN_TURNS[depth] if first else _FEW_TURNS[depth]
-        return _COUNTED_TURNS[depth] if first and used < _SHORT else _FEW_TURNS[depth]
+        return _COUNTED_TURNS[depth] if first and used < SHORT else _FEW_TURNS[depth]
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
         over = self.evaluate(statement.iter)
@@ -177,7 +178,7 @@ class Statements(Branches):
         turns = Turns(self, statement)
         source = items.source
         while turns.number < limit:
-            if turns.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > _SHORT:
+            if turns.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > SHORT:
                 break  # what was to happen has happened
             if not each and turns.settled():
                 break

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.python import reflect, stdlib
+from afterward.interpret.library.python import arithmetic, reflect, stdlib
 from afterward.interpret.library.python.words import words
 from afterward.interpret.machine.values import (
     Bound,
@@ -44,8 +44,8 @@ HARMLESS = words(
     "string subprocess sys tensorboard tensorboardX textwrap time tokenizers torch torch_geometric torchmetrics "
     "torchvision tqdm transformers typing uuid visdom wandb warnings yaml"
 )
+_MOST = 200  # elements that are summed and compared
 _NAMES = {name: Lib(f"builtins.{name}") for name in dir(builtins)}
-_ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
 
 
 def builtin(name: str, machine: Machine) -> Value:
@@ -79,8 +79,8 @@ def call(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST 
                 return machine.call(Method(args[0], name), args[1:], kwargs, node)
         elif name != "hash" and all(isinstance(one, (int, float, str)) for one in args):
             try:
-                return known(*args)
-            except _ERRORS:
+                return arithmetic.compute(known, args)
+            except arithmetic.ERRORS:
                 pass
         return machine.unknown(name, *args) if args else machine.unknown()
     return machine.unknown()
@@ -94,8 +94,10 @@ def _len(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> 
             return len(items)
         method = machine.lookup(value, "__len__")
         return machine.call(method, [], {}, node) if isinstance(method, Bound) else machine.unknown("len", value)
-    if isinstance(value, (list, tuple, dict, set, str, range, deque, bytes, frozenset)):
+    if isinstance(value, (list, tuple, dict, set, str, deque, bytes, frozenset)):
         return len(value)
+    if isinstance(value, range):
+        return max(0, -((value.start - value.stop) // value.step))  # `len` can not say more than `sys.maxsize`
     if isinstance(value, Tensor) and value.attributes.get("shape"):
         return value.attributes["shape"][0]
     return machine.unknown("len", value)
@@ -114,6 +116,16 @@ def _range(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -
 
 def _iterated(machine: Machine, value: Value) -> Iter:
     return machine.iterate(value, None)
+
+
+def _whole(machine: Machine, value: Value) -> list[Value] | None:
+    """All that a value gives; None where there is too much of it, or nobody knows how much. Tensors are taken all the
+    same, a few for many: what they lead to is what counts."""
+    items = _iterated(machine, value)
+    found = machine.take(items, _MOST)
+    if len(found) < _MOST or any(isinstance(one, Tensor) for one in found):
+        return found
+    return None
 
 
 def _enumerate(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -188,7 +200,7 @@ def _sorted(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) 
     try:
         if "key" not in kwargs and not any(isinstance(one, (Unknown, Tensor, Instance)) for one in found):
             return sorted(found, reverse=bool(kwargs.get("reverse", False)))
-    except _ERRORS:
+    except arithmetic.ERRORS:
         pass
     return found
 
@@ -202,14 +214,19 @@ def _sum(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> 
     if isinstance(args[0], Unknown):
         return machine.unknown(cut=args[0].cut)
     total: Value = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    for item in machine.take(_iterated(machine, args[0])):
+    found = _whole(machine, args[0])
+    if found is None:
+        return machine.unknown()
+    for item in found:
         total = machine.binary(ast.Add(), total, item, node or ast.Pass())
     return total
 
 
 def _extreme(name: str) -> Callable[..., Value]:
     def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-        values = args if len(args) > 1 else machine.take(_iterated(machine, args[0])) if args else []
+        values = args if len(args) > 1 else _whole(machine, args[0]) if args else []
+        if values is None:
+            return machine.unknown()
         if values and all(isinstance(one, (int, float)) for one in values):
             return min(values) if name == "min" else max(values)
         if len(values) == 1:
@@ -225,8 +242,9 @@ def _extreme(name: str) -> Callable[..., Value]:
 
 def _quantified(wants: bool) -> Callable[..., Value]:
     def run(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-        unsure = False
-        for item in machine.take(_iterated(machine, args[0])):
+        found = _whole(machine, args[0])
+        unsure = found is None
+        for item in found or ():
             known = machine.truth(item)
             if known is wants:
                 return wants
@@ -245,8 +263,8 @@ def _number(kind: Callable[[Any], Value], word: str) -> Callable[..., Value]:
             return machine.unknown(cut=ops.cut_of(machine, value, f"{word}(...)", node))
         try:
             if isinstance(value, (int, float, str)):
-                return kind(value)
-        except _ERRORS:
+                return arithmetic.compute(kind, (value,))
+        except arithmetic.ERRORS:
             pass
         return machine.unknown(word, value, cut=getattr(value, "cut", None))
 
@@ -259,7 +277,12 @@ def _bool(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) ->
 
 
 def _str(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    return str(args[0]) if args and isinstance(args[0], (str, int, float)) else "" if not args else machine.unknown()
+    if not args:
+        return ""
+    try:
+        return arithmetic.compute(str, args[:1]) if isinstance(args[0], (str, int, float)) else machine.unknown()
+    except arithmetic.ERRORS:
+        return machine.unknown()
 
 
 def _iter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:

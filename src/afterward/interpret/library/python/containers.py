@@ -7,6 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.python import arithmetic
+from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import Iter, Lib, PartialDict, Raised, Unknown, Value
 
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
 Args = list[Value]
 Kwargs = dict[str, Value]
-_ERRORS = (TypeError, ValueError, KeyError, IndexError, AttributeError, ZeroDivisionError, OverflowError)
 
 
 def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -22,9 +23,8 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
     if isinstance(owner, Iter):
         return _of_iterator(machine, owner, name, args)
     if name in ("append", "add", "extend", "insert", "setdefault", "appendleft", "update") and args:
-        label = (
-            ast.unparse(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-        )
+        is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        label = spelled(node.func.value) if is_method else ""  # type: ignore[union-attr]
         for one in args[-1:]:
             if label and isinstance(one, (Tensor, tuple)):
                 machine.name(one, f"{label}[...]", "item")
@@ -36,7 +36,7 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
     if name == "join" and isinstance(owner, str):
         parts = args[0] if args else None
         if isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts):
-            return owner.join(parts)
+            return _computed(machine, owner, name, [parts], {})
         return machine.unknown()
     if name == "sort" or (name == "get" and args and isinstance(args[0], Unknown)):
         return None if name == "sort" else machine.unknown()
@@ -54,17 +54,22 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
         "rotate",
     ):
         return machine.unknown()
-    if isinstance(owner, str) and name in ("ljust", "rjust", "center", "zfill", "format", "expandtabs", "format_map"):
-        return machine.unknown()
     if name in ("keys", "values", "items") and isinstance(owner, dict):
         found = list(getattr(owner, name)())
         made = Iter(iter(found), not getattr(owner, "partial", False))
         return found if made.known else made
     if name in ("pop", "popleft", "popitem", "get") and isinstance(owner, (list, dict, deque)):
         machine.trail = hash((machine.trail, len(owner), *(one for one in args if isinstance(one, (int, str)))))
+    return _computed(machine, owner, name, args, kwargs)
+
+
+def _computed(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs) -> Value:
     try:
-        return getattr(owner, name)(*args, **kwargs)
-    except _ERRORS:
+        return arithmetic.method(owner, name, args, kwargs)
+    except arithmetic.TooLarge:
+        machine.account.lose([owner, *args])
+        return machine.unknown()
+    except arithmetic.ERRORS:
         return machine.unknown()
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -38,9 +38,10 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
     if run is not None:
         return run(machine, args, kwargs, node)
     if path.startswith("math.") and args and all(isinstance(one, (int, float)) for one in args):
+        function = arithmetic.named(path[5:])
         try:
-            return getattr(math, path[5:])(*args)
-        except (AttributeError, TypeError, ValueError, OverflowError):
+            return arithmetic.compute(function, args) if function is not None else machine.unknown()
+        except arithmetic.ERRORS:
             return machine.unknown()
     if path.startswith(("typing.", "abc.")):
         return args[-1] if args else machine.unknown()
