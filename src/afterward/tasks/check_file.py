@@ -10,7 +10,7 @@ from typing import Any
 
 from afterward.errors import SourceUnreadable
 from afterward.interpret import Sources, interpret_file, parse
-from afterward.interpret.project.notebook import as_program
+from afterward.interpret.project.notebook import as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
 from afterward.interpret.project.project import Relevance, read, sweeps
 from afterward.model.diagnosis import Diagnosis, Label, Severity
@@ -60,7 +60,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     lines = None
     try:
         if file.endswith(".ipynb"):
-            data, lines = as_program(data, file)
+            data, lines = as_program(data, file, to_read)
         tree = parse(data, file)
     except SourceUnreadable as error:
         return unreadable(file, str(error))

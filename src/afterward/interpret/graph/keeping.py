@@ -44,7 +44,7 @@ def _enough(machine: Any) -> int:
 
 def _look_for_records(machine: Machine) -> None:
     freeing = [one for one in machine.passes if one.call == "backward" and not one.retains]
-    moments = _one_per_step(freeing)
+    moments = _steps(machine, freeing)
     if len(moments) < _enough(machine):
         return
     times = Counter(number for one in freeing for number in one.swept)
@@ -134,11 +134,15 @@ def _as_name(naming: Naming, name: str, last: str) -> bool:
     return naming.name.rsplit(".", 1)[-1] == last
 
 
-def _one_per_step(passes: list[PassMade]) -> list[int]:
-    by_site: dict[Site, list[int]] = {}
+def _steps(machine: Machine, passes: list[PassMade]) -> list[int]:
+    """When each step began: an iteration of the innermost loop that holds the pass, however many passes are in it.
+    Where there is no loop, each pass begins one. Counted by the statement that comes to most."""
+    by_site: dict[Site, dict[tuple[int, int], int]] = {}
     for one in passes:
-        by_site.setdefault(one.where.site, []).append(one.moment)
-    return max(by_site.values(), key=len, default=[])
+        turn = one.where.innermost_turn
+        step = (turn.entry, turn.number) if turn is not None else (0, one.moment)
+        by_site.setdefault(one.where.site, {})[step] = machine.turn_began.get(step, one.moment)
+    return sorted(max(by_site.values(), key=len, default={}).values())
 
 
 def _held(machine: Machine) -> Iterator[tuple[int, str, Tensor]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.graph.graph import Kept, Tensor
 from afterward.interpret.library.torch import ops, transforms
 from afterward.interpret.machine.values import Class, Instance, Lib, Unknown, Value
 
@@ -26,10 +27,7 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
     values = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, Unknown, Instance))]
     made.inner["values"] = values
     name = path.rsplit(".", 1)[-1]
-    keys = {"Normal": ("loc", "scale"), "LogNormal": ("loc", "scale"), "Laplace": ("loc", "scale")}.get(
-        name, ("probs", "logits")
-    )
-    given = dict(zip(keys, args, strict=False)) | kwargs
+    given = dict(zip(_PARAMETERS.get(name, "probs logits").split(), args, strict=False)) | kwargs
     for key, value in given.items():
         made.attributes[key] = value
     if name in ("Categorical", "OneHotCategorical") and isinstance(given.get("logits"), Tensor):
@@ -41,6 +39,15 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
     if name == "Independent" and args:
         made.inner["values"] = args[:1]
     return made
+
+
+_PARAMETERS = {
+    "Normal": "loc scale", "LogNormal": "loc scale", "Laplace": "loc scale", "Cauchy": "loc scale",
+    "Gumbel": "loc scale", "HalfNormal": "scale", "HalfCauchy": "scale", "Uniform": "low high",
+    "Beta": "concentration1 concentration0", "Gamma": "concentration rate", "Exponential": "rate", "Poisson": "rate",
+    "Dirichlet": "concentration", "StudentT": "df loc scale", "VonMises": "loc concentration",
+    "Weibull": "scale concentration", "Pareto": "scale alpha", "Binomial": "total_count probs logits",
+}  # fmt: skip
 
 
 def inputs_of(machine: Machine, owner: Instance) -> list[Value]:
@@ -73,8 +80,43 @@ def method(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
         inputs = [*inputs_of(machine, owner), *[one for one in args if isinstance(one, (Tensor, Unknown))]]
         if name == "entropy" and owner.class_name in ("Normal",):
             inputs = inputs[1:] or inputs
-        return ops.generic(machine, f"{name.title().replace('_', '')}Backward", inputs, "all")
+        made = ops.generic(machine, f"{name.title().replace('_', '')}Backward", inputs, "own")
+        if isinstance(made, Tensor) and made.node is not None:
+            made.node.saved += [Kept("saved", one.version) for one in _saved(owner, name, args)]
+        return made
     return machine.unknown()
+
+
+def _saved(owner: Instance, name: str, args: Args) -> Iterator[Tensor]:
+    """The tensors of the program that a result saves; what it computes on the way is its own."""
+    if owner.class_name == "Independent":
+        for base in owner.inner["values"]:
+            yield from _saved(base, name, args) if isinstance(base, Instance) else ()
+        return
+    given = {**owner.attributes, "value": args[0] if args else None}
+    for word in _SAVED.get((owner.class_name, name), "").split():
+        value = given.get(word.rstrip("?"))
+        if isinstance(value, Tensor) and (value.requires_grad or not word.endswith("?")):
+            yield value
+
+
+# Seen in torch, by writing to each after the fact; `?`: only where it needs a gradient itself.
+_SAVED = {
+    ("Normal", "log_prob"): "scale?", ("LogNormal", "log_prob"): "scale? value?", ("Laplace", "log_prob"): "scale",
+    ("Cauchy", "log_prob"): "scale", ("Gumbel", "log_prob"): "scale", ("Bernoulli", "log_prob"): "logits value",
+    ("Categorical", "log_prob"): "logits? value", ("OneHotCategorical", "log_prob"): "logits?",
+    ("Gamma", "log_prob"): "concentration rate value", ("Exponential", "log_prob"): "rate value",
+    ("Dirichlet", "log_prob"): "concentration? value", ("StudentT", "log_prob"): "df",
+    ("Poisson", "log_prob"): "rate value", ("HalfNormal", "log_prob"): "scale?",
+    ("Binomial", "log_prob"): "logits value",
+    ("HalfCauchy", "log_prob"): "scale", ("VonMises", "log_prob"): "concentration", ("Weibull", "log_prob"): "scale",
+    ("Pareto", "log_prob"): "scale alpha", ("Normal", "entropy"): "scale?", ("LogNormal", "entropy"): "scale?",
+    ("Cauchy", "entropy"): "scale?", ("Gumbel", "entropy"): "scale?", ("Bernoulli", "entropy"): "logits?",
+    ("Categorical", "entropy"): "logits?", ("OneHotCategorical", "entropy"): "logits?",
+    ("Gamma", "entropy"): "concentration? rate?", ("Exponential", "entropy"): "rate?",
+    ("Dirichlet", "entropy"): "concentration?", ("StudentT", "entropy"): "df?", ("HalfNormal", "entropy"): "scale?",
+    ("HalfCauchy", "entropy"): "scale?", ("Geometric", "entropy"): "logits?", ("Binomial", "entropy"): "logits?",
+}  # fmt: skip
 
 
 def _transformed(machine: Machine, owner: Instance, name: str, args: Args) -> Value:

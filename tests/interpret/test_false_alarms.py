@@ -1,0 +1,93 @@
+"""Correct programs that were once reported, and their faulty neighbours, which still are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from afterward.tasks.check_file import Shared, check_bytes
+
+
+def codes(source: str) -> list[str]:
+    checked = check_bytes("train.py", source.encode(), Shared(), alone=True)
+    assert checked.error is None
+    return [found.code for found in checked.findings]
+
+
+TWICE = """\
+import torch
+D = torch.nn.Linear(4, 1)
+opt_d = torch.optim.Adam(D.parameters())
+record = 0.0
+def add_gradients(x):
+    e = D(x).mean()
+    e.backward()
+    return e
+for i in range(100):
+    opt_d.zero_grad()
+    e1 = add_gradients(torch.randn(8, 4))
+    e2 = add_gradients(torch.randn(8, 4))
+    {statement}
+    opt_d.step()
+"""
+
+
+def test_a_helper_with_two_backward_calls_in_an_iteration_is_no_record() -> None:
+    assert codes(TWICE.format(statement="err = e2 + e1")) == []
+    assert codes(TWICE.format(statement="record = record + e2 + e1")) == ["AFT301"]
+
+
+CELLS = """\
+import torch
+class PINN:
+    def __init__(self):
+        self.net = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+        self.opt = torch.optim.LBFGS(self.net.parameters())
+        self.x = torch.rand(16, 1, requires_grad=True)
+    def residual(self, x):
+        u = self.net(x)
+        return torch.autograd.grad(u.sum(), x, create_graph=True)[0] - u
+    def closure(self):
+        self.opt.zero_grad()
+        loss = self.residual(self.x).pow(2).mean()
+        loss.backward()
+        return loss
+    def train(self):
+        self.opt.step(self.closure)
+"""
+
+
+def test_training_under_a_magic_is_training() -> None:
+    cells = [CELLS, "model = PINN()", "%%time\nmodel.train()", "for i in range(3):\n    print(model.residual(model.x))"]
+    book = {"cells": [{"cell_type": "code", "source": text} for text in cells]}
+    checked = check_bytes("pinn.ipynb", json.dumps(book).encode(), Shared())
+    assert (checked.error, checked.findings) == (None, ())
+
+
+SCALED = """\
+import torch
+from torch.distributions import {kind}
+net = torch.nn.Linear(3, 1)
+scale = torch.tensor([10.0], requires_grad={needs})
+m = {kind}(net(torch.randn(1, 3)), {given})
+lp = m.log_prob(m.sample())
+with torch.no_grad():
+    scale /= 1.01
+(-lp * 2).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("kind", ["Normal", "Laplace", "Cauchy", "Gumbel"])
+@pytest.mark.parametrize("needs", [True, False])
+@pytest.mark.parametrize("given", ["scale", "scale=scale"])
+def test_a_distribution_saves_what_it_saves_in_torch(kind: str, needs: bool, given: str) -> None:
+    source = SCALED.format(kind=kind, needs=needs, given=given)
+    try:
+        exec(source, {})
+        fails = False
+    except RuntimeError as error:
+        fails = "modified by an inplace operation" in str(error)
+    assert [code in ("AFT201", "AFT202") for code in codes(source)] == [True] * fails
+    assert torch.is_grad_enabled()
