@@ -19,4 +19,4 @@ def check_source(source: str, folder: Path, name: str = "program.py") -> list[Di
     sources.add(file, data, tree)
     outcome = interpret_file(file, tree, sources)
     loud = [found for each in outcome.findings for found in diagnose(each.history)]
-    return [*loud, *silent_findings(outcome)]
+    return [*loud, *(found for part in outcome.parts for found in silent_findings(part))]

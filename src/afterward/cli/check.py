@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import linecache
 import os
 import sys
 from collections import Counter
@@ -56,10 +57,18 @@ def perform(options: argparse.Namespace) -> int:
     return _watch(options, settings) if options.watch else _once(options, settings)
 
 
+def _given() -> bytes:
+    """What was piped in, kept where the renderers look for the lines of a file that is not on disk."""
+    data = sys.stdin.buffer.read()
+    lines = data.decode("utf-8", "replace").splitlines(keepends=True)
+    linecache.cache["<stdin>"] = (len(data), None, lines, "<stdin>")
+    return data
+
+
 def _once(options: argparse.Namespace, settings: Settings) -> int:
     from afterward.tasks import check as task
 
-    stdin = sys.stdin.buffer.read() if task.STDIN in options.paths else None
+    stdin = _given() if task.STDIN in options.paths else None
     progress = _Progress()
     try:
         result = task.check(options.paths, settings, stdin, progress.show if progress.wanted else None)

@@ -9,7 +9,8 @@ would have written it (`record`), so the same rules explain it.
 
 from __future__ import annotations
 
+from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.project.sources import Sources, parse
-from afterward.interpret.search.explore import Finding, Outcome, interpret_file
+from afterward.interpret.search.explore import Finding, Outcome, Part, interpret_file
 
-__all__ = ["Finding", "Outcome", "Sources", "interpret_file", "parse"]
+__all__ = ["Assumption", "Finding", "Outcome", "Part", "Sources", "interpret_file", "parse"]

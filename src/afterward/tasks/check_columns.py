@@ -1,8 +1,8 @@
-"""Columns in code points: `ast` counts them in bytes of UTF-8, which differ where a line is not plain ASCII."""
+"""Columns as the reader counts them: in code points (`ast` counts bytes of UTF-8), and in the text as it was pasted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,9 +15,28 @@ Placed = TypeVar("Placed", Bridge, Label, Remedy)
 def in_code_points(found: Diagnosis, texts: Mapping[str, bytes]) -> Diagnosis:
     """A finding with its columns counted as everyone else counts them."""
 
+    def move(one: Site) -> Site:
+        text = texts.get(one.file)
+        return _moved(one, text) if text is not None and not text.isascii() else one
+
+    return _placed(found, move)
+
+
+def as_pasted(found: Diagnosis, moved: Sequence[int]) -> Diagnosis:
+    """A finding in a fragment whose lines were moved to the left so that they parse."""
+
+    def column(line: int, here: int | None) -> int | None:
+        return here + moved[line - 1] if here is not None and 0 < line <= len(moved) else here
+
+    def move(one: Site) -> Site:
+        return replace(one, column=column(one.line, one.column) or 0, end_column=column(one.end_line, one.end_column))
+
+    return _placed(found, move) if any(moved) else found
+
+
+def _placed(found: Diagnosis, move: Callable[[Site], Site]) -> Diagnosis:
     def site(one: Site | None) -> Site | None:
-        text = texts.get(one.file) if one is not None else None
-        return _moved(one, text) if one is not None and text is not None and not text.isascii() else one
+        return move(one) if one is not None else None
 
     def part(one: Placed) -> Placed:
         moved = site(one.site)

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any
 
 from afterward.errors import SourceUnreadable
-from afterward.interpret import Sources, interpret_file, parse
+from afterward.interpret import Assumption, Sources, interpret_file, parse
+from afterward.interpret.fragments.reading import as_classes, read_fragment
 from afterward.interpret.project.notebook import as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
 from afterward.interpret.project.project import Relevance, read, sweeps
 from afterward.model.diagnosis import Diagnosis, Label, Severity
 from afterward.model.site import Site
-from afterward.tasks.check_columns import in_code_points
+from afterward.tasks.check_columns import as_pasted, in_code_points
 from afterward.tasks.check_silent import silent_findings
 from afterward.tasks.check_words import as_inferred
 from afterward.tasks.checked import Checked
@@ -58,12 +59,17 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     """Check the content of a file. `alone`: it is not on disk, so nothing is known about files around it."""
     sources, relevance = shared.sources, shared.relevance
     lines = None
+    reading = None
     try:
         if file.endswith(".ipynb"):
             data, lines = as_program(data, file, to_read)
-        tree = parse(data, file)
+        if alone:
+            reading = read_fragment(data.decode("utf-8-sig", "replace"))
+        tree = parse(data, file) if reading is None else as_classes(reading.tree)
     except SourceUnreadable as error:
         return unreadable(file, str(error))
+    if reading is not None:
+        data = reading.text.encode()
     own = alone or sweeps(data)
     does = own or acts(tree)
     relevant = alone or (does and relevance.relevant(file, data))
@@ -75,15 +81,18 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     reach = relevance.reach(file, data) if not alone else []
     sources.add(file, data, tree)
     try:
-        outcome = interpret_file(file, tree, sources, program)
+        outcome = interpret_file(file, tree, sources, program, alone)
     except Exception as error:  # our own fault: one line, and the other files are still checked
         if os.environ.get("AFTERWARD_STRICT"):
             raise
         return Checked(file, gaps=(f"{file}: could not be interpreted: {type(error).__name__}: {error}",))
     findings: list[Diagnosis] = []
-    for found in outcome.findings:
-        findings += [_inferred(one, found.always, found.caught) for one in _diagnose(found.history)]
-    findings += [_inferred(one, len(outcome.silent) == outcome.runs, False) for one in silent_findings(outcome)]
+    for part in outcome.parts:
+        for found in part.findings:
+            findings += [_inferred(one, found.always, found.caught, found.assumed) for one in _diagnose(found.history)]
+        always = len(part.silent) == part.runs and not part.alone
+        assumed = part.silent[0].assumed if part.silent else ()
+        findings += [_inferred(one, always, False, assumed) for one in silent_findings(part)]
     gaps = tuple(
         f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
         for gap in outcome.gaps
@@ -91,6 +100,8 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     findings = [in_code_points(found, sources.texts) for found in findings]
     kept = _heeded(findings, sources)
     kept += _unused(file, data, tuple(findings))
+    if reading is not None:
+        kept = tuple(as_pasted(one, reading.moved) for one in kept)
     if lines is not None:
         kept = tuple(lines.moved(one) for one in kept)
     return Checked(file, kept, gaps, read=tuple({*reach, *outcome.modules} - {file}))
@@ -102,13 +113,28 @@ def _diagnose(history: Any) -> tuple[Diagnosis, ...]:
     return diagnose(history)
 
 
-def _inferred(found: Diagnosis, always: bool, caught: bool) -> Diagnosis:
+def _inferred(found: Diagnosis, always: bool, caught: bool, assumed: tuple[Assumption, ...]) -> Diagnosis:
     """Words for what was worked out and not seen."""
     note = "predicted from the source: nothing was run"
+    if assumed:
+        note += ", " + _assuming(assumed)
     if not always:
         note += ", and whether it comes to this depends on values that are not known here"
     said = as_inferred(found)
     return replace(said, notes=(*said.notes, note), caught=caught)
+
+
+def _assuming(assumed: tuple[Assumption, ...]) -> str:
+    """What a prediction rests on."""
+    trained = {network: one.name for one in assumed for network in one.trains}
+    parts = []
+    for one in assumed:
+        if one.role == "network":
+            by = f" that `{trained[one.name]}` trains" if one.name in trained else ""
+            parts.append(f"`{one.name}` has parameters{by}")
+        elif one.role == "function":
+            parts.append(f"what `{one.name}` returns depends on what it is given")
+    return "assuming that " + ", and that ".join(parts) if parts else "assuming nothing else"
 
 
 # Comments

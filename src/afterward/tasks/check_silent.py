@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from afterward.interpret import Outcome
+from afterward.interpret import Part
 from afterward.model.diagnosis import Diagnosis, Severity
 
 _PASS = frozenset({"backward", "grad", "manual_backward"})
@@ -20,7 +20,7 @@ _UNDOES = {
 }
 
 
-def silent_findings(outcome: Outcome) -> list[Diagnosis]:
+def silent_findings(outcome: Part) -> list[Diagnosis]:
     """What the rules say about the runs of one program, as far as all runs agree."""
     if not outcome.silent or outcome.findings:
         return []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from afterward.interpret import library
+from afterward.interpret.fragments import standins
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import DEPTH, Frame
 from afterward.interpret.machine.effects import Effects
@@ -100,7 +101,7 @@ class Calls(Effects):
         self.calls += 1
         module = scope.module
         frame = Frame(self.calls, function.qualname, module.file if module is not None else "", scope)
-        frame.cls = function.cls
+        frame.cls, frame.node = function.cls, node
         frame.first = args[0] if args else None
         if isinstance(node, ast.Lambda):
             frame.hidden = True
@@ -237,13 +238,30 @@ class Calls(Effects):
 
     def attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value:
         found = self.lookup(owner, name)
-        if found is not MISSING:
+        if type(found) is Method and standins.is_network(owner):
+            return standins.part_of_network(self, owner, name, node)  # type: ignore[arg-type]
+        if found is not MISSING and not isinstance(found, Unknown):
             return found
-        if isinstance(owner, Instance) and not name.startswith("__"):
+        if found is MISSING and isinstance(owner, Instance) and not name.startswith("__"):
             fallback = self.lookup(owner, "__getattr__")
             if isinstance(fallback, Bound):
                 return self.call(fallback, [name], {}, node)
-        return self.unknown()
+        assumed = self._assumed_attribute(owner, name, node)
+        if assumed is not None:
+            return assumed
+        return found if found is not MISSING else self.unknown()
+
+    def _assumed_attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value | None:
+        """What an attribute is taken for that nothing assigns, or that something unknown was assigned to."""
+        if not isinstance(owner, (Instance, Unknown)) or name.startswith("__"):
+            return None
+        made = self.assumed.attribute(self, self.frame, node)  # type: ignore[arg-type]
+        if made is not None and isinstance(owner, Instance):
+            owner.attributes[name] = made
+        elif made is not None:
+            self.unknown_attributes[id(owner), name] = made
+            self.kept_alive.append(owner)
+        return made
 
     def lookup(self, owner: Value, name: str) -> Value:
         """An attribute, or MISSING."""
@@ -350,6 +368,7 @@ class Calls(Effects):
 
 _LOOK_UP: dict[type, Callable[[Any, Any, str], Value]] = {
     Tensor: library.tensor_attribute,
+    standins.Output: library.tensor_attribute,
     Unknown: Calls._of_unknown,
     Instance: Calls._of_instance,
     Lib: library.lib_attribute,

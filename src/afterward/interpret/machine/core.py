@@ -35,6 +35,7 @@ class Frame:
     hidden: bool = False  # a lambda or class body: not a level of its own
     cls: Class | None = None  # where the running method was defined, for `super()`
     first: Value = None  # its first argument
+    node: ast.AST | None = None  # the function that runs
 
 
 @dataclass(slots=True)
@@ -80,7 +81,7 @@ class Broken:
 
     history: History
     caught: bool = False
-    assumed: int = 0
+    assumed: tuple[Any, ...] = ()
 
 
 class Core:
@@ -89,6 +90,7 @@ class Core:
     def __init__(self, choices: Choices, budget: Budget) -> None:
         self.graph = Graph(self.here)
         self.account = Account()
+        self.assumed: Any = None  # the machine's: what stands in for what is not shown
         self.frames: list[Frame] = []
         self.choices = choices
         self.budget = budget

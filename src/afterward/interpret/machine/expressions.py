@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from afterward.interpret import library
+from afterward.interpret.fragments import standins
 from afterward.interpret.graph.graph import Cutting, Tensor
 from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.conditions import Conditions
@@ -18,6 +19,7 @@ from afterward.interpret.machine.values import (
     Instance,
     Iter,
     Lib,
+    Method,
     PartialDict,
     Raised,
     Scope,
@@ -53,15 +55,25 @@ class Expressions(Conditions):
             if name in scope.names:
                 return scope.names[name]
             scope = scope.outer
-        return library.builtin(name, self)
+        found = library.builtin(name, self)
+        if isinstance(found, Unknown):
+            assumed = self.assumed.name(self, self.frames[-1], name)  # type: ignore[arg-type]
+            return found if assumed is None else assumed
+        return found
 
     def _attribute(self, node: ast.Attribute) -> Value:
         value = node.value
-        return self.attribute(_EVALUATE[type(value)](self, value), node.attr, node)
+        found = self.attribute(_EVALUATE[type(value)](self, value), node.attr, node)
+        if type(found) is Method and isinstance(found.owner, standins.Output):  # not called: a field
+            return standins.part_of_output(found.owner)
+        return found
 
     def _call(self, node: ast.Call) -> Value:
         called = node.func
-        function = _EVALUATE[type(called)](self, called)
+        if type(called) is ast.Attribute:
+            function = self.attribute(_EVALUATE[type(called.value)](self, called.value), called.attr, called)
+        else:
+            function = _EVALUATE[type(called)](self, called)
         args: list[Value] = []
         for argument in node.args:
             if type(argument) is ast.Starred:
@@ -313,6 +325,8 @@ class Expressions(Conditions):
         if isinstance(target, ast.Name):
             frame = self.frames[-1]
             scope = frame.scope
+            if type(value) is Unknown:
+                value = self._assumed_of(target, scope.names.get(target.id), value)
             if scope.shared and target.id in scope.shared:
                 self.note_change(scope.shared[target.id].names, target.id)
                 self.effects += 1
@@ -328,6 +342,9 @@ class Expressions(Conditions):
             self.name(value, target.id, "global" if frame.function == "" else "local")
         elif isinstance(target, ast.Attribute):
             owner = self.evaluate(target.value)
+            if type(value) is Unknown:
+                before = owner.attributes.get(target.attr) if isinstance(owner, Instance) else None
+                value = self._assumed_of(target, before, value)
             self.set_attribute(owner, target.attr, value, target)
         elif isinstance(target, ast.Subscript):
             owner, key = self.evaluate(target.value), self.evaluate(target.slice)
@@ -337,12 +354,18 @@ class Expressions(Conditions):
         elif isinstance(target, ast.Starred):
             self.store(target.value, value)
 
+    def _assumed_of(self, target: ast.expr, before: Value, value: Unknown) -> Value:
+        made = self.assumed.stored(self, self.frames[-1], target, before)  # type: ignore[arg-type]
+        return value if made is None else made
+
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         if isinstance(value, Unknown):
             for position, target in enumerate(targets):
                 self.store(target, self.unknown("item", value, position) if value.key else self.unknown(cut=value.cut))
             return
-        if isinstance(value, Tensor):
+        if isinstance(value, standins.Output) and not any(isinstance(one, ast.Starred) for one in targets):
+            parts = standins.parts_of_output(value, len(targets))
+        elif isinstance(value, Tensor):
             parts = library.tensor_parts(self, value, len(targets))
         else:
             items = self.iterate(value, None)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from afterward.interpret.fragments.standins import Assumed
 from afterward.interpret.library.torch import objects
 from afterward.interpret.library.torch.passes import PassMade, StepMade
 from afterward.interpret.machine.budget import Budget
@@ -34,9 +35,10 @@ from afterward.model.history import History
 class Machine(Imports, Statements):
     """Interprets one program once."""
 
-    def __init__(self, sources: Sources, choices: Choices, budget: Budget) -> None:
+    def __init__(self, sources: Sources, choices: Choices, budget: Budget, lenient: bool = False) -> None:
         super().__init__(choices, budget)
         self.sources = sources
+        self.assumed = Assumed(lenient)
         self.groups = []
         self.uses = []
         self.used_by: dict[str, tuple[str, ...]] = {}  # of modules that could not be kept by themselves
@@ -89,11 +91,11 @@ class Machine(Imports, Statements):
             leaf.accumulator = leaf.version.leaf = None
         self.__dict__.clear()
 
-    def enter_function(self, module: Module, function: Value, args: list[Value]) -> None:
-        """Interpret one function of a module on its own, its arguments unknown."""
+    def enter(self, module: Module, run: Callable[[], None]) -> None:
+        """Do something in a module that has been run, as a program that imports it would."""
         self.frames.append(Frame(0, "", module.file, module.scope))
         try:
-            self.call(function, args, {}, None)
+            run()
         except (Raised, Unsupported):
             pass
         except OutOfBudget:
@@ -106,7 +108,7 @@ class Machine(Imports, Statements):
 
     def breaks(self, history: History) -> int:
         """A pass would fail here."""
-        self.broken.append(Broken(history))
+        self.broken.append(Broken(history, assumed=self.assumed.assumptions(self)))
         return len(self.broken) - 1
 
     def stop(self, why: str) -> None:

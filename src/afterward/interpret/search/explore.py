@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from afterward.interpret import library
+from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.history import silent
 from afterward.interpret.machine.budget import STATEMENTS, Budget
 from afterward.interpret.machine.core import Broken, Choices, Place
 from afterward.interpret.machine.machine import Machine
-from afterward.interpret.machine.values import Bound, Class, Function, Instance, Module, Value
+from afterward.interpret.machine.values import Module
 from afterward.interpret.project.sources import Sources
+from afterward.interpret.search.entries import Entry, enter, entries
 from afterward.interpret.search.unexecuted import Key, history_ends_in, words_not_run
 from afterward.model.history import Gap, History
 
-_PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
 RUNS = 6
 ENOUGH = 2_500  # statements in all runs, after which no test is tried by itself any more
 ALONE = 12_000  # statements for all functions that are called by themselves
@@ -34,6 +32,7 @@ class Finding:
     history: History
     caught: bool
     always: bool
+    assumed: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,59 +42,146 @@ class Quiet:
     history: History
     ran: set[Key]
     blind: bool = False  # a pass of it started from something unknown: it says nothing against another run
+    assumed: tuple[Assumption, ...] = ()
+
+
+@dataclass(slots=True)
+class Part:
+    """What came of one program: a file's own statements, or a function of it that nothing calls."""
+
+    findings: list[Finding] = field(default_factory=list)
+    silent: list[Quiet] = field(default_factory=list)
+    not_run: Callable[[], frozenset[str]] = frozenset  # words in code that no run came to
+    runs: int = 0
+    statements: int = 0
+    alone: str = ""  # the function, where it is one that nothing calls
 
 
 @dataclass(slots=True)
 class Outcome:
     """What came of interpreting one file."""
 
-    findings: list[Finding] = field(default_factory=list)
-    silent: list[Quiet] = field(default_factory=list)
-    not_run: Callable[[], frozenset[str]] = frozenset  # words in code that no run came to
+    parts: list[Part] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
-    runs: int = 0
     statements: int = 0
     modules: tuple[str, ...] = ()  # files of the project that it read
 
+    @property
+    def findings(self) -> list[Finding]:
+        return [one for part in self.parts for one in part.findings]
 
-def interpret_file(file: str, tree: ast.Module, sources: Sources, program: bool = True) -> Outcome:
-    """Interpret a file as a program, if there is one in it, and then those of its functions that it did not call."""
+    @property
+    def runs(self) -> int:
+        return sum(part.runs for part in self.parts)
+
+
+def interpret_file(
+    file: str, tree: ast.Module, sources: Sources, program: bool = True, lenient: bool = False
+) -> Outcome:
+    """Interpret a file as a program, if there is one in it, and then those of its functions that it did not call.
+    `lenient`: names that are defined nowhere get the meaning that their use gives them."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
-    outcome = Outcome()
-    gaps: dict[tuple[str, int], Gap] = {}
-    broken: dict[tuple[object, ...], tuple[Broken, bool]] = {}
+    search = _Search(file, tree, sources, lenient)
     try:
-        executed: set[int] = set()
+        if program:
+            search.explore(search.run_file, "")
+        for entry in entries(tree, sources.texts.get(file, b""), search.executed):
+            if search.left <= 0:
+                search.gaps.setdefault((file, 0), Gap("the budget for functions that nothing calls is used up", None))
+                break
+            search.explore(lambda choices, one=entry: search.run_entry(one, choices), entry.name)  # type: ignore[misc]
+    finally:
+        sys.setrecursionlimit(limit)
+    search.outcome.gaps = list(search.gaps.values())
+    return search.outcome
+
+
+class _Search:
+    """The runs over one file."""
+
+    def __init__(self, file: str, tree: ast.Module, sources: Sources, lenient: bool) -> None:
+        self.file, self.tree, self.sources = file, tree, sources
+        self.lenient = lenient
+        self.left = ALONE
+        self.outcome = Outcome()
+        self.executed: set[int] = set()
+        self.gaps: dict[tuple[str, int], Gap] = {}
+
+    def explore(self, run: Callable[[Choices], Machine | None], alone: str) -> None:
+        """Run a program until its tests on unknown values have gone both ways."""
+        part = Part(alone=alone)
+        self.outcome.parts.append(part)
         modules: dict[str, Module] = {}
+        broken: dict[tuple[object, ...], tuple[Broken, bool]] = {}
         ran_first: set[Key] = set()
         first = True
-        for choices in _schedule(outcome) if program else ():
-            machine = _run(file, tree, sources, choices, outcome)
-            executed |= machine.executed
-            modules.update(machine.modules)
-            quiet = silent.history(machine)
-            machine.undo()
-            if quiet is not None:
-                outcome.silent.append(Quiet(quiet, set(machine.ran), machine.account.blind))
-            gaps.update(machine.gaps)
+        for choices in _schedule(part):
+            machine = run(choices)
+            if machine is None:
+                break
+            self._note(machine, part, modules)
             ran_first = ran_first or set(machine.ran)
             doubtful = not first and machine.broken and history_ends_in(modules.values(), ran_first, set(machine.ran))
             for one in machine.broken if not doubtful else ():
-                broken.setdefault(_key(one.history), (one, first))
-            outcome.modules = tuple(sorted({*outcome.modules, *(one.file for one in machine.modules.values())}))
+                broken.setdefault(_key(one.history), (one, first and not alone))
             machine.dismantle()
             first = False
-        for one, always in _alone(file, tree, sources, executed, outcome, gaps):
-            broken.setdefault(_key(one.history), (one, always))
-    finally:
-        sys.setrecursionlimit(limit)
-    outcome.findings = [Finding(one.history, one.caught, always) for one, always in broken.values()]
-    outcome.gaps = list(gaps.values())
-    if outcome.silent:
-        ran = set().union(*(one.ran for one in outcome.silent))
-        outcome.not_run = lambda: words_not_run(modules.values(), ran, executed)
-    return outcome
+        part.findings = [Finding(one.history, one.caught, always, one.assumed) for one, always in broken.values()]
+        if part.silent:
+            ran = set().union(*(one.ran for one in part.silent))
+            executed = self.executed
+            part.not_run = lambda: words_not_run(modules.values(), ran, executed)
+
+    def _note(self, machine: Machine, part: Part, modules: dict[str, Module]) -> None:
+        part.runs += 1
+        part.statements += machine.budget.used
+        self.outcome.statements += machine.budget.used
+        self.left -= machine.budget.used if part.alone else 0
+        self.executed |= machine.executed
+        modules.update(machine.modules)
+        quiet = silent.history(machine)
+        machine.undo()
+        if quiet is not None:
+            assumed = machine.assumed.assumptions(machine)
+            part.silent.append(Quiet(quiet, set(machine.ran), machine.account.blind, assumed))
+        self.gaps.update(machine.gaps)
+        files = {*self.outcome.modules, *(one.file for one in machine.modules.values())}
+        self.outcome.modules = tuple(sorted(files))
+
+    # One run
+
+    def run_file(self, choices: Choices) -> Machine:
+        """The file as a program."""
+        machine = self._machine(choices, "__main__")
+        machine.confirms = bool(self.outcome.parts[-1].silent)
+        try:
+            machine.run(machine.modules[PROGRAM])
+        except RecursionError:
+            machine.frames.clear()
+        return machine
+
+    def run_entry(self, entry: Entry, choices: Choices) -> Machine | None:
+        """The file as a library, and then one of its functions."""
+        machine = self._machine(choices, "__library__")
+        machine.confirms = bool(self.outcome.parts[-1].silent)
+        module = machine.modules[PROGRAM]
+        try:
+            machine.run(module)
+            self.left -= machine.budget.used
+            machine.budget.used, machine.budget.statements = 0, max(min(STATEMENTS, self.left), 1)
+            enter(machine, module, entry)
+        except RecursionError:
+            machine.frames.clear()
+        return machine
+
+    def _machine(self, choices: Choices, name: str) -> Machine:
+        first = choices.default == "true" and not choices.flipped
+        budget = Budget(STATEMENTS if first else STATEMENTS // 4)
+        machine = Machine(self.sources, choices, budget, self.lenient)
+        module = machine.modules[PROGRAM] = Module(name, self.file, self.tree)
+        module.scope.names["__name__"] = name
+        return machine
 
 
 def _key(history: History) -> tuple[object, ...]:
@@ -105,7 +191,7 @@ def _key(history: History) -> tuple[object, ...]:
     return site.file, site.line, late.error
 
 
-def _schedule(outcome: Outcome) -> Iterator[Choices]:
+def _schedule(part: Part) -> Iterator[Choices]:
     """Ways for unknown tests to go: all true, all false, true once; then each place the other way by itself.
     Choices that come to what an earlier run has decided are left out."""
     ran = [Choices("true")]
@@ -121,7 +207,7 @@ def _schedule(outcome: Outcome) -> Iterator[Choices]:
     done: set[Place] = set()
     for _ in range(RUNS):
         place = next((one for one in met if one not in done and _matters(one, ran)), None)
-        if place is None or outcome.statements > ENOUGH:
+        if place is None or part.statements > ENOUGH:
             return
         done.add(place)
         choices = Choices("true", frozenset({place}))
@@ -147,129 +233,3 @@ def _sides(place: Place, ran: list[Choices]) -> set[bool]:
 
 def _repeats(choices: Choices, ran: list[Choices]) -> bool:
     return any(choices.would_repeat(one.trace) for one in ran)
-
-
-def _run(file: str, tree: ast.Module, sources: Sources, choices: Choices, outcome: Outcome) -> Machine:
-    first = choices.default == "true" and not choices.flipped
-    machine = Machine(sources, choices, Budget(STATEMENTS if first else STATEMENTS // 4))
-    machine.confirms = bool(outcome.silent)
-    module = Module("__main__", file, tree)
-    machine.modules[PROGRAM] = module
-    module.scope.names["__name__"] = "__main__"
-    try:
-        machine.run(module)
-    except RecursionError:
-        machine.frames.clear()
-    outcome.runs += 1
-    outcome.statements += machine.budget.used
-    return machine
-
-
-# Functions on their own
-
-
-def _alone(
-    file: str,
-    tree: ast.Module,
-    sources: Sources,
-    executed: set[int],
-    outcome: Outcome,
-    gaps: dict[tuple[str, int], Gap],
-) -> Iterator[tuple[Broken, bool]]:
-    """Functions with a pass in them that no run has come to, each called once with unknown arguments."""
-    wanted = [node for node in _with_pass(tree, sources.texts.get(file, b"")) if id(node) not in executed]
-    machine: Machine | None = None
-    left = ALONE
-    for node in wanted[:30]:
-        if left <= 0:
-            gaps.setdefault((file, 0), Gap("the budget for functions that nothing calls is used up", None))
-            return
-        try:
-            if machine is None:
-                machine = Machine(sources, Choices("true"), Budget(min(STATEMENTS, left)))
-                module = Module("__library__", file, tree)
-                machine.modules[PROGRAM] = module
-                module.scope.names["__name__"] = "__library__"
-                machine.run(module)
-                left -= machine.budget.used
-            function = _find(module, node)
-            before = len(machine.broken)
-            machine.budget.used, machine.budget.statements = 0, max(min(STATEMENTS, left), 1)
-            if function is not None:
-                _enter(machine, module, function)
-        except RecursionError:
-            machine = None
-            continue
-        finally:
-            if machine is not None:
-                machine.undo()
-        outcome.runs += 1
-        outcome.statements += machine.budget.used
-        left -= machine.budget.used
-        gaps.update(machine.gaps)
-        for one in machine.broken[before:]:
-            yield one, False
-        if machine.passes:  # what one function has swept must not be held against the next
-            machine.dismantle()
-            machine = None
-    if machine is not None:
-        machine.dismantle()
-
-
-def _with_pass(tree: ast.Module, text: bytes) -> list[ast.AST]:
-    """The functions with a pass in them, in the order in which `ast.walk` comes to them."""
-    lines = [text.count(b"\n", 0, match.start()) + 1 for match in _PASS.finditer(text)]
-    found: list[ast.AST] = []
-    todo: deque[ast.AST] = deque([tree])
-    while todo:
-        node = todo.popleft()
-        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", None) or len(text)
-        if not isinstance(node, ast.ExceptHandler) and not any(first <= line <= last for line in lines):
-            continue
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _sweeps(node):
-            found.append(node)
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(node, block, None)
-            if isinstance(inner, list):
-                todo.extend(inner)
-    return found
-
-
-def _sweeps(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    passes = ("backward", "grad", "manual_backward")
-    return function.name == "training_step" or any(
-        isinstance(one, ast.Attribute) and one.attr in passes for one in ast.walk(function)
-    )
-
-
-def _find(module: Module, node: ast.AST) -> Value:
-    """The function, or the class and function, that a definition at the top of a module became."""
-    for value in module.scope.names.values():
-        if isinstance(value, Function) and value.node is node:
-            return value
-        if isinstance(value, Class):
-            for member in value.attributes.values():
-                if isinstance(member, Function) and member.node is node:
-                    return (value, member)
-    return None
-
-
-def _enter(machine: Machine, module: Module, function: Value) -> None:
-    if isinstance(function, tuple):
-        cls, member = function
-        if member.kind == "static" or cls.derives_from("torch.autograd.Function"):
-            return
-        made: list[Value] = []
-        machine.enter_function(module, _maker(cls, made), [])
-        if not made or not isinstance(made[0], Instance):
-            return
-        driver = library.driver(made[0], member) or Bound(member, made[0])
-        machine.enter_function(module, driver, [])
-    else:
-        machine.enter_function(module, function, [])
-
-
-def _maker(cls: Class, made: list[Value]) -> Value:
-    from afterward.interpret.machine.values import Native
-
-    return Native(lambda machine, args, kwargs: made.append(machine.instantiate(cls, [], {}, None)), "make")

@@ -1,0 +1,254 @@
+"""What a name must be for its use to make sense: a network, a loss, an optimizer, a list.
+
+What `backward()` is called on has a graph, so something on the way to it has parameters: that is followed back
+from each loss, through names, operators and calls, to what is called on plain data. What is only called on the way
+depends on what it is given. Words that people use for networks and losses decide where the way back leaves it open.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from afterward.interpret.fragments import vocabulary
+from afterward.interpret.fragments.uses import Key, Uses, Written, path_of
+
+
+class Role(Enum):
+    """What a value is taken for."""
+
+    NETWORK = "network"  # has parameters; what it returns depends on them, and on what it is given
+    FUNCTION = "function"  # what it returns depends on what it is given
+    OPTIMIZER = "optimizer"
+    SCALER = "scaler"
+    LIST = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A role, and whether use alone shows it, without any word in a name."""
+
+    role: Role
+    by_use: bool
+
+
+_BUILTIN = frozenset(dir(builtins))
+_TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def tokens(path: str) -> list[str]:
+    """The words in the last part of a path."""
+    last = path.rsplit(".", 1)[-1]
+    return [one.lower() for one in _TOKENS.findall(last)]
+
+
+class Meanings:
+    """The meanings of one file's names."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.uses = Uses(tree)
+        self.known: dict[Key, Meaning] = {}
+        self.on_way: set[int] = set()  # ids of the calls on the way to a loss
+        self._walked: set[tuple[int, bool]] = set()
+        self._by_use()
+        for loss in self.uses.losses:
+            self._follow(loss, True)
+        self._by_words()
+
+    def of(self, key: Key) -> Meaning | None:
+        return self.known.get(self.uses.one(key))
+
+    def paths(self, role: Role) -> list[str]:
+        """The paths of all values with a role, each once."""
+        found = {key: self.uses.group(key) for key, meaning in self.known.items() if meaning.role is role}
+        return [min((path for _, path in group), key=len) for group in found.values() if group]
+
+    def _set(self, key: Key, role: Role, by_use: bool) -> None:
+        self.known.setdefault(self.uses.one(key), Meaning(role, by_use))
+
+    # What use alone shows
+
+    def _by_use(self) -> None:
+        uses = self.uses
+        merged: dict[Key, set[str]] = {}
+        called = {uses.one(key) for key in uses.calls}
+        for key, names in uses.methods.items():
+            merged.setdefault(uses.one(key), set()).update(names)
+        for key in {uses.one(one) for one in uses.stepped}:
+            merged.setdefault(key, set()).update(("zero_grad", "step"))
+        for key, names in merged.items():
+            words = {word for _, path in uses.group(key) for word in tokens(path)}
+            is_called = key in called
+            if "scale" in names and names & {"step", "update"}:
+                self._set(key, Role.SCALER, True)
+            elif "step" in names and not is_called and not words & vocabulary.STEPS_TOO:
+                if "zero_grad" in names or any(word.startswith(vocabulary.OPTIMIZER) for word in words):
+                    self._set(key, Role.OPTIMIZER, "zero_grad" in names)
+            elif "zero_grad" in names and any(word.startswith(vocabulary.OPTIMIZER) for word in words):
+                self._set(key, Role.OPTIMIZER, False)
+            elif names & vocabulary.OF_MODULES or ("zero_grad" in names and is_called):
+                self._set(key, Role.NETWORK, True)
+            elif "append" in names and not is_called:
+                self._set(key, Role.LIST, True)
+
+    # What the way back from a loss shows
+
+    def _follow(self, written: Written, to_loss: bool) -> None:
+        """Go back from an expression: one that ends in a loss, or one that a network is given."""
+        node, place = written.node, written.place
+        mark = (id(node), to_loss)
+        if mark in self._walked:
+            return
+        self._walked.add(mark)
+        if isinstance(node, ast.Call):
+            self._follow_call(written, node, to_loss)
+            return
+        path = path_of(node)
+        if path is not None:
+            for value in self.uses.values.get(place.key(path), ()):
+                self._follow(value, to_loss)
+            if not isinstance(node, ast.Name):
+                self._follow(Written(node.value, place), to_loss)  # type: ignore[attr-defined]
+            return
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, ast.expr):
+                self._follow(Written(inner, place), to_loss)
+            elif isinstance(inner, ast.comprehension):
+                self._follow(Written(inner.iter, place), to_loss)
+
+    def _follow_call(self, written: Written, node: ast.Call, to_loss: bool) -> None:
+        place, uses = written.place, self.uses
+        self.on_way.add(id(node))
+        given = [Written(one, place) for one in (*node.args, *(word.value for word in node.keywords))]
+        function = uses.function_called(written)
+        if function is not None:
+            for value in uses.returns.get(id(function), ()):
+                self._follow(value, to_loss)
+        path = path_of(node.func)
+        role = self._of_called(written, path, given, to_loss) if path is not None and function is None else None
+        if path is None:
+            self._follow(Written(node.func, place), to_loss)
+        elif isinstance(node.func, ast.Attribute) and role is None:
+            self._follow(Written(node.func.value, place), to_loss)
+        for one in given:
+            self._follow(one, to_loss and role is not Role.NETWORK)
+
+    def _of_called(self, written: Written, path: str, given: list[Written], to_loss: bool) -> Role | None:
+        """The role of what is called on the way to a loss, if the file does not say what it is."""
+        place = written.place
+        owner, _, name = path.rpartition(".")
+        key = place.key(path)
+        if owner and self._is_value(Written(written.node.func.value, place)):  # type: ignore[attr-defined]
+            return None  # a method of something computed
+        if owner and name in vocabulary.OF_TENSORS:
+            return None
+        known = self.of(key) or (self.of(place.key(owner)) if owner else None)
+        if known is not None:
+            return known.role
+        if not self._is_open(key):
+            return None
+        words = set(tokens(path))
+        if owner and owner != "self" and self._is_open(place.key(owner)) and _names_network(owner):
+            self._set(place.key(owner), Role.NETWORK, False)  # a method of a network
+            return Role.NETWORK
+        if _names_network(path) and not words & vocabulary.LOSS:
+            self._set(key, Role.NETWORK, False)
+            return Role.NETWORK
+        if not to_loss or (words & vocabulary.DATA and not words & vocabulary.LOSS) or _is_class(name):
+            return None
+        role = Role.FUNCTION if any(self._has_source(one, set()) for one in given) else Role.NETWORK
+        self._set(key, role, role is Role.FUNCTION)
+        return role
+
+    def _is_open(self, key: Key) -> bool:
+        """Does the file leave open what a path is? It is not an import, nor a function or class of its own."""
+        scope, path = key
+        root = path.split(".", 1)[0].split("[", 1)[0]
+        if (scope, root) in self.uses.functions or root in _BUILTIN:
+            return False
+        return root not in self._imported()
+
+    def _imported(self) -> frozenset[str]:
+        tree = next(iter(self.uses.places.values())).node
+        known: frozenset[str] | None = getattr(tree, "_imported", None)
+        if known is None:
+            known = (
+                frozenset(
+                    (one.asname or one.name).split(".")[0]
+                    for node in ast.walk(tree)
+                    if isinstance(node, (ast.Import, ast.ImportFrom))
+                    for one in node.names
+                )
+                | vocabulary.USUAL.keys()
+            )
+            tree._imported = known  # type: ignore[attr-defined]
+        return known
+
+    def _is_value(self, written: Written) -> bool:
+        """Is this computed or looped over here, so that its methods are a tensor's?"""
+        path = path_of(written.node)
+        if path is None:
+            return True
+        values = self.uses.values.get(written.place.key(path), ())
+        return any(not isinstance(one.node, ast.Constant) and not _makes(one.node) for one in values)
+
+    def _has_source(self, written: Written, seen: set[int]) -> bool:
+        """Does a value come out of a call that may have parameters?"""
+        node, place = written.node, written.place
+        if id(node) in seen or len(seen) > 400:
+            return False
+        seen.add(id(node))
+        if isinstance(node, ast.Call):
+            path = path_of(node.func)
+            words = set(tokens(path)) if path is not None else set()
+            key = place.key(path) if path is not None else None
+            function = self.uses.function_called(written)
+            if function is not None:
+                return any(self._has_source(one, seen) for one in self.uses.returns.get(id(function), ()))
+            if key is not None and not words & vocabulary.DATA:
+                of_value = isinstance(node.func, ast.Attribute) and self._is_value(Written(node.func.value, place))
+                if self.of(key) is not None or (self._is_open(key) and not of_value):
+                    return True
+        path = path_of(node)
+        if path is not None:
+            values = self.uses.values.get(place.key(path), ())
+            if any(self._has_source(one, seen) for one in values):
+                return True
+        return any(
+            self._has_source(Written(inner, place), seen)
+            for inner in ast.iter_child_nodes(node)
+            if isinstance(inner, ast.expr)
+        )
+
+    # What words show
+
+    def _by_words(self) -> None:
+        for key in list(self.uses.calls):
+            if self.of(key) is None and self._is_open(key) and _names_network(key[1]):
+                words = set(tokens(key[1]))
+                owner = key[1].rpartition(".")[0]
+                if not words & (vocabulary.LOSS | vocabulary.DATA) and self.of((key[0], owner)) is None:
+                    self._set(key, Role.NETWORK, False)
+
+
+def _names_network(path: str) -> bool:
+    last = path.rsplit(".", 1)[-1]
+    return last in vocabulary.LETTERS or bool(set(tokens(path)) & vocabulary.NETWORK)
+
+
+def _is_class(name: str) -> bool:
+    """`Transition`, but neither `D` nor `MSE`: what people call classes."""
+    return name[:1].isupper() and any(letter.islower() for letter in name)
+
+
+def _makes(node: ast.expr) -> bool:
+    """`Net(...)`, `nn.LSTM(...)`: makes an object, and is no tensor."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cuda"):
+        node = node.func.value
+    return isinstance(node, ast.Call) and (path_of(node.func) or "").rsplit(".", 1)[-1][:1].isupper()
+
+
+__all__ = ["Meaning", "Meanings", "Role", "tokens"]

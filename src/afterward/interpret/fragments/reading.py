@@ -1,0 +1,253 @@
+"""Reads code as it is pasted: indented, with prompts, in Markdown fences, cut off in the middle.
+
+Each line stays in its place, so a line of what was read is the same line of what was given; how far its text was moved
+to the left is kept with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_MOST_REPAIRS = 60  # each mends one line; text that needs more is not code
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_PYTHON_PROMPT = re.compile(r"^\s*(>>>|\.\.\.)( |$)")
+_NOTEBOOK_PROMPT = re.compile(r"^\s*In\s*\[[\s\d]*\]:?\s?")
+_NOTEBOOK_MORE = re.compile(r"^\s*\.{3,}:\s?")
+_NOTEBOOK_RESULT = re.compile(r"^\s*Out\s*\[[\s\d]*\]:")
+_NUMBERED = re.compile(r"^\s*(?:-+>)?\s*(\d+)(?:[:|.)]\s?|\s|$)")
+_ORPHAN = re.compile(r"^(\s*)(elif\b(.*):|else\s*:|except\b.*:|finally\s*:)(.*)$")
+_PLAIN = str.maketrans({"\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": " "})
+_CUT_OFF = 5  # lines at the end that may be missing their rest
+_FEWEST_NUMBERED = 3
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of the text, and how many columns were taken away in front of it."""
+
+    text: str
+    moved: int = 0
+
+    @property
+    def indent(self) -> int:
+        return len(self.text) - len(self.text.lstrip())
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.text.strip()
+
+    def strip(self, columns: int) -> None:
+        self.text, self.moved = self.text[columns:], self.moved + columns
+
+    def clear(self) -> None:
+        self.text, self.moved = "", 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Text that parses, and by how many columns each of its lines was moved to the left."""
+
+    text: str
+    tree: ast.Module
+    moved: tuple[int, ...]
+
+
+def read_fragment(text: str) -> Reading | None:
+    """The text as code; None where there is too little in it that is."""
+    lines = [Line(one) for one in text.translate(_PLAIN).replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    tree = _parsed(lines)
+    if tree is not None:
+        return _reading(lines, tree)
+    for clean in (_only_fenced, _without_prompts, _without_numbers, _dedented):
+        clean(lines)
+    code = sum(not line.is_blank for line in lines)
+    dropped = 0
+    for _ in range(_MOST_REPAIRS):
+        try:
+            return _reading(lines, ast.parse(_joined(lines)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if not isinstance(error, SyntaxError) or dropped * 2 > code:
+                return None
+            dropped += _repair(lines, error)
+    return None
+
+
+def _reading(lines: list[Line], tree: ast.Module) -> Reading:
+    return Reading(_joined(lines), tree, tuple(line.moved for line in lines))
+
+
+def _joined(lines: list[Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+def _parsed(lines: list[Line]) -> ast.Module | None:
+    try:
+        return ast.parse(_joined(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+# What stands around the code
+
+
+def _only_fenced(lines: list[Line]) -> None:
+    """Of a Markdown text, what is between fences."""
+    fences = [number for number, line in enumerate(lines) if _FENCE.match(line.text)]
+    inside = False
+    for line in lines if fences else ():
+        if _FENCE.match(line.text):
+            inside = not inside
+            line.clear()
+        elif not inside:
+            line.clear()
+
+
+def _without_prompts(lines: list[Line]) -> None:
+    """Of a session, what was typed."""
+    if any(line.text.lstrip().startswith(">>>") for line in lines):
+        _keep_typed(lines, lambda text: _PYTHON_PROMPT.match(text))
+    prompted = [line for line in lines if _NOTEBOOK_PROMPT.match(line.text)]
+    if any(line.text[match.end() :].strip() for line in prompted if (match := _NOTEBOOK_PROMPT.match(line.text))):
+        _keep_typed(lines, lambda text: _NOTEBOOK_PROMPT.match(text) or _NOTEBOOK_MORE.match(text))
+    else:  # each prompt on a line of its own, the cell below it
+        for line in lines if prompted else ():
+            if _NOTEBOOK_PROMPT.match(line.text) or _NOTEBOOK_RESULT.match(line.text):
+                line.clear()
+
+
+def _keep_typed(lines: list[Line], prompt: Callable[[str], re.Match[str] | None]) -> None:
+    for line in lines:
+        match = prompt(line.text)
+        if match is None:
+            line.clear()
+        else:
+            line.strip(match.end())
+
+
+def _without_numbers(lines: list[Line]) -> None:
+    """Code that was copied with its line numbers."""
+    code = [line for line in lines if not line.is_blank]
+    matches = [_NUMBERED.match(line.text) for line in code]
+    numbers = [int(match[1]) for match in matches if match is not None]
+    if len(code) < _FEWEST_NUMBERED or len(numbers) < len(code) or numbers != sorted(set(numbers)):
+        return
+    for line, match in zip(code, matches, strict=True):
+        assert match is not None
+        line.strip(match.end())
+
+
+def _dedented(lines: list[Line]) -> None:
+    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    for line in lines:
+        line.strip(min(least, line.indent))
+
+
+# Lines that do not parse
+
+
+def _repair(lines: list[Line], error: SyntaxError) -> int:
+    """Mend the line that an error is about. Returns how many lines were given up for that."""
+    number = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
+    while number > 0 and lines[number].is_blank:
+        number -= 1
+    line = lines[number]
+    reason = error.msg or ""
+    orphan = _ORPHAN.match(line.text)
+    if isinstance(error, TabError):
+        return _without_tabs(lines)
+    if isinstance(error, IndentationError):
+        if "expected an indented block" in reason:
+            return _give_body(lines, number)
+        if "unexpected indent" in reason:
+            return _pull_left(lines, number)
+        return _to_outer_level(lines, number)
+    if orphan is not None:
+        space, _, test, rest = orphan.groups()
+        line.text = f"{space}if {test.strip() if test else 'True'}:{rest}"
+        return 0
+    if "never closed" in reason and len(lines) - number <= _CUT_OFF + _blank_after(lines, number):
+        for one in lines[number:]:
+            one.clear()
+        return 1
+    return _give_up(line)
+
+
+def _blank_after(lines: list[Line], number: int) -> int:
+    return sum(line.is_blank for line in lines[number:])
+
+
+def _without_tabs(lines: list[Line]) -> int:
+    for line in lines:
+        line.text = line.text.replace("\t", "    ")
+    return 0
+
+
+def _give_body(lines: list[Line], number: int) -> int:
+    """A head without a body, cut off or with only a comment below."""
+    heads = [one for one in range(number + 1) if lines[one].text.split("#")[0].rstrip().endswith(":")]
+    if not heads:
+        return _give_up(lines[number])
+    head = lines[heads[-1]]
+    head.text = head.text.split("#")[0].rstrip() + " pass"
+    return 0
+
+
+def _pull_left(lines: list[Line], number: int) -> int:
+    """A block that is further to the right than what stands before it: the first line was copied without its indent."""
+    before = next((one.indent for one in reversed(lines[:number]) if not one.is_blank), 0)
+    own = lines[number].indent
+    for line in lines[number:]:
+        if not line.is_blank and line.indent < own:
+            break
+        line.strip(min(own - before, line.indent))
+    return 0
+
+
+def _to_outer_level(lines: list[Line], number: int) -> int:
+    """A line between two levels: to the outer one."""
+    line = lines[number]
+    levels = {one.indent for one in lines[:number] if not one.is_blank and one.indent < line.indent}
+    if not levels:
+        return _give_up(line)
+    line.strip(line.indent - max(levels))
+    return 0
+
+
+def _give_up(line: Line) -> int:
+    """A line that is no code: nothing in its place, or a head that does nothing if there may be a body below."""
+    space = " " * line.indent
+    line.text = f"{space}if True:" if line.text.rstrip().endswith(":") and line.indent else f"{space}pass"
+    return 1
+
+
+# Methods without their class
+
+
+def as_classes(tree: ast.Module) -> ast.Module:
+    """The methods of a class that were copied without it, as a class. What has a `forward` is a module."""
+    methods = [one for one in tree.body if _is_method(one)]
+    if not methods:
+        return tree
+    base = ast.Attribute(ast.Attribute(ast.Name("torch", ast.Load()), "nn", ast.Load()), "Module", ast.Load())
+    made = ast.ClassDef("Fragment", [], [], methods, [])
+    if any(getattr(one, "name", "") == "forward" for one in methods):
+        made.bases = [base]
+    if hasattr(made, "type_params") or "type_params" in ast.ClassDef._fields:
+        made.type_params = []  # type: ignore[attr-defined]
+    ast.fix_missing_locations(ast.copy_location(made, methods[0]))
+    made.end_lineno, made.end_col_offset = methods[-1].end_lineno, methods[-1].end_col_offset
+    for part in ast.walk(base):
+        if isinstance(part, ast.expr):
+            ast.copy_location(part, methods[0])
+    position = tree.body.index(methods[0])
+    rest = [one for one in tree.body if one not in methods]
+    return ast.Module([*rest[:position], made, *rest[position:]], tree.type_ignores)
+
+
+def _is_method(node: ast.stmt) -> bool:
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return bool(node.args.args) and node.args.args[0].arg == "self"

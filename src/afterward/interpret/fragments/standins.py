@@ -1,0 +1,320 @@
+"""Values that stand in for what a file does not show: networks, losses and optimizers, as their use tells them.
+
+A stand-in network has parameters, what it returns depends on them and on what it is given, and what it saves it saves
+like a network of several layers. Every one that is made is written down: a finding says what it assumed.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from afterward.interpret.fragments import vocabulary
+from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, tokens
+from afterward.interpret.fragments.uses import path_of
+from afterward.interpret.graph.graph import Kept, Tensor
+from afterward.interpret.library.torch import ops, optim
+from afterward.interpret.machine.values import Class, Function, Instance, Lib, Native, Unknown, Value
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.core import Frame
+    from afterward.interpret.machine.machine import Machine
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+
+ASSUMED = "assumed"  # what a stand-in is known by, in `inner`: the path it was made for
+_DEEP = 3  # containers inside each other that are looked into for tensors
+
+
+class Output(Tensor):
+    """What a stand-in returns: a tensor, several, or an object that holds some."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What one name was taken for; of an optimizer, the networks that it was taken to train."""
+
+    role: str
+    name: str
+    trains: tuple[str, ...] = ()
+
+
+class Assumed:
+    """The stand-ins of one run."""
+
+    def __init__(self, lenient: bool = False) -> None:
+        self.lenient = lenient  # are names that are defined nowhere given their meaning?
+        self.given: dict[tuple[int, str], Value] = {}  # for names that nothing assigns
+        self.networks: list[Instance] = []
+        self.roles: dict[str, Role] = {}
+
+    # Asking
+
+    def name(self, machine: Machine, frame: Frame, name: str) -> Value | None:
+        """A name that is defined nowhere."""
+        if not self.lenient:
+            return None
+        if name in vocabulary.USUAL:
+            return Lib(vocabulary.USUAL[name])
+        meaning = _meaning(frame, name)
+        if meaning is None:
+            return None
+        key = (id(_tree(frame)), name)
+        if key not in self.given:
+            shown = _only_module_class(frame) if meaning.role is Role.NETWORK else None
+            made = machine.instantiate(shown, [], {}, None) if shown is not None else None
+            self.given[key] = made if made is not None else self.make(machine, meaning.role, name)
+        return self.given[key]
+
+    def stored(self, machine: Machine, frame: Frame, target: ast.expr, before: Value) -> Value | None:
+        """Something unknown is given a name: what that name is taken for, if its use shows it."""
+        path = path_of(target)
+        meaning = _meaning(frame, path) if path is not None else None
+        if path is None or meaning is None or meaning.role is Role.LIST or not self._applies(meaning):
+            return None
+        if isinstance(before, Instance):  # wrapped, moved or prepared: still the same
+            return before
+        return self.make(machine, meaning.role, path)
+
+    def attribute(self, machine: Machine, frame: Frame, node: ast.AST | None) -> Value | None:
+        """An attribute that nothing assigns."""
+        path = path_of(node) if node is not None else None
+        meaning = _meaning(frame, path) if path is not None else None
+        if path is None or meaning is None or not self._applies(meaning):
+            return None
+        return self.make(machine, meaning.role, path)
+
+    def argument(self, machine: Machine, function: Function, name: str, tree: ast.Module) -> Value:
+        """A parameter of a function that nothing calls."""
+        meanings = _meanings(tree)
+        place = meanings.uses.places.get(id(function.node))
+        meaning = meanings.of(place.key(name)) if place is not None else None
+        return self.make(machine, meaning.role, name) if meaning is not None else machine.unknown()
+
+    def _applies(self, meaning: Meaning) -> bool:
+        return self.lenient or meaning.by_use
+
+    # Making
+
+    def make(self, machine: Machine, role: Role, path: str) -> Value:
+        if role is Role.LIST:
+            return []
+        self.roles.setdefault(path, role)
+        if role is Role.SCALER:
+            return Instance(Lib("torch.amp.GradScaler"))
+        if role is Role.OPTIMIZER:
+            return self._optimizer(machine, path)
+        if role is Role.NETWORK:
+            return self._network(machine, path)
+        return Native(lambda m, args, kwargs: function(m, args, kwargs), path)
+
+    def _network(self, machine: Machine, path: str) -> Instance:
+        made = Instance(Lib("torch.nn.Module"))
+        made.label = path
+        made.inner.update({ASSUMED: path, "layer": "Module", "forward": call_network})
+        made.attributes.update(training=True, weight=machine.graph.leaf(f"{path}.weight", True))
+        self.networks.append(made)
+        return made
+
+    def _optimizer(self, machine: Machine, path: str) -> Instance:
+        made = Instance(Lib("torch.optim.Optimizer"))
+        made.label = path
+        optim.construct(machine, made, [[]], {})
+        made.inner.update({ASSUMED: path, "partial": True, "before_use": before_use})
+        return made
+
+    # What was assumed
+
+    def assumptions(self, machine: Machine) -> tuple[Assumption, ...]:
+        trained: dict[str, list[str]] = {}
+        for optimizer in machine.optimizers:
+            path = optimizer.inner.get(ASSUMED)
+            held = {id(leaf) for leaf in optimizer.inner.get("params", ())} if path else set()
+            for network in self.networks:
+                if path and id(network.attributes["weight"]) in held:
+                    trained.setdefault(path, []).append(network.inner[ASSUMED])
+        return tuple(
+            Assumption(role.value, path, tuple(trained.get(path, ())))
+            for path, role in self.roles.items()
+            if role is not Role.SCALER
+        )
+
+
+def _only_module_class(frame: Frame) -> Class | None:
+    """The class of modules that a file shows, if it is one, and the file builds none of it."""
+    module = frame.scope.module
+    names = module.scope.names if module is not None else {}
+    classes = [one for one in names.values() if isinstance(one, Class) and one.derives_from("torch.nn.Module")]
+    tree = _tree(frame)
+    if len(classes) != 1 or tree is None:
+        return None
+    built = any(path.rsplit(".", 1)[-1] == classes[0].name for _, path in _meanings(tree).uses.calls)
+    return classes[0] if not built else None
+
+
+# Which networks an optimizer trains
+
+
+def before_use(machine: Machine, optimizer: Instance, stepping: bool) -> None:
+    """An optimizer that stands in takes up what it is there to train, as far as that can be told by now."""
+    path = optimizer.inner.get(ASSUMED)
+    if path is None:
+        return
+    mine = _trained_by(machine, optimizer, path, stepping)
+    known = {id(leaf) for leaf in optimizer.inner["params"]}
+    new = [leaf for leaf in mine if id(leaf) not in known]
+    if new:
+        optim.add_group(machine, optimizer, [{"params": new}], {})
+
+
+def _trained_by(machine: Machine, optimizer: Instance, path: str, stepping: bool) -> list[Tensor]:
+    networks = machine.assumed.networks
+    others = [one for one in machine.optimizers if one is not optimizer]
+    tree = _tree(machine.frame)
+    if not others and (tree is None or len(_meanings(tree).paths(Role.OPTIMIZER)) < 2):
+        return [one.attributes["weight"] for one in networks] + _shown(machine)
+    named = [one for one in networks if _belong(path, one.inner[ASSUMED])]
+    if named:
+        return [one.attributes["weight"] for one in named]
+    if not stepping:
+        return []
+    claimed = {id(leaf) for one in others for leaf in one.inner.get("params", ())}
+    claimed |= {
+        id(network.attributes["weight"])
+        for network in networks
+        for one in others
+        if ASSUMED in one.inner and _belong(one.inner[ASSUMED], network.inner[ASSUMED])
+    }
+    reached = machine.passes[-1].leaves if machine.passes else []
+    return [leaf for leaf in reached if leaf.is_parameter and id(leaf) not in claimed]
+
+
+def _shown(machine: Machine) -> list[Tensor]:
+    """The parameters of networks that the file does show: the only optimizer there is trains them too."""
+    return [leaf for leaf in machine.graph.leaves if leaf.is_parameter and id(leaf) in machine.graph.used]
+
+
+def _belong(optimizer: str, network: str) -> bool:
+    """`optimizer_D` and `discriminator`, `self.actor.optimizer` and `self.actor`, `encoder_opt` and `encoder`."""
+    if optimizer.rpartition(".")[0] == network:
+        return True
+    words = [word for word in tokens(optimizer) if not word.startswith(vocabulary.OPTIMIZER)]
+    theirs = tokens(network)
+    return any(word in theirs or (len(word) <= 3 and any(other.startswith(word) for other in theirs)) for word in words)
+
+
+# Calls
+
+
+def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
+    """What a stand-in network returns."""
+    return _computed(machine, "NetworkBackward", [*_tensors((*args, *kwargs.values())), owner.attributes["weight"]])
+
+
+def function(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What a function returns whose result depends on what it is given."""
+    values = (*args, *kwargs.values())
+    found = _tensors(values)
+    if not any(one.requires_grad for one in found) and any(isinstance(one, Unknown) for one in values):
+        cut = next((one.cut for one in found if one.cut is not None), None)
+        return machine.unknown() if cut is None else _data(cut)
+    return _computed(machine, "FunctionBackward", found)
+
+
+def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST | None) -> Value:
+    """An attribute of a stand-in network: a method or a layer of it."""
+    meaning = machine.assumed.attribute(machine, machine.frame, node)
+    if meaning is not None:
+        owner.attributes[name] = meaning
+        return meaning
+    if set(tokens(name)) & vocabulary.BEGINNINGS:
+        return Native(lambda m, args, kwargs: Tensor(), name)
+
+    def run(m: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return call_network(m, owner, args, kwargs)
+
+    return Native(run, name)
+
+
+def part_of_output(owner: Tensor) -> Output:
+    """`output.logits`, `output['loss']`: of the same call."""
+    made = Output()
+    made.node, made.slot, made.cut = owner.node, owner.slot, owner.cut
+    return made
+
+
+def parts_of_output(owner: Tensor, count: int) -> list[Value]:
+    """`a, b = output`."""
+    found: list[Value] = []
+    for slot in range(count):
+        made = part_of_output(owner)
+        made.slot = owner.slot + slot
+        found.append(made)
+    return found
+
+
+def _computed(machine: Machine, op: str, inputs: list[Tensor]) -> Value:
+    unrecorded = ops.without_history(machine, inputs)
+    if unrecorded is not None:
+        return _data(unrecorded.cut) if isinstance(unrecorded, Tensor) else unrecorded
+    node = machine.graph.record(op, inputs, ())
+    node.saved += [Kept("saved", one.version) for one in inputs]
+    node.saved.append(Kept("saved"))
+    made = Output()
+    made.node = node
+    return made
+
+
+def _data(cut: Any) -> Output:
+    made = Output()
+    made.cut = cut
+    return made
+
+
+def _tensors(values: Any, depth: int = 0) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)) and depth < _DEEP:
+            found += _tensors(value[:50], depth + 1)
+        elif isinstance(value, dict) and depth < _DEEP:
+            found += _tensors(list(value.values())[:50], depth + 1)
+    return found
+
+
+# Meanings
+
+
+def _tree(frame: Frame) -> ast.Module | None:
+    return frame.scope.module.tree if frame.scope.module is not None else None
+
+
+def _meanings(tree: ast.Module) -> Meanings:
+    """Worked out when it is first asked for, and kept with the tree."""
+    known: Meanings | None = getattr(tree, "_meanings", None)
+    if known is None:
+        known = Meanings(tree)
+        tree._meanings = known  # type: ignore[attr-defined]
+    return known
+
+
+def _meaning(frame: Frame, path: str) -> Meaning | None:
+    tree = _tree(frame)
+    if tree is None:
+        return None
+    meanings = _meanings(tree)
+    place = meanings.uses.places.get(id(frame.node)) if frame.node is not None else None
+    return meanings.of((place or meanings.uses.places[id(tree)]).key(path))
+
+
+def is_network(value: Value) -> bool:
+    """Does it stand in for a network?"""
+    return isinstance(value, Instance) and "forward" in value.inner
+
+
+__all__ = ["ASSUMED", "Assumed", "Assumption", "Output", "before_use", "call_network", "is_network"]

@@ -1,0 +1,313 @@
+"""What a file does with its names: what is called, iterated over, assigned, handed on, what `backward()` is called on.
+
+A name is known by its scope and its path (`self.model`, `nets['G']`); paths that stand for one value, by assignment
+or as argument and parameter, are one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+Key = tuple[int, str]  # the id of the scope's node, and the path
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "half", "to_device", "module"})
+_GOES_OVER = frozenset({"enumerate", "zip", "tqdm", "iter", "reversed", "islice", "cycle", "trange", "list"})
+_PUTS = frozenset({"append", "extend", "insert", "add", "appendleft"})
+_SELF = "self"
+
+
+def path_of(node: ast.AST) -> str | None:
+    """`a.b['c']`, where a value is named without calling anything."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = path_of(node.value)
+        return f"{owner}.{node.attr}" if owner is not None else None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        owner = path_of(node.value)
+        return f"{owner}[{node.slice.value!r}]" if owner is not None else None
+    return None
+
+
+@dataclass(slots=True)
+class Place:
+    """A module, class or function, with the names that are its own."""
+
+    node: ast.AST
+    outer: Place | None
+    names: set[str] = field(default_factory=set)
+    owner: ast.ClassDef | None = None  # of a method
+    first: str = ""  # the parameter of a method that is the object
+
+    def key(self, path: str) -> Key:
+        """The key of a path that is written in this scope."""
+        root = path.split(".", 1)[0].split("[", 1)[0]
+        scope: Place | None = self
+        while scope is not None and scope.outer is not None:
+            if root in scope.names and not isinstance(scope.node, ast.ClassDef):
+                if scope.owner is not None and root == scope.first:
+                    return id(scope.owner), _SELF + path[len(root) :]
+                return id(scope.node), path
+            scope = scope.outer
+        return id(scope.node) if scope is not None else 0, path
+
+
+@dataclass(slots=True)
+class Written:
+    """An expression, and the scope that it stands in."""
+
+    node: ast.expr
+    place: Place
+
+
+class Uses(ast.NodeVisitor):
+    """Collected over one file."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.calls: dict[Key, list[Written]] = {}
+        self.methods: dict[Key, set[str]] = {}
+        self.iterated: set[Key] = set()
+        self.stepped: set[Key] = set()  # given to the `step` of something else, as a scaler's
+        self.values: dict[Key, list[Written]] = {}  # what is assigned to it
+        self.returns: dict[int, list[Written]] = {}  # by the id of the function
+        self.losses: list[Written] = []  # what a pass starts from
+        self.functions: dict[Key, ast.AST] = {}  # functions and classes that the file defines
+        self.methods_of: dict[int, dict[str, ast.AST]] = {}
+        self.places: dict[int, Place] = {}
+        self.joined: dict[Key, Key] = {}
+        self.read: list[tuple[str, Key]] = []
+        self.place = Place(tree, None, _own_names(tree.body))
+        self.places[id(tree)] = self.place
+        self._defined(tree.body)
+        for statement in tree.body:
+            self.visit(statement)
+        self._hand_over()
+
+    # One value under several paths
+
+    def one(self, key: Key) -> Key:
+        while key in self.joined:
+            key = self.joined[key]
+        return key
+
+    def _join(self, first: Key, second: Key) -> None:
+        first, second = self.one(first), self.one(second)
+        if first != second:
+            self.joined[first] = second
+
+    def group(self, key: Key) -> list[Key]:
+        """All paths that stand for the same value."""
+        known = {*self.calls, *self.methods, *self.values, *self.iterated, *self.joined, key}
+        return [one for one in known if self.one(one) == self.one(key)]
+
+    # Scopes
+
+    def _defined(self, body: list[ast.stmt]) -> None:
+        for node in body:
+            if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) and not isinstance(node, ast.Lambda):
+                self.functions[self.place.key(node.name)] = node
+                if isinstance(node, ast.ClassDef):
+                    self.methods_of[id(node)] = {
+                        one.name: one for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+                    }
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        outer = self.place
+        inner = Place(node, outer, {*_parameters(node), *_own_names(node.body)})
+        if isinstance(outer.node, ast.ClassDef):
+            inner.owner = outer.node
+            static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in node.decorator_list)
+            inner.first = next(iter(_parameters(node)), "") if not static else ""
+        self._inside(inner, node.body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._inside(Place(node, self.place, set()), node.body)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        outer, self.place = self.place, Place(node, self.place, set(_parameters(node)))
+        self.places[id(node)] = self.place
+        self.returns.setdefault(id(node), []).append(Written(node.body, self.place))
+        self.visit(node.body)
+        self.place = outer
+
+    def _inside(self, place: Place, body: list[ast.stmt]) -> None:
+        outer, self.place = self.place, place
+        self.places[id(place.node)] = place
+        self._defined(body)
+        for statement in body:
+            self.visit(statement)
+        self.place = outer
+
+    # Statements
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self.returns.setdefault(id(self.place.node), []).append(Written(node.value, self.place))
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self._assign(target, node.value)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._assign(node.target, node.value)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._assign(node.target, node.value)
+        self.generic_visit(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self._assign(node.target, node.value)
+        self.generic_visit(node)
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else ()
+            for number, one in enumerate(target.elts):
+                inner = one.value if isinstance(one, ast.Starred) else one
+                self._assign(inner, parts[number] if len(parts) == len(target.elts) else value)
+            return
+        path = path_of(target)
+        if path is None:
+            return
+        key = self.place.key(path)
+        self.values.setdefault(key, []).append(Written(value, self.place))
+        same = _same_object(value)
+        if same is not None:
+            self._join(self.place.key(same), key)
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        for over in _gone_over(node.iter):
+            path = path_of(over)
+            if path is not None:
+                self.iterated.add(self.place.key(path))
+        self._assign(node.target, node.iter)
+        self.generic_visit(node)
+
+    visit_AsyncFor = visit_For  # type: ignore[assignment]
+
+    # Expressions
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.read.append((node.id, self.place.key(node.id)))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        path = path_of(node.func)
+        if path is not None:
+            self.calls.setdefault(self.place.key(path), []).append(Written(node, self.place))
+        if isinstance(node.func, ast.Attribute):
+            owner = path_of(node.func.value)
+            if owner is not None:
+                self.methods.setdefault(self.place.key(owner), set()).add(node.func.attr)
+            self._pass(node, node.func, path or "")
+            if owner is not None and node.func.attr in _PUTS and node.args:  # a list is made of what is put into it
+                self.values.setdefault(self.place.key(owner), []).append(Written(node.args[-1], self.place))
+            given = path_of(node.args[0]) if node.func.attr == "step" and node.args else None
+            if given is not None:
+                self.stepped.add(self.place.key(given))
+        self.generic_visit(node)
+
+    def _pass(self, node: ast.Call, called: ast.Attribute, path: str) -> None:
+        """What a pass starts from: what `backward` is called on, or what it is given."""
+        if called.attr == "backward" and not path.startswith("torch."):
+            self.losses.append(Written(called.value, self.place))
+        if (called.attr == "backward" and path_of(called.value) is not None) or called.attr == "manual_backward":
+            self.losses += [Written(one, self.place) for one in node.args[:1]]
+        if path in ("torch.autograd.grad", "autograd.grad", "torch.autograd.backward") and node.args:
+            self.losses.append(Written(node.args[0], self.place))
+
+    # Arguments and parameters
+
+    def _hand_over(self) -> None:
+        for several in list(self.calls.values()):
+            for call in several:
+                assert isinstance(call.node, ast.Call)
+                function = self.function_called(call)
+                if function is not None:
+                    self._hand_to(call, call.node, function)
+
+    def function_called(self, call: Written) -> ast.AST | None:
+        """The function of the file that a call comes to; of a class, its `__init__`."""
+        assert isinstance(call.node, ast.Call)
+        path = path_of(call.node.func)
+        if path is None:
+            return None
+        scope, name = call.place.key(path)
+        if name.startswith(f"{_SELF}.") and scope in self.methods_of:
+            return self.methods_of[scope].get(name[len(_SELF) + 1 :])
+        place: Place | None = call.place
+        while place is not None:
+            found = self.functions.get((id(place.node), path))
+            if found is not None:
+                made = self.methods_of.get(id(found))
+                return made.get("__init__") if made is not None else found
+            place = place.outer
+        return None
+
+    def _hand_to(self, call: Written, node: ast.Call, function: ast.AST) -> None:
+        assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        place = self.places.get(id(function))
+        if place is None:
+            return
+        names = list(_parameters(function))[1 if place.owner is not None and place.first else 0 :]
+        pairs = [*zip(names, node.args, strict=False), *((one.arg, one.value) for one in node.keywords)]
+        for name, value in pairs:
+            path = path_of(value) if not isinstance(value, ast.Starred) else None
+            if name in names and path is not None:
+                self._join(call.place.key(path), place.key(name))
+
+
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str]:
+    spec = node.args
+    for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg):
+        if one is not None:
+            yield one.arg
+
+
+def _own_names(body: list[ast.stmt]) -> set[str]:
+    """What the statements of a scope bind, but for what they declare global."""
+    found: set[str] = set()
+    foreign: set[str] = set()
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            foreign.update(node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            found.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update((one.asname or one.name).split(".")[0] for one in node.names)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif not isinstance(node, ast.Lambda):
+            todo.extend(ast.iter_child_nodes(node))
+    return found - foreign
+
+
+def _same_object(value: ast.expr) -> str | None:
+    """The path of the value itself, or of what `.to(device)` and its kin give back."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _SAME_OBJECT:
+        value = value.func.value
+    return path_of(value)
+
+
+def _gone_over(node: ast.expr) -> Iterator[ast.expr]:
+    """What a loop goes over, without `enumerate` and its kin."""
+    if isinstance(node, ast.Call):
+        name = path_of(node.func) or ""
+        if name.rsplit(".", 1)[-1] in _GOES_OVER:
+            for one in node.args:
+                yield from _gone_over(one)
+        return
+    yield node

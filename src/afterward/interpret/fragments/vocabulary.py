@@ -1,0 +1,47 @@
+"""Words that people use in names of networks, losses and optimizers, and what they import without showing it."""
+
+from __future__ import annotations
+
+from afterward.interpret.library.python.words import words
+
+NETWORK = words(
+    "actor adapter agent attention attn autoencoder backbone base bert cell classifier clf cnn conv critic "
+    "decoder dec dense discriminator disc dqn embed embedder embedding embeddings emb enc encoder estimator "
+    "extractor fc forward gan gat gcn gen generator gnn gpt gru head layer layers linear lm lstm mapper mlp model "
+    "models module net nets network nn ppo policy predictor projector proj qnet regressor resnet rnn segmentor "
+    "sequential siamese student tagger teacher transformer unet vae vgg vit"
+)
+LETTERS = frozenset("DGQFVE")  # names of networks in papers
+LOSS = words(
+    "bce ce criterion criteria crit cross distance entropy kl kld l1 l2 loss losses metric mse nll objective "
+    "penalty reg regularizer"
+)
+OPTIMIZER = ("opt", "adam", "sgd", "solver", "trainer")  # how they begin
+STEPS_TOO = words("scheduler sched lr env environment scaler bar pbar profiler prof")  # and are no optimizers
+DATA = words(
+    "augment batch batches collate create data dataset fetch get iter load loader make next normalize noise pad "
+    "prepare preprocess process read sample tensorize tokenize tokenizer transform transforms to"
+)
+OF_MODULES = words("parameters named_parameters state_dict load_state_dict train eval named_modules")
+OF_TENSORS = words(
+    "size dim view reshape detach clone item numpy cpu cuda to float long double mean sum max min backward "
+    "squeeze unsqueeze permute transpose t contiguous type requires_grad_ numel tolist gather expand repeat "
+    "append extend items values keys get update pop format join split strip astype zero_grad step parameters "
+    "named_parameters train eval state_dict load_state_dict"
+)
+BEGINNINGS = words("init initial initialize zero zeros reset empty start blank")  # methods that begin a state
+
+# What people import without showing it.
+USUAL = {
+    "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
+    "numpy": "numpy", "T": "torch", "th": "torch", "Variable": "torch.autograd.Variable", "autograd": "torch.autograd",
+    "DataLoader": "torch.utils.data.DataLoader", "Dataset": "torch.utils.data.Dataset",
+    "TensorDataset": "torch.utils.data.TensorDataset", "Categorical": "torch.distributions.Categorical",
+    "Normal": "torch.distributions.Normal", "distributions": "torch.distributions", "random": "random", "math": "math",
+    "time": "time", "os": "os", "sys": "sys", "copy": "copy", "deque": "collections.deque", "plt": "matplotlib.pyplot",
+    "namedtuple": "collections.namedtuple", "count": "itertools.count", "tqdm": "tqdm.tqdm", "trange": "tqdm.trange",
+    "pd": "pandas", "autocast": "torch.autocast", "GradScaler": "torch.amp.GradScaler", "Tensor": "torch.Tensor",
+    "itertools": "itertools", "datasets": "torchvision.datasets", "transforms": "torchvision.transforms",
+    "clip_grad_norm_": "torch.nn.utils.clip_grad_norm_", "Adam": "torch.optim.Adam", "SGD": "torch.optim.SGD",
+    "defaultdict": "collections.defaultdict", "wandb": "wandb", "gym": "gym", "logging": "logging", "json": "json",
+}  # fmt: skip

@@ -1,0 +1,167 @@
+"""Functions that nothing in the file calls, though they come to a pass: each is called by itself, as its users would.
+
+Where several call each other, the outermost is called, so that what is around the pass (a loop, an object that lives
+on) is there. One without a loop around its pass is called several times: whoever uses it has that loop.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from afterward.interpret import library
+from afterward.interpret.library.frameworks.driving import turns
+from afterward.interpret.machine.core import Frame
+from afterward.interpret.machine.machine import Machine
+from afterward.interpret.machine.values import Bound, Class, Function, Instance, Module, Native, Value
+
+_PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
+_PASSES = frozenset({"backward", "grad", "manual_backward"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+MOST = 30  # functions of one file
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function or method to begin with."""
+
+    function: Definition
+    owner: ast.ClassDef | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.owner.name}.{self.function.name}" if self.owner is not None else self.function.name
+
+
+def entries(tree: ast.Module, text: bytes, executed: set[int]) -> Iterator[Entry]:
+    """The functions to call: first those that no other calls, then what was still not come to."""
+    if not _PASS.search(text):
+        return
+    defined = [one for one in _defined(tree) if id(one.function) not in executed]
+    reaching = _reaching(defined)
+    called = {name for one in reaching for name in _mentioned(one.function) if name != one.function.name}
+    outermost = [one for one in reaching if one.function.name not in called]
+    number = 0
+    for one in (*outermost, *(one for one in reaching if _sweeps(one.function))):
+        if id(one.function) not in executed and number < MOST:
+            number += 1
+            yield one
+
+
+def _defined(tree: ast.Module) -> Iterator[Entry]:
+    for node in ast.walk(tree):
+        for inner in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.If, ast.Try)) else ():
+            if isinstance(inner, _FUNCTIONS):
+                yield Entry(inner)
+            elif isinstance(inner, ast.ClassDef):
+                yield from (Entry(one, inner) for one in inner.body if isinstance(one, _FUNCTIONS))
+
+
+def _reaching(defined: list[Entry]) -> list[Entry]:
+    """Those with a pass in them, and those that mention one of these."""
+    mentioned = {id(one.function): _mentioned(one.function) for one in defined}
+    found = {id(one.function) for one in defined if _sweeps(one.function)}
+    grows = True
+    while grows:
+        names = {one.function.name for one in defined if id(one.function) in found} - _PASSES
+        more = {id(one.function) for one in defined if mentioned[id(one.function)] & names} | found
+        grows = len(more) > len(found)
+        found = more
+    return [one for one in defined if id(one.function) in found]
+
+
+def _sweeps(function: Definition) -> bool:
+    return function.name == "training_step" or bool(_mentioned(function) & _PASSES)
+
+
+def _mentioned(function: Definition) -> frozenset[str]:
+    known: frozenset[str] | None = getattr(function, "_mentioned", None)
+    if known is None:
+        known = frozenset(
+            one.attr if isinstance(one, ast.Attribute) else one.id
+            for one in ast.walk(function)
+            if isinstance(one, (ast.Attribute, ast.Name))
+        )
+        function._mentioned = known  # type: ignore[union-attr]
+    return known
+
+
+# Calling one
+
+
+def enter(machine: Machine, module: Module, entry: Entry) -> None:
+    """Call a function of a module that was run as a library."""
+    found = _find(module, entry)
+    if isinstance(found, Function):
+        machine.enter(module, lambda: _call(machine, found, found, []))
+    elif isinstance(found, tuple):
+        machine.enter(module, lambda: _call_method(machine, *found))
+
+
+def _find(module: Module, entry: Entry) -> Value:
+    """The function, or the class and function, that a definition at the top of a module became."""
+    for value in module.scope.names.values():
+        if isinstance(value, Function) and value.node is entry.function:
+            return value
+        if isinstance(value, Class) and value.node is entry.owner:
+            for member in value.attributes.values():
+                if isinstance(member, Function) and member.node is entry.function:
+                    return value, member
+    return None
+
+
+def _call_method(machine: Machine, cls: Class, member: Function) -> None:
+    if member.kind == "static" or cls.derives_from("torch.autograd.Function"):
+        return
+    frame = machine.frame
+    maker = next(
+        (one.attributes["__init__"] for one in cls.order if isinstance(one, Class) and "__init__" in one.attributes),
+        None,
+    )
+    given = _arguments(machine, maker, 1) if isinstance(maker, Function) else []
+    made = machine.instantiate(cls, given, {}, None)
+    if not isinstance(made, Instance):
+        return
+    made.label = "self"
+    frame.scope.names["#made"] = made  # so that what it holds is held
+    driver = library.driver(made, member)
+    if driver is not None:
+        machine.call(driver, [], {}, None)
+    else:
+        _call(machine, Bound(member, made), member, [made])
+
+
+def _call(machine: Machine, called: Value, function: Function, bound: list[Value]) -> None:
+    """Once, and again and again if its passes are in no loop of its own."""
+    machine.frame.statement = machine.frame.statement or function.node  # type: ignore[assignment]
+    standing = _arguments(machine, function, len(bound))
+    for _ in turns(machine):
+        before = len(machine.passes)
+        machine.call(called, [_again(machine, one) for one in standing], {}, None)
+        made = machine.passes[before:]
+        if not made or any(level.turns for one in made for level in one.where.levels[1:]):
+            return
+
+
+def _again(machine: Machine, value: Value) -> Value:
+    """What stands for an object is the same in each call; data is not."""
+    return value if isinstance(value, (Instance, Native, list)) else machine.unknown()
+
+
+def _arguments(machine: Machine, function: Function, bound: int) -> list[Value]:
+    """Values for the parameters without a default."""
+    spec = function.node.args
+    names = [one.arg for one in (*spec.posonlyargs, *spec.args)][bound:]
+    tree = function.scope.module.tree if function.scope.module is not None else None
+    wanted = names[: max(len(names) - len(function.defaults), 0)]
+    return [
+        machine.assumed.argument(machine, function, name, tree) if tree is not None else machine.unknown()
+        for name in wanted
+    ]
+
+
+__all__ = ["Entry", "Frame", "enter", "entries"]

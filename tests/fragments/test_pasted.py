@@ -1,0 +1,27 @@
+"""Each pasted fragment gets the right cause, and correct ones none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from afterward.model.diagnosis import Severity
+from afterward.tasks.check_file import Shared, check_bytes
+
+HERE = Path(__file__).parent
+LABELS: dict[str, list[str]] = json.loads((HERE / "pasted" / "labels.json").read_text())
+
+
+def codes(text: str) -> set[str]:
+    done = check_bytes("<stdin>", text.encode(), Shared(), alone=True)
+    assert done.error is None
+    return {found.code for found in done.findings if found.severity is not Severity.INFO}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_a_pasted_fragment(name: str) -> None:
+    found, right = codes((HERE / "pasted" / f"{name}.txt").read_text()), set(LABELS[name])
+    assert found & right if right else not found, found
+    assert found <= right
