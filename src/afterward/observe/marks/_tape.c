@@ -5,53 +5,29 @@
    nothing up: it writes one number into a buffer, which `drain_marks` empties. It is built for one version of Python,
    not with the stable ABI, where reading a number is a call: beside torch the code of each call is cold. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <structmember.h>
-#include <time.h>
+#include "_tape.h"
 
-#define SHIFT 40                    /* as in statements.py */
-#define STEP (UINT64_C(1) << 60)    /* these as in tape.py */
-#define RETAINS (UINT64_C(1) << 61)
-#define CREATES (UINT64_C(1) << 62)
-#define GRAD (UINT64_C(1) << 59)
+PyTypeObject *tape_type;
 
-#define MARKS 8192 /* as in tape.py */
-#define NOTES (3 * 2048)
-#define SITES 256
-#define TIMES 8192 /* as in tape.py */
+PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
+    PyThreadState *thread = PyThreadState_Get();
+#if PY_VERSION_HEX >= 0x030B0000
+    PyThreadState_EnterTracing(thread);
+    PyObject *done = PyObject_Vectorcall(function, args, count, NULL);
+    PyThreadState_LeaveTracing(thread);
+#else
+    int used = thread->cframe->use_tracing;
+    thread->tracing++;
+    thread->cframe->use_tracing = 0;
+    PyObject *done = PyObject_Vectorcall(function, args, count, NULL);
+    thread->tracing--;
+    thread->cframe->use_tracing = used;
+#endif
+    return done;
+}
 
-typedef uint64_t (*Counter)(void);
-
-typedef struct {
-    PyObject_HEAD
-    /* What every mark touches comes first, so that it lies together: beside torch each line of memory is a cold one. */
-    Counter counter; /* of torch: how many nodes this thread has made */
-    unsigned long long moment; /* how many marks there have been */
-    uint64_t last;             /* the last of them */
-    Py_ssize_t marked, timed, noted; /* how many numbers there are in each buffer below */
-    unsigned long thread;
-    int skipped;   /* has a pass gone by without a look? */
-    int steps_due; /* optimizer steps still to be looked at */
-    PyObject *on_full;  /* () when a buffer is full */
-    PyObject *on_other; /* (number) for a mark in another thread */
-    PyObject *on_pass;  /* (outputs, args, kwargs) for a pass that is to be noted in full */
-    PyObject *on_step;  /* (optimizer) for a step that is to be looked at, or that another thread makes */
-    PyObject *accumulate_grad;
-    Py_ssize_t sites;
-    struct {
-        uint64_t number;
-        int64_t left; /* how many more passes of that site need no look */
-    } site[SITES];
-    uint64_t marks[MARKS];
-    uint64_t notes[NOTES];
-    uint64_t times[TIMES]; /* when each of the first marks was written, in nanoseconds */
-} Tape;
-
-static int make_room(Tape *self) {
-    PyObject *done = PyObject_CallNoArgs(self->on_full);
+int tape_make_room(Tape *self) {
+    PyObject *done = call_ours(self->on_full, NULL, 0);
     Py_XDECREF(done);
     if (done == NULL)
         return -1;
@@ -73,9 +49,9 @@ static __thread Tape *mine __attribute__((tls_model("initial-exec")));
 #define BECOMES_MINE(self)
 #endif
 
-static int here(Tape *self) { return IS_MINE(self) || PyThread_get_thread_ident() == self->thread; }
+int tape_is_here(Tape *self) { return IS_MINE(self) || PyThread_get_thread_ident() == self->thread; }
 
-static uint64_t now(void) {
+uint64_t tape_now(void) {
     struct timespec at;
     timespec_get(&at, TIME_UTC);
     return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
@@ -96,21 +72,15 @@ static long number_of(PyObject *number) {
 }
 
 static int write_mark(Tape *self, PyObject *number) {
-    if (!here(self)) {
-        PyObject *done = PyObject_CallFunctionObjArgs(self->on_other, number, NULL);
+    if (!tape_is_here(self)) {
+        PyObject *done = call_ours(self->on_other, &number, 1);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
     long statement = number_of(number);
     if (statement < 0)
         return PyErr_Occurred() ? -1 : 0;
-    uint64_t mark = (uint64_t)statement << SHIFT | self->counter();
-    self->last = mark;
-    self->moment++;
-    self->marks[self->marked++] = mark;
-    if (self->timed < TIMES)
-        self->times[self->timed++] = now();
-    return self->marked < MARKS ? 0 : make_room(self);
+    return tape_write(self, (uint64_t)statement, self->counter());
 }
 
 static int write_note(Tape *self, uint64_t flags, PyObject *what) {
@@ -119,7 +89,7 @@ static int write_note(Tape *self, uint64_t flags, PyObject *what) {
     note[1] = self->counter();
     note[2] = (uint64_t)(uintptr_t)what;
     self->noted += 3;
-    return self->noted <= NOTES - 3 ? 0 : make_room(self);
+    return self->noted <= NOTES - 3 ? 0 : tape_make_room(self);
 }
 
 static PyObject *tape_mark(Tape *self, PyObject *number) {
@@ -180,7 +150,7 @@ static PyObject *tape_begins(Tape *self, PyObject *const *args, Py_ssize_t count
         PyErr_SetString(PyExc_TypeError, "begins takes outputs, args and kwargs");
         return NULL;
     }
-    Py_ssize_t place = here(self) ? find_site(self, self->last >> SHIFT) : -1;
+    Py_ssize_t place = tape_is_here(self) ? find_site(self, self->last >> SHIFT) : -1;
     if (place >= 0 && self->site[place].left > 0) {
         int64_t flags = asked_for(self, args[0], args[1], args[2]);
         if (flags >= 0) {
@@ -192,7 +162,7 @@ static PyObject *tape_begins(Tape *self, PyObject *const *args, Py_ssize_t count
             return Py_None;
         }
     }
-    return PyObject_CallFunctionObjArgs(self->on_pass, args[0], args[1], args[2], NULL);
+    return call_ours(self->on_pass, args, 3);
 }
 
 static PyObject *tape_stepped(Tape *self, PyObject *const *args, Py_ssize_t count) {
@@ -200,11 +170,11 @@ static PyObject *tape_stepped(Tape *self, PyObject *const *args, Py_ssize_t coun
         PyErr_SetString(PyExc_TypeError, "stepped takes an optimizer");
         return NULL;
     }
-    int main_thread = here(self);
+    int main_thread = tape_is_here(self);
     if (main_thread && write_note(self, STEP, args[0]) < 0)
         return NULL;
     if (!main_thread || self->steps_due)
-        return PyObject_CallFunctionObjArgs(self->on_step, args[0], NULL);
+        return call_ours(self->on_step, args, 1);
     Py_INCREF(Py_None);
     return Py_None;
 }
@@ -248,20 +218,19 @@ static PyObject *tape_times(Tape *self, PyObject *none) {
     return PyBytes_FromStringAndSize((const char *)self->times, self->timed * (Py_ssize_t)sizeof(uint64_t));
 }
 
+/* Until torch is there, no node is made. */
+static uint64_t no_counter(void) { return 0; }
+
 static PyObject *tape_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     unsigned long long address, moment, thread;
     PyObject *on_full, *on_other, *on_pass, *on_step;
     if (!PyArg_ParseTuple(args, "KOOOOKK", &address, &on_full, &on_other, &on_pass, &on_step, &moment, &thread))
         return NULL;
-    if (address == 0) {
-        PyErr_SetString(PyExc_ValueError, "the address of a counter is wanted");
-        return NULL;
-    }
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Tape *self = (Tape *)allocate(type, 0);
     if (self == NULL)
         return NULL;
-    self->counter = (Counter)(uintptr_t)address;
+    self->counter = address ? (Counter)(uintptr_t)address : no_counter;
     self->thread = (unsigned long)thread;
     self->moment = moment;
     if (PyThread_get_thread_ident() == self->thread)
@@ -365,10 +334,11 @@ static int fill_module(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);
     if (type == NULL)
         return -1;
-    int failed = PyModule_AddObject(module, "Tape", type);
-    if (failed)
-        Py_DECREF(type);
-    return failed;
+    tape_type = (PyTypeObject *)type;
+    Py_INCREF(type);
+    if (PyModule_AddObject(module, "Tape", type) < 0)
+        return -1;
+    return fill_marks(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};

@@ -12,6 +12,7 @@ from importlib.abc import Loader, MetaPathFinder
 from types import CodeType, ModuleType
 from typing import Any
 
+from afterward.observe.marks.marking import marking_of
 from afterward.observe.marks.pickling import plain_when_pickled
 from afterward.observe.marks.rewrite import mark_module, reads_bytecode
 from afterward.observe.marks.statements import Statements
@@ -32,7 +33,8 @@ def marked_code(data: bytes, file: str, statements: Statements, on_gap: OnGap) -
     else:
         statements.sources[file] = _decoded(data)
         try:
-            return compile(mark_module(tree, file, statements), file, "exec", dont_inherit=True)
+            code = compile(mark_module(tree, file, statements), file, "exec", dont_inherit=True)
+            return marking_of(statements).bind(code)
         except (ValueError, TypeError, RecursionError, SyntaxError) as error:
             on_gap(f"{file} could not be marked: {type(error).__name__}")
     return compile(data, file, "exec", dont_inherit=True)

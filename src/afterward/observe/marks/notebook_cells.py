@@ -16,9 +16,9 @@ from types import FunctionType, ModuleType
 
 from afterward.observe.marks.rewrite import (
     BYTECODE_COMPILERS,
-    MARK,
     Module,
-    _located,
+    Names,
+    _nowhere,
     _Scope,
     _split_head,
     reads_bytecode,
@@ -110,7 +110,9 @@ class _CellScope(_Scope):
     """The top level of a cell: a scope that was entered long ago and is never left."""
 
     def __init__(self, file: str, numbers: _Numbers, scope: int, *, into_functions: bool) -> None:
-        module = Module(file, numbers, has_own_range=True)  # what other cells call `range` is not known here
+        module = Module(
+            file, numbers, has_own_range=True, form=Names()
+        )  # what other cells call `range` is not known here
         super().__init__(module, "<module>")
         self.number = scope
         self.entered = True
@@ -166,8 +168,7 @@ def _compiler_at_hand() -> bool:
 def _with_mark_first(tree: ast.Module, number: int) -> ast.Module:
     if not tree.body:
         return tree
-    call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(number)], [])
-    tree.body.insert(0, _located(ast.Expr(call), tree.body[0]))
+    tree.body.insert(0, _nowhere(ast.Expr(Names().mark(number))))
     return tree
 
 

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 
-from afterward.observe.marks.rewrite import MARK, RETURN, TURN
+from afterward.observe.marks.marking import Mark
+from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import Statements
 
 _FUTURES = 0
@@ -52,21 +53,23 @@ def _table(module: ModuleType) -> dict[Any, Any] | None:
 
 def plain_code(code: CodeType, statements: Statements) -> CodeType:
     """The same code without marks; as it is, where it has none or its source is not at hand."""
-    if not any(_is_marked(one) for one in _codes(code)):
+    marks = [mark for one in _codes(code) for mark in one.co_consts if type(mark) is Mark]
+    by_name = any(name in one.co_names for one in _codes(code) for name in (MARK, RETURN))
+    if not marks and not by_name:
         return code
     file = code.co_filename
     text = statements.sources.get(file) or "".join(linecache.getlines(file))
     flags = (code.co_flags & _FUTURES) | _AWAIT
     try:
-        whole = compile(text, file, "exec", flags=flags, dont_inherit=True)
+        whole: CodeType = compile(text, file, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return code
-    same = [one for one in _codes(whole) if _place(one) == _place(code)]
+    pieces = list(_codes(whole))
+    own: list[int] = [mark.ordinal for mark in code.co_consts if type(mark) is Mark]
+    if own and own[0] < len(pieces) and _place(pieces[own[0]]) == _place(code):
+        return pieces[own[0]]
+    same = [one for one in pieces if _place(one) == _place(code)]
     return same[0] if len(same) == 1 else code
-
-
-def _is_marked(code: CodeType) -> bool:
-    return any(name in code.co_names for name in (MARK, TURN, RETURN))
 
 
 def _place(code: CodeType) -> tuple[Any, ...]:
@@ -74,9 +77,8 @@ def _place(code: CodeType) -> tuple[Any, ...]:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A code object and those inside it."""
-    todo = [code]
-    while todo:
-        one = todo.pop()
-        yield one
-        todo += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
+    """A code object and those inside it, in the order in which they are written."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)

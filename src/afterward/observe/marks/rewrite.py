@@ -1,6 +1,6 @@
 """Inserts marks into the reader's source as it is compiled: one before each statement, and at each way out.
 
-The names of the marks live in `builtins`, so no namespace of the program shows them; line and column numbers
+A mark is a constant of the compiled code (`marking`), so no namespace of the program shows it; line and column numbers
 stay those of the source, so tracebacks and `inspect.getsource` do not change.
 """
 
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+from afterward.observe.marks.marking import PLACEHOLDER
 from afterward.observe.marks.statements import ENTER, EXIT, FIRST, LOOP, NEXT, RESUME, SUSPEND, Statement, Statements
 
 MARK = "__afterward_mark__"
-TURN = "__afterward_turn__"
 RETURN = "__afterward_return__"
 
 # Compilers that read a function's bytecode and would stumble over a call they cannot type.
@@ -51,9 +51,41 @@ def _has_own_range(tree: ast.Module) -> bool:
 
 def mark_module(tree: ast.Module, file: str, statements: Statements) -> ast.Module:
     """The same module with marks; `statements` learns what each mark stands for."""
-    scope = _Scope(Module(file, statements, _has_own_range(tree)), "<module>")
+    scope = _Scope(Module(file, statements, _has_own_range(tree), Constants()), "<module>")
     tree.body = scope.body_of_function(tree.body)
     return tree
+
+
+class Form(Protocol):
+    """How marks are written."""
+
+    def mark(self, number: int) -> ast.expr: ...
+    def after(self, number: int, value: ast.expr) -> ast.expr: ...
+
+
+class Constants:
+    """Marks that become constants of the compiled code: `-MARK`, and `(value, -MARK)[0]` after a value."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def mark(self, number: int) -> ast.expr:
+        self.count += 1  # each its own: what is equal would be one constant
+        return ast.UnaryOp(ast.USub(), ast.Constant(f"{PLACEHOLDER}{number} {self.count}"))
+
+    def after(self, number: int, value: ast.expr) -> ast.expr:
+        both = ast.Tuple([value, _nowhere(self.mark(number))], ast.Load())
+        return ast.Subscript(both, ast.Constant(0), ast.Load())
+
+
+class Names:
+    """Marks by names that live in `builtins`, for code that others compile: a notebook's cells."""
+
+    def mark(self, number: int) -> ast.expr:
+        return ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(number)], [])
+
+    def after(self, number: int, value: ast.expr) -> ast.expr:
+        return ast.Call(ast.Name(RETURN, ast.Load()), [ast.Constant(number), value], [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +95,7 @@ class Module:
     file: str
     statements: Statements
     has_own_range: bool
+    form: Form
 
 
 class _Scope:
@@ -83,14 +116,14 @@ class _Scope:
         self.exit_number = self._number(rest[-1], EXIT)
         marked = self.block(rest)
         if not isinstance(rest[-1], (ast.Return, ast.Raise)):
-            marked.append(self._mark(self.exit_number, rest[-1]))
+            marked.append(self._mark(self.exit_number))
         return head + marked
 
     def block(self, body: list[ast.stmt], flags_of_first: int = 0) -> list[ast.stmt]:
         marked: list[ast.stmt] = []
         for statement in body:
             if isinstance(statement, ast.Continue) and self.loops:
-                marked += self._turn_ends(statement)
+                marked += self._turn_ends()
             elif not isinstance(statement, _SILENT):
                 flags = 0 if self.entered else ENTER
                 if statement is body[0]:
@@ -98,11 +131,11 @@ class _Scope:
                 if isinstance(statement, _LOOPS):
                     flags |= LOOP
                 number = self._number(statement, flags)
+                marked.append(self._mark(number, None if self.entered else statement))
                 self.entered = True
-                marked.append(self._mark(number, statement))
                 self._inside(statement, number)
                 if isinstance(statement, ast.Return) and statement.value is None:
-                    marked.append(self._mark(self.exit_number, statement))
+                    marked.append(self._mark(self.exit_number))
             marked.append(statement)
         return marked
 
@@ -130,7 +163,7 @@ class _Scope:
                 handler.body = self.block(handler.body)
         if isinstance(statement, ast.Return) and statement.value is not None:
             statement.value = self._expressions(statement.value, statement)
-            statement.value = self._wrapped(RETURN, self.exit_number, statement.value)
+            statement.value = ast.fix_missing_locations(self._wrapped(self.exit_number, statement.value))
         else:
             for name, value in ast.iter_fields(statement):
                 if isinstance(value, ast.expr):
@@ -142,7 +175,7 @@ class _Scope:
         last = loop.body[-1]
         loop.body = self.block(loop.body, FIRST if first_tells else 0)
         if not isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-            loop.body += self._turn_ends(last)
+            loop.body += self._turn_ends()
         self.loops.pop()
         loop.orelse = self.block(loop.orelse)
 
@@ -154,9 +187,9 @@ class _Scope:
         by_range = isinstance(head, ast.Call) and isinstance(head.func, ast.Name) and head.func.id == "range"
         return by_range and isinstance(loop.target, ast.Name) and not self.module.has_own_range
 
-    def _turn_ends(self, at: ast.stmt) -> list[ast.stmt]:
+    def _turn_ends(self) -> list[ast.stmt]:
         next_number = self.loops[-1][1]
-        return [] if next_number is None else [self._mark(next_number, at, TURN)]
+        return [] if next_number is None else [self._mark(next_number)]
 
     def _expressions(self, value: ast.expr, statement: ast.stmt) -> ast.expr:
         """A `yield` is a way out and, later, a way in."""
@@ -182,26 +215,26 @@ class _Scope:
             )
         )
 
-    def _mark(self, number: int, at: ast.stmt, name: str = MARK) -> ast.stmt:
-        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number)], [])
-        return _located(ast.Expr(call), at)
+    def _mark(self, number: int, first: ast.stmt | None = None) -> ast.stmt:
+        """A mark before a statement. The first of a call has its line, or else it would have that of the `def`."""
+        mark = ast.Expr(self.module.form.mark(number))
+        return _nowhere(mark) if first is None else ast.fix_missing_locations(ast.copy_location(mark, first))
 
-    def _wrapped(self, name: str, number: int, value: ast.expr | None) -> ast.Call:
+    def _wrapped(self, number: int, value: ast.expr | None) -> ast.expr:
+        """A value, and a mark once it has been computed."""
         inner = value if value is not None else ast.Constant(None)
-        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), inner], [])
+        both = self.module.form.after(number, inner)
         if value is not None:
-            ast.copy_location(call, value)
-            ast.copy_location(call.func, value)
-            ast.copy_location(call.args[0], value)
-        return call
+            ast.copy_location(both, value)
+        return both
 
     def body_of_lambda(self, body: ast.expr) -> ast.expr:
         """A lambda's body as if it were a function with the one statement `return body`."""
         statement = as_return(body)
         self.exit_number = self._number(statement, EXIT)
-        enter = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(self._number(statement, ENTER))], [])
-        both = ast.BoolOp(ast.Or(), [_located(enter, statement), body])  # a mark gives None
-        return self._wrapped(RETURN, self.exit_number, ast.copy_location(both, body))
+        enter = self.module.form.mark(self._number(statement, ENTER))
+        both = ast.BoolOp(ast.Or(), [_nowhere(enter), body])  # a mark gives None
+        return ast.fix_missing_locations(self._wrapped(self.exit_number, ast.copy_location(both, body)))
 
 
 class _Lambdas(ast.NodeTransformer):
@@ -244,8 +277,8 @@ class _Yields(ast.NodeTransformer):
         self.generic_visit(node)
         away = self.scope._number(self.statement, SUSPEND)
         back = self.scope._number(self.statement, RESUME)
-        node.value = self.scope._wrapped(RETURN, away, node.value)
-        resumed = self.scope._wrapped(RETURN, back, node)
+        node.value = self.scope._wrapped(away, node.value)
+        resumed = self.scope._wrapped(back, node)
         return ast.fix_missing_locations(ast.copy_location(resumed, node))
 
 
@@ -279,10 +312,9 @@ def head_end(statement: ast.stmt) -> tuple[int, int | None]:
     return statement.end_lineno or statement.lineno, statement.end_col_offset
 
 
-def _located(statement: _Node, at: ast.stmt) -> _Node:
-    """Give an inserted statement the first line of its neighbour: it must not invent lines."""
-    for node in ast.walk(statement):
+def _nowhere(inserted: _Node) -> _Node:
+    """Give an inserted piece no line of its own, as what Python itself adds has none: a tracer of lines sees none."""
+    for node in ast.walk(inserted):
         if isinstance(node, (ast.expr, ast.stmt)):
-            node.lineno = node.end_lineno = at.lineno
-            node.col_offset = node.end_col_offset = at.col_offset
-    return statement
+            node.lineno = node.end_lineno = node.col_offset = node.end_col_offset = -1
+    return inserted

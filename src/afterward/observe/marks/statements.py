@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import Any
 
 # What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
 # HEAD is a loop's head seen as a line: it enters the loop, or begins its next turn.
 # CELL is the beginning of a notebook's cell. WHOLE is a loop's head with the body on the same line.
 # FIRST is the first statement of a loop's body, where its mark stands for the loop's next turn, too.
+# KEEPS says that the outermost calls (as many as its `line`) are those that were running before; each TOLD that follows
+# is one more call that runs now, at this statement: they stand where marks had been switched off.
 ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND, CELL, WHOLE, FIRST = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512
+KEEPS, TOLD = 1024, 2048
 
 # A mark is one integer: the statement's number above, the node counter below.
 SHIFT = 40
@@ -39,6 +43,8 @@ class Statements:
         self.sources: dict[str, str] = {}  # the text each file had when it was compiled
         self.patched: dict[str, bytes] = {}  # files to compile from another text than the one on disk
         self.runs: dict[str, list[tuple[int, str]]] = {}  # of a notebook's cell: when it began, under which name
+        self.marking: Any = None  # what puts marks for these statements into code, once there is one
+        self.told: dict[int, int] = {}  # which statement a number stands for that has the flag TOLD
         self.scopes = 0
 
     def __len__(self) -> int:

@@ -81,6 +81,8 @@ class Tape(Protocol):
 def new_tape(calls: Calls, moment: int, thread: int) -> Tape:
     """A tape for one thread, that begins at this moment: the quickest that can be had."""
     address = compat.counter_address() if QuickTape is not None else None
+    if QuickTape is not None and compat.torch_module() is None:
+        address = 0  # until torch is there, no node is made
     if address is not None:
         return QuickTape(address, calls.on_full, calls.on_other, calls.on_pass, calls.on_step, moment, thread)
     return PythonTape(calls, moment, thread)

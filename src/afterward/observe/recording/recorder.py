@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.marks.rewrite import MARK, RETURN, TURN
+from afterward.observe.marks.marking import marking_of
+from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import SHIFT, Statements
 from afterward.observe.marks.tape import TIMES, Tape
 from afterward.observe.recording.events import WAITING_LIMIT, Event, Events, PassSeen
@@ -130,11 +131,13 @@ class Recorders:
         self.main = Recorder(self.statements)
         self.others: dict[int, Recorder] = {}
         self.mark: Callable[[int], None] = self.mark_elsewhere
+        self.by_name = False  # do marks go by names in `builtins`, as in a notebook's cells?
 
     def go_on_with(self, statements: Statements) -> None:
         """Take over the statements of an earlier watch: code that was marked for it may still run."""
         self.statements = statements
         self.main = Recorder(statements)
+        self.by_name = True
 
     def current(self) -> Recorder:
         ident = threading.get_ident()
@@ -152,15 +155,19 @@ class Recorders:
         recorder.take_off()
 
     def publish(self, tape: Tape) -> None:
-        """Put the marks of a tape where marked code finds them."""
+        """Have marks written to this tape."""
         self.main.take_off()
         self.main.tape = tape
         self.main.timed_from = self.main.moment
         self.mark = tape.mark
-        vars(builtins).update({MARK: tape.mark, TURN: tape.mark, RETURN: tape.leave})
+        marking_of(self.statements).use(tape, tape.mark)
+        if self.by_name:
+            vars(builtins).update({MARK: tape.mark, RETURN: tape.leave})
 
     def publish_for_compiler(self) -> None:
-        """The same marks as Python functions, which `torch.compile` can see through."""
+        """Marks by name as Python functions, which `torch.compile` can see through."""
+        if not self.by_name:
+            return
         write = self.mark
 
         def mark(number: int) -> None:
@@ -171,10 +178,13 @@ class Recorders:
             return value
 
         compat.vanish_when_compiled(mark)
-        vars(builtins).update({MARK: mark, TURN: mark, RETURN: leave})
+        vars(builtins).update({MARK: mark, RETURN: leave})
 
     def withdraw(self) -> None:
         """Marked code may outlive the watch (a callback, a class): its marks then do nothing."""
+        marking_of(self.statements).use(None)
+        if not self.by_name:
+            return
 
         def nothing(number: int, value: Any = None) -> Any:
             return value
@@ -184,4 +194,4 @@ class Recorders:
         def leave(number: int, value: Any) -> Any:
             return value
 
-        vars(builtins).update({MARK: nothing, TURN: nothing, RETURN: leave})
+        vars(builtins).update({MARK: nothing, RETURN: leave})

@@ -16,6 +16,7 @@ from afterward.model.memory import Memory
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import examine
 from afterward.observe.failure.walk import look, roots_of
+from afterward.observe.marks.marking import is_mark
 from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another, user_frames
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.tape import Calls, Tape, new_tape
@@ -96,6 +97,7 @@ class Session:
 
     def _compiler_imported(self) -> None:
         self._hooks.callback(compat.announce_compiler(self.recorders.publish_for_compiler))
+        self._hooks.callback(compat.hide_from_compiler(is_mark))
 
     def torch_imported(self) -> None:
         self._begin_tape()

@@ -15,12 +15,15 @@ from afterward.observe.marks.statements import (
     EXIT,
     FIRST,
     HEAD,
+    KEEPS,
     LOOP,
     NEXT,
     RESUME,
     SHIFT,
     SUSPEND,
+    TOLD,
     WHOLE,
+    Statement,
     Statements,
 )
 from afterward.observe.replay.repetitions import Cycles
@@ -82,6 +85,8 @@ class Replay:
 
     def __init__(self, statements: Statements) -> None:
         self.table = statements.table
+        self.told = statements.told
+        self.same = self.fixed = 0  # how many of the outermost calls are known; how many of them are as before
         self.stack: list[_Call] = []
         self.serial = 0
         self.suspended: dict[int, list[_Call]] = {}  # generators, by scope, the last to be left last
@@ -94,6 +99,7 @@ class Replay:
         """A machine in the same state, to look ahead with."""
         other = Replay.__new__(Replay)
         other.table, other.serial, other.forgotten = self.table, self.serial, self.forgotten
+        other.told, other.same, other.fixed = self.told, self.same, self.fixed
         other.kept = self.kept
         other.runs = dict(self.runs)
         other.stack = [call.copy() for call in self.stack]
@@ -187,8 +193,10 @@ class Replay:
     def _execute(self, number: int, moment: int, order: int) -> _Call:
         statement = self.table[number]
         flags = statement.flags
-        if flags & CELL:
-            return self._begin_cell(number, moment, order)
+        if flags & (CELL | KEEPS | TOLD):
+            if flags & CELL:
+                return self._begin_cell(number, moment, order)
+            return self._are_told(statement, moment, order) if flags & KEEPS else self._is_told(number, moment, order)
         if flags & EXIT:
             return self._leave(statement.scope)
         if flags & SUSPEND:
@@ -227,6 +235,30 @@ class Replay:
         self.runs[number] = self.runs.get(number, 0) + 1
         call.turns = [[number, -number - 1, self.runs[number]]] if statement.flags & LOOP else []
         call.number, call.moment, call.order_at, call.place = number, moment, order, None
+        return call
+
+    def _are_told(self, statement: Statement, moment: int, order: int) -> _Call:
+        """The calls that run now follow, from the first that is not as before."""
+        self.same = self.fixed = min(statement.line, len(self.stack))
+        return self.stack[-1] if self.stack else self._enter(statement.scope)
+
+    def _is_told(self, number: int, moment: int, order: int) -> _Call:
+        """One more call runs at this statement: the first of them may be one that ran before, the others are new."""
+        statement, depth = self.table[number], self.same
+        self.same += 1
+        if depth == self.fixed and depth < len(self.stack) and self.stack[depth].scope == statement.scope:
+            call = self.stack[depth]
+            del self.stack[depth + 1 :]
+        else:
+            del self.stack[depth:]
+            call = self._enter(statement.scope)
+        loops = statement.loops
+        same = 0
+        while same < min(len(loops), len(call.turns)) and call.turns[same][0] == loops[same]:
+            same += 1
+        del call.turns[same:]
+        self._match_loops(call, loops, moment)
+        call.number, call.moment, call.order_at, call.place = self.told[number], moment, order, None
         return call
 
     def _enter(self, scope: int) -> _Call:

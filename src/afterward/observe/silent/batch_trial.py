@@ -6,7 +6,6 @@ inputs are copies, and the state of the random numbers is put back. Where somebo
 
 from __future__ import annotations
 
-import builtins
 import sys
 import threading
 import time
@@ -16,7 +15,7 @@ from typing import Any
 
 from afterward.model.history import Measured
 from afterward.observe import compat
-from afterward.observe.marks.rewrite import MARK, RETURN, TURN
+from afterward.observe.marks.marking import marks_silent
 from afterward.observe.silent.pure import parts_of
 
 ROWS = 32  # samples of the trial, at most
@@ -61,7 +60,7 @@ def try_batch(model: Any, given: list[Any], samples: list[Any], name: str) -> Me
     torch = compat.torch_module()
     state = torch.get_rng_state()
     try:
-        with torch.no_grad(), _unmarked(), _calm(model) as calm:
+        with torch.no_grad(), marks_silent(), _calm(model) as calm:
             if not calm:
                 return None
             return _measure(torch, model, given, samples, name)
@@ -139,19 +138,3 @@ def _calm(model: Any) -> Iterator[bool]:
     finally:
         for part in moody:
             vars(part)["training"] = True
-
-
-@contextmanager
-def _unmarked() -> Iterator[None]:
-    """What the program's own functions write down of themselves is not written within this block."""
-    space = vars(builtins)
-    marks = {name: space[name] for name in (MARK, TURN, RETURN) if name in space}
-
-    def nothing(number: int, value: Any = None) -> Any:
-        return value
-
-    space.update(dict.fromkeys(marks, nothing))
-    try:
-        yield
-    finally:
-        space.update(marks)
