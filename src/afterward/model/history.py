@@ -112,6 +112,8 @@ class Pass:
     filled: frozenset[LeafId] = frozenset()  # leaves that had a gradient already, of the parameters as they are
     piled: frozenset[LeafId] = frozenset()  # leaves whose gradient was used, not zeroed, and is added to again
     stale: frozenset[LeafId] = frozenset()  # leaves that a step changed after the forward had used them
+    # Leaves that its graph had saved and that a step changed since; torch does not notice a fused optimizer's writes.
+    overwritten: frozenset[LeafId] = frozenset()
     value: float | None = None  # of the loss that it starts from, where somebody looked
     clock: float | None = None  # seconds into the watch as it began, where somebody looked
     released: float | None = None  # and when the program dropped what it started from, of one that keeps its graph
@@ -132,6 +134,7 @@ class Step:
     moment: int
     optimizer: str
     leaves: frozenset[LeafId] = frozenset()
+    unnoticed: bool = False  # a fused optimizer's: torch does not notice its writes, and raises nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,18 @@ def output_shape(node: Any, output: int) -> tuple[int, ...] | None:
         return None
 
 
+def is_fused(optimizer: Any) -> bool:
+    """Does it write with kernels that do not raise the version counter, so that torch notices none of its writes?"""
+    return any(group.get("fused") for group in optimizer.param_groups)
+
+
+def written_unnoticed(optimizer: Any) -> Iterator[Any]:
+    """The parameters that a step of a fused optimizer has just written to."""
+    for group in optimizer.param_groups:
+        if group.get("fused"):
+            yield from (parameter for parameter in group["params"] if parameter.grad is not None)
+
+
 def capturing() -> bool:
     """Is a CUDA graph being captured? Reading a number then would spoil it."""
     cuda = sys.modules.get("torch.cuda")

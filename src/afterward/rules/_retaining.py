@@ -126,6 +126,10 @@ def _fails_next(case: Case) -> str | None:
     now = say.reused_site(case).step
     if spoilt is not None and now is not None:
         name, changed = spoilt[0], f"{say.step_words(spoilt[1], late)} changes it in place"
+        if spoilt[1].unnoticed:
+            return (
+                f"would compute wrong gradients from step {now + 1} on: this step saves {name}, and {changed} (fused)"
+            )
         if case.cause is Cause.HISTORY_CACHED:  # whether the next step reads what this one keeps is not known
             later = "would run in this step, and fail once a later one reads what this one keeps"
             return f"{later}: it saves {name}, and {changed}"
@@ -136,6 +140,11 @@ def _fails_next(case: Case) -> str | None:
 def _fails_here(case: Case, early: Pass) -> str | None:
     late, stale = case.reuse.late, sorted(case.reuse.stale, reverse=True)
     spoilt = _spoilt(case, stale, case.history.steps_between(early.moment, late.moment))
+    if spoilt is not None and spoilt[1].unnoticed:
+        who = say.step_words(spoilt[1], late)
+        return (
+            f"would run and compute wrong gradients: {who} is fused and overwrote {spoilt[0]} without raising an error"
+        )
     if spoilt is not None:
         return f"would fail here too: {spoilt[0]} was changed by {say.step_words(spoilt[1], late)} since, in place"
     unseen = _spoilt(case, stale, (Step(None, early.moment, "", late.stale),))

@@ -190,6 +190,7 @@ class Autopsy:
                 reached=self._known(event.leaves),
                 filled=self._known(event.filled),
                 stale=self._known(event.stale),
+                overwritten=self._known(event.overwritten),
                 through=event.through,
                 nested=event.nested,
                 count=event.count,
@@ -258,7 +259,8 @@ class Autopsy:
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
             held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
             leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
-            steps.append(Step(self.where(event.place), clock_of(event), name, leaves))
+            fused = optimizer is not None and compat.is_fused(optimizer)
+            steps.append(Step(self.where(event.place), clock_of(event), name, leaves, unnoticed=fused))
         return tuple(steps)
 
 

@@ -100,6 +100,7 @@ class Shown(NamedTuple):
     bytes: int  # that they have saved, each storage counted once, parameters left out
     leaves: dict[int, Any]
     used_at: dict[int, int]  # leaf -> order of the oldest node that takes it
+    saved_at: dict[int, int]  # leaf -> order of the oldest node that has saved it
     bare: list[int]  # orders of the additions above all else that add something without a history
 
 
@@ -113,8 +114,9 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
     wanted = list(inputs)
     executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
     swept, leaves, used_at = array("Q"), dict[int, Any](), dict[int, int]()
-    own: set[int] = set()
+    own: dict[int, int] = {}  # storage -> leaf
     storages: dict[int, int] = {}
+    kept_at: dict[int, int] = {}  # storage -> order of the oldest node that has saved it
     orders = [compat.order_of(node) for node in found.nodes]
     for position in executed:
         node, order = found.nodes[position], orders[position]
@@ -122,7 +124,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
             variable = getattr(node, "variable", None)
             if variable is not None:
                 leaves[id(variable)] = variable
-                own.add(storage_key(variable)[0])
+                own[storage_key(variable)[0]] = id(variable)
             continue
         swept.append(order)
         for place, _ in found.inputs[position]:
@@ -133,8 +135,10 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
             if tensor is not None:
                 key, size = storage_key(tensor)
                 storages[key] = size
+                kept_at[key] = min(order, kept_at.get(key, order))
     size = sum(size for key, size in storages.items() if key not in own)
-    return Shown(swept, size, leaves, used_at, _bare_sums(found, orders))
+    saved_at = {leaf: kept_at[key] for key, leaf in own.items() if key in kept_at}
+    return Shown(swept, size, leaves, used_at, saved_at, _bare_sums(found, orders))
 
 
 def _bare_sums(found: Walk, orders: list[int]) -> list[int]:

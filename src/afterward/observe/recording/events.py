@@ -46,6 +46,7 @@ class PassSeen:
     filled: frozenset[int] = frozenset()
     piled: frozenset[int] = frozenset()
     stale: frozenset[int] = frozenset()  # identities of leaves that were changed after the forward had used them
+    overwritten: frozenset[int] = frozenset()  # identities of leaves, saved by it, that torch did not see being written
     place: Place | None = None
     outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
     one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss

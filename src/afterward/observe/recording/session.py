@@ -223,6 +223,7 @@ class Session:
         if seen.call == "backward":
             seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
             seen.stale = self._updates.pass_begins(seen, shown)
+            seen.overwritten = self._updates.overwritten(shown)
             self._tape.steps_due = STEPS_LOOKED_AT
             self.surveyor.bare += [Bare(seen, shown.bare)] if shown.bare else []
         self.surveyor.details[id(seen)] = detail
@@ -238,7 +239,7 @@ class Session:
             if self._tape.steps_due:
                 self._tape.steps_due -= 1
                 if not compat.capturing():
-                    self._updates.stepped(optimizer, recorder.moment)
+                    self._updates.stepped(optimizer, recorder.moment, self._counter())
             recorder.note_own_time(time.time_ns() - began)
         except Exception as error:
             self.failed_open("an optimizer's step could not be looked at", error)

@@ -308,6 +308,7 @@ class Surveyor:
             filled=known(event.filled),
             piled=known(event.piled),
             stale=known(event.stale),
+            overwritten=known(event.overwritten),
             value=detail.value if detail else None,
             clock=detail.clock if detail else None,
             released=detail.released if detail else None,

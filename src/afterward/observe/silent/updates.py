@@ -57,16 +57,18 @@ class Updates:
         self.shapes: dict[int, tuple[int, ...]] = {}  # of leaves that passes have reached
         self._versions: dict[int, tuple[int, int]] = {}  # leaf -> (its version, the node counter) at the last look
         self._reached: dict[int, int] = {}  # leaf -> moment of the pass that reached it, since the last step
+        self._unnoticed: dict[int, tuple[int, int]] = {}  # leaf -> writes torch did not count, node counter at the last
         self._sums: dict[int, float | None] = {}  # of parameters that no optimizer holds; None: it has changed
 
     def pass_begins(self, seen: PassSeen, shown: Shown) -> frozenset[int]:
         """Note what a pass reaches; says which leaves were changed after the forward had used them."""
         stale = set()
         for number, leaf in shown.leaves.items():
-            version, counter = self._versions.get(number, (leaf._version, 0))
-            if version != leaf._version and shown.used_at.get(number, counter) < counter:
+            now = self._version(leaf)
+            version, counter = self._versions.get(number, (now, 0))
+            if version != now and shown.used_at.get(number, counter) < counter:
                 stale.add(number)
-            self._versions[number] = (leaf._version, seen.counter)
+            self._versions[number] = (now, seen.counter)
             self.shapes[number] = tuple(leaf.shape)
             self._reached[number] = seen.moment
             self._note_sum(number, leaf)
@@ -74,6 +76,15 @@ class Updates:
             for number in known.held.keys() & shown.leaves.keys():
                 known.held[number].reached = True
         return frozenset(stale)
+
+    def overwritten(self, shown: Shown) -> frozenset[int]:
+        """Leaves that the graph has saved and that a step has changed since without torch's notice."""
+        since = ((number, self._unnoticed[number][1]) for number in shown.saved_at if number in self._unnoticed)
+        return frozenset(number for number, counter in since if shown.saved_at[number] < counter)
+
+    def _version(self, parameter: Any) -> int:
+        """How often a parameter was written to, as far as torch or a look at a step has noticed."""
+        return int(parameter._version) + self._unnoticed.get(id(parameter), (0, 0))[0]
 
     @property
     def untouched(self) -> frozenset[int]:
@@ -92,9 +103,12 @@ class Updates:
                 total = float(some.abs().sum().item())
             self._sums[number] = total if self._sums.get(number, total) == total else None
 
-    def stepped(self, optimizer: Any, moment: int) -> None:
+    def stepped(self, optimizer: Any, moment: int, counter: int = 0) -> None:
         """Look at an optimizer that has just stepped: what it changed, and whether it had gradients to do it with."""
         known = self._known(optimizer)
+        for parameter in compat.written_unnoticed(optimizer):
+            times, _ = self._unnoticed.get(id(parameter), (0, 0))
+            self._unnoticed[id(parameter)] = (times + 1, counter)
         parameters = list(parameters_of(optimizer))
         changed = self._look(known, parameters, moment)
         known.looks += 1
@@ -151,11 +165,11 @@ class Updates:
         for parameter in parameters:
             held = known.held.get(id(parameter))
             if held is None or not held.stands_for(parameter):
-                held = Held(weakref.ref(parameter), tuple(parameter.shape), parameter._version)
+                held = Held(weakref.ref(parameter), tuple(parameter.shape), self._version(parameter))
                 known.held[id(parameter)] = held
                 changed = True  # it may have been: nobody knows how it was before
-            elif held.version != parameter._version:
-                held.version, held.moved, changed = parameter._version, True, True
+            elif held.version != self._version(parameter):
+                held.version, held.moved, changed = self._version(parameter), True, True
             held.trains = bool(parameter.requires_grad)
             if parameter.grad is not None or id(parameter) in self._reached:
                 held.reached = True
