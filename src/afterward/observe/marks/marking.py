@@ -30,7 +30,9 @@ from afterward.observe.marks.statements import (
 
 try:
     from afterward.observe.marks import _tape
-except ImportError:
+
+    _tape.Board  # noqa: B018 - one that was built for an older afterward is none
+except (ImportError, AttributeError):
     _tape = None  # type: ignore[assignment]
 
 PLACEHOLDER = "\0afterward "  # then the number of the statement, and a number of its own

@@ -19,7 +19,9 @@ from afterward.observe.marks.statements import COUNTER, SHIFT
 
 try:
     from afterward.observe.marks import _tape
-except ImportError:
+
+    _tape.Board  # noqa: B018 - one that was built for an older afterward is none
+except (ImportError, AttributeError):
     _tape = None  # type: ignore[assignment]
 QuickTape = _tape.Tape if _tape is not None else None
 
