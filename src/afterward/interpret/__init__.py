@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.project.sources import Sources, parse
+from afterward.interpret.search.doors import Door
 from afterward.interpret.search.explore import Finding, Outcome, Part, interpret_file
 
-__all__ = ["Assumption", "Finding", "Outcome", "Part", "Sources", "interpret_file", "parse"]
+__all__ = ["Assumption", "Door", "Finding", "Outcome", "Part", "Sources", "interpret_file", "parse"]

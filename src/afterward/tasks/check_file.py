@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from afterward.errors import SourceUnreadable
-from afterward.interpret import Assumption, Sources, interpret_file, parse
+from afterward.interpret import Assumption, Door, Sources, interpret_file, parse
 from afterward.interpret.fragments.reading import as_classes, read_fragment
 from afterward.interpret.project.notebook import as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
@@ -89,10 +89,11 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     findings: list[Diagnosis] = []
     for part in outcome.parts:
         for found in part.findings:
-            findings += [_inferred(one, found.always, found.caught, found.assumed) for one in _diagnose(found.history)]
+            depends = Depends(found.always, found.assumed, part.door)
+            findings += [_inferred(one, depends, found.caught) for one in _diagnose(found.history)]
         always = len(part.silent) == part.runs and not part.alone
-        assumed = part.silent[0].assumed if part.silent else ()
-        findings += [_inferred(one, always, False, assumed) for one in silent_findings(part)]
+        depends = Depends(always, part.silent[0].assumed if part.silent else (), part.door)
+        findings += [_inferred(one, depends, False) for one in silent_findings(part)]
     gaps = tuple(
         f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
         for gap in outcome.gaps
@@ -113,12 +114,23 @@ def _diagnose(history: Any) -> tuple[Diagnosis, ...]:
     return diagnose(history)
 
 
-def _inferred(found: Diagnosis, always: bool, caught: bool, assumed: tuple[Assumption, ...]) -> Diagnosis:
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """What a prediction depends on."""
+
+    always: bool
+    assumed: tuple[Assumption, ...] = ()
+    door: Door | None = None
+
+
+def _inferred(found: Diagnosis, depends: Depends, caught: bool) -> Diagnosis:
     """Words for what was worked out and not seen."""
     note = "predicted from the source: nothing was run"
-    if assumed:
-        note += ", " + _assuming(assumed)
-    if not always:
+    if depends.assumed:
+        note += ", " + _assuming(depends.assumed)
+    if depends.door is not None:
+        note += f", and it happens only where `{depends.door.test}` is {str(depends.door.side).lower()}"
+    elif not depends.always:
         note += ", and whether it comes to this depends on values that are not known here"
     said = as_inferred(found)
     return replace(said, notes=(*said.notes, note), caught=caught)

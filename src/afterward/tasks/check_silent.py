@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from afterward.interpret import Part
 from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.model.site import Site
 
+_ENOUGH = 2  # steps that a run must have come to, to say something against another
 _PASS = frozenset({"backward", "grad", "manual_backward"})
 _ZERO = frozenset({"zero_grad", "grad", "zero_"})
 # Words in code that no run came to, beside passes, that a finding does not stand up to.
@@ -27,13 +31,29 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     first, *others = outcome.silent
     found = [one for one in _diagnose(first.history) if one.severity is not Severity.ERROR]
     for run in others:
-        if found and not run.blind:
+        if found and not run.blind and _steps(run.history) >= _ENOUGH:
             there = {_key(one) for one in _diagnose(run.history)}
             found = [one for one in found if _key(one) in there or not _came_by(one, run.ran)]
     if not found:
         return []
     unseen = outcome.not_run()
-    return [_as_prediction(one) for one in found if not unseen & (_PASS | _UNDOES.get(one.code, frozenset()))]
+    words = {one.code: _PASS | _UNDOES.get(one.code, frozenset()) for one in found}
+    return [_as_prediction(one) for one in found if not unseen.can_undo(_way_to(one, first.history), words[one.code])]
+
+
+def _steps(history: History) -> int:
+    """How often the pass was run that was run most often: one step shows nothing about the next."""
+    return max(Counter(one.where.site for one in history.passes if one.where is not None).values(), default=0)
+
+
+def _way_to(found: Diagnosis, history: History) -> set[Site]:
+    """The places of a finding, and the calls that led to the passes among them."""
+    sites = {found.primary.site, *(one.site for one in found.secondary)}
+    sites |= {one for one in (found.built, found.freed, found.reused, found.written, found.cut) if one is not None}
+    stacks = [*(one.where for one in history.passes), *(one.where for one in history.steps)]
+    return sites | {
+        level.site for where in stacks if where is not None and where.site in sites for level in where.levels
+    }
 
 
 def _as_prediction(found: Diagnosis) -> Diagnosis:

@@ -43,7 +43,8 @@ def _enough(machine: Any) -> int:
 
 
 def _look_for_records(machine: Machine) -> None:
-    freeing = [one for one in machine.passes if one.call == "backward" and not one.retains]
+    calls = [one for one in machine.passes if one.call == "backward"]
+    freeing = [one for one in calls if not one.retains] or calls
     moments = _steps(machine, freeing)
     if len(moments) < _enough(machine):
         return

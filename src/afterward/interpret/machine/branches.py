@@ -22,6 +22,8 @@ class Branches(Matching):
             if known is None:
                 known = self._branch(statement, value)
                 self.assume(statement.test, value, known)
+            else:
+                known = self._known(statement, known)
             places = self.tested_at
         finally:
             self.tested_at = around
@@ -39,12 +41,19 @@ class Branches(Matching):
             self.trail = hash((trail, id(statement)))  # however the test goes, nothing comes of it
         return left
 
+    def _known(self, statement: ast.If, known: bool) -> bool:
+        """How a test on known values goes: as they say, but where a run is to see the other side."""
+        key = (self.frame.file, statement.test.lineno, statement.test.col_offset)
+        if not self.importing:
+            self.choices.known.setdefault(key, set()).add(known)
+        return self.choices.forced.get(key, known)
+
     def _branch(self, statement: ast.If, value: Value) -> bool:
         """Which way an unknown test goes. A branch that only ends the program is not taken: nothing would follow."""
         for body, other in ((statement.body, False), (statement.orelse, True)):
             if _ends(body) and not (self.guarded and isinstance(body[-1], ast.Raise)):
                 return self.settled(value, other)
-        prefer = False if _leaves(statement.body) else True if _leaves(statement.orelse) else None
+        prefer = False if leaves(statement.body) else True if leaves(statement.orelse) else None
         return self.decide(value, statement.test, prefer)
 
     def _watched(self, body: list[ast.stmt], places: list[Place], side: bool) -> tuple[Any, bool]:
@@ -77,6 +86,6 @@ def _ends(body: list[ast.stmt]) -> bool:
 _EXITS = ("exit", "quit", "sys.exit", "os._exit", "os.abort")
 
 
-def _leaves(body: list[ast.stmt]) -> bool:
+def leaves(body: list[ast.stmt]) -> bool:
     """Does a branch do nothing much but leave?"""
     return bool(body) and len(body) <= 3 and isinstance(body[-1], (ast.Raise, ast.Break, ast.Continue, ast.Return))

@@ -44,6 +44,9 @@ class Choices:
 
     default: str = "true"  # "true", "false" or "once": true the first time, then false
     flipped: frozenset[Place] = frozenset()
+    forced: dict[Place, bool] = field(default_factory=dict)  # how tests on known values go, where they are to be seen
+    settings: frozenset[tuple[str, str]] = frozenset()  # names and attributes whose value is not to be relied on
+    known: dict[Place, set[bool]] = field(default_factory=dict)  # how tests on known values went by themselves
     met: dict[Place, int] = field(default_factory=dict)
     trace: list[tuple[Place, bool | None, bool]] = field(default_factory=list)  # place, preference, answer
     sides: dict[Place, set[bool]] = field(default_factory=dict)  # which branches of a test were run

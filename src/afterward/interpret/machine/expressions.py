@@ -9,6 +9,7 @@ from typing import Any
 
 from afterward.interpret import library
 from afterward.interpret.fragments import standins
+from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Cutting, Tensor
 from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.conditions import Conditions
@@ -48,6 +49,9 @@ class Expressions(Conditions):
 
     def _name(self, node: ast.Name) -> Value:
         name = node.id
+        settings = self.choices.settings
+        if settings and (self.frames[-1].file, name) in settings:
+            return self.unknown("setting", name)
         scope: Scope | None = self.frames[-1].scope
         if scope is not None and scope.shared:
             scope = scope.shared.get(name, scope)
@@ -63,6 +67,9 @@ class Expressions(Conditions):
 
     def _attribute(self, node: ast.Attribute) -> Value:
         value = node.value
+        settings = self.choices.settings
+        if settings and (self.frames[-1].file, path_of(node)) in settings:
+            return self.unknown("setting", path_of(node))
         found = self.attribute(_EVALUATE[type(value)](self, value), node.attr, node)
         if type(found) is Method and isinstance(found.owner, standins.Output):  # not called: a field
             return standins.part_of_output(found.owner)

@@ -14,8 +14,9 @@ from afterward.interpret.machine.core import Broken, Choices, Place
 from afterward.interpret.machine.machine import Machine
 from afterward.interpret.machine.values import Module
 from afterward.interpret.project.sources import Sources
+from afterward.interpret.search.doors import Door, closed_doors
 from afterward.interpret.search.entries import Entry, enter, entries
-from afterward.interpret.search.unexecuted import Key, history_ends_in, words_not_run
+from afterward.interpret.search.unexecuted import Key, NotRun, history_ends_in
 from afterward.model.history import Gap, History
 
 RUNS = 6
@@ -51,10 +52,12 @@ class Part:
 
     findings: list[Finding] = field(default_factory=list)
     silent: list[Quiet] = field(default_factory=list)
-    not_run: Callable[[], frozenset[str]] = frozenset  # words in code that no run came to
+    not_run: Callable[[], NotRun] = lambda: NotRun((), set(), set())  # code that no run came to
     runs: int = 0
     statements: int = 0
     alone: str = ""  # the function, where it is one that nothing calls
+    door: Door | None = None  # the test that was made to go the other way
+    closed: list[Door] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -85,12 +88,12 @@ def interpret_file(
     search = _Search(file, tree, sources, lenient)
     try:
         if program:
-            search.explore(search.run_file, "")
+            search.explore_all(search.run_file, "")
         for entry in entries(tree, sources.texts.get(file, b""), search.executed):
             if search.left <= 0:
                 search.gaps.setdefault((file, 0), Gap("the budget for functions that nothing calls is used up", None))
                 break
-            search.explore(lambda choices, one=entry: search.run_entry(one, choices), entry.name)  # type: ignore[misc]
+            search.explore_all(lambda choices, one=entry: search.run_entry(one, choices), entry.name)  # type: ignore[misc]
     finally:
         sys.setrecursionlimit(limit)
     search.outcome.gaps = list(search.gaps.values())
@@ -108,30 +111,45 @@ class _Search:
         self.executed: set[int] = set()
         self.gaps: dict[tuple[str, int], Gap] = {}
 
-    def explore(self, run: Callable[[Choices], Machine | None], alone: str) -> None:
+    def explore_all(self, run: Callable[[Choices], Machine | None], alone: str) -> None:
+        """Run a program, and then again with each test the other way that kept it from a pass."""
+        part = self.explore(run, alone, None)
+        for door in part.closed:
+            self.explore(run, alone, door)
+
+    def explore(self, run: Callable[[Choices], Machine | None], alone: str, door: Door | None) -> Part:
         """Run a program until its tests on unknown values have gone both ways."""
-        part = Part(alone=alone)
+        part = Part(alone=alone, door=door)
         self.outcome.parts.append(part)
+        known: dict[Place, set[bool]] = {}
+        all_ran: set[Key] = set()
         modules: dict[str, Module] = {}
         broken: dict[tuple[object, ...], tuple[Broken, bool]] = {}
         ran_first: set[Key] = set()
+        executed: set[int] = set()
         first = True
         for choices in _schedule(part):
             machine = run(choices)
             if machine is None:
                 break
+            executed |= machine.executed
+            all_ran |= set(machine.ran)
+            for place, sides in choices.known.items():
+                known.setdefault(place, set()).update(sides)
             self._note(machine, part, modules)
             ran_first = ran_first or set(machine.ran)
             doubtful = not first and machine.broken and history_ends_in(modules.values(), ran_first, set(machine.ran))
             for one in machine.broken if not doubtful else ():
-                broken.setdefault(_key(one.history), (one, first and not alone))
+                broken.setdefault(_key(one.history), (one, first and not alone and door is None))
             machine.dismantle()
             first = False
         part.findings = [Finding(one.history, one.caught, always, one.assumed) for one, always in broken.values()]
         if part.silent:
             ran = set().union(*(one.ran for one in part.silent))
-            executed = self.executed
-            part.not_run = lambda: words_not_run(modules.values(), ran, executed)
+            part.not_run = lambda: NotRun(modules.values(), ran, executed)
+        if door is None:
+            part.closed = closed_doors(modules.values(), all_ran, executed, known)
+        return part
 
     def _note(self, machine: Machine, part: Part, modules: dict[str, Module]) -> None:
         part.runs += 1
@@ -194,11 +212,11 @@ def _key(history: History) -> tuple[object, ...]:
 def _schedule(part: Part) -> Iterator[Choices]:
     """Ways for unknown tests to go: all true, all false, true once; then each place the other way by itself.
     Choices that come to what an earlier run has decided are left out."""
-    ran = [Choices("true")]
+    ran = [_choices("true", part.door)]
     yield ran[0]
     met = dict(ran[0].met)
     for default in ("false", "once"):
-        choices = Choices(default)
+        choices = _choices(default, part.door)
         touches = any(_touches(place, ran) for place in met)
         if touches and not _repeats(choices, ran):
             yield choices
@@ -210,11 +228,20 @@ def _schedule(part: Part) -> Iterator[Choices]:
         if place is None or part.statements > ENOUGH:
             return
         done.add(place)
-        choices = Choices("true", frozenset({place}))
+        choices = _choices("true", part.door, place)
         if not _repeats(choices, ran):
             yield choices
             ran.append(choices)
             met.update(choices.met)
+
+
+def _choices(default: str, door: Door | None, *flipped: Place) -> Choices:
+    made = Choices(default, frozenset(flipped))
+    if door is not None and door.settings:
+        made.settings = frozenset((door.place[0], path) for path in door.settings)
+    elif door is not None:
+        made.forced = {door.place: door.side}
+    return made
 
 
 def _touches(place: Place, ran: list[Choices]) -> bool:

@@ -4,56 +4,123 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from afterward.interpret.machine.values import Module
+from afterward.model.site import Site
 
 Key = tuple[str, int, int]  # file, line and column of a statement
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_END = 10**9
 _DEEP = 6  # calls of functions that nobody ran, followed from one to the next
 
 
-def words_not_run(modules: Iterable[Module], ran: set[Key], executed: set[int]) -> frozenset[str]:
-    """The names and attributes in statements that did not run though the function around them did."""
-    trees = [(module.file, module.tree) for module in modules if module.tree is not None]
-    defined: dict[str, list[ast.AST]] = {}
-    for _, tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, _FUNCTIONS):
-                defined.setdefault(node.name, []).append(node)
-    found: set[str] = set()
-    for file, tree in trees:
-        for statement in _skipped(file, tree.body, ran, executed):
-            found |= _words(statement)
-    news = set(found)
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A statement that no run came to, though the function around it ran."""
+
+    file: str
+    around: tuple[int, int]  # the lines of that function; of a statement outside all functions, of the file
+    words: frozenset[str]  # names and attributes in it, and in functions that only it would call
+    attributes: frozenset[str]
+
+
+class NotRun:
+    """What no run of a program came to, and whether it could touch what a finding is about."""
+
+    def __init__(self, modules: Iterable[Module], ran: set[Key], executed: set[int]) -> None:
+        self.trees = {module.file: module.tree for module in modules if module.tree is not None}
+        self.statements = list(self._find(ran, executed))
+
+    def can_undo(self, sites: Iterable[Site], words: frozenset[str]) -> bool:
+        """Is there a word of these in code that can touch what happens at some places: in one of the functions that
+        they are in, or by way of an attribute that these set?"""
+        some = [one for one in self.statements if one.words & words]
+        if not some:
+            return False
+        places = {(site.file, site.line) for site in sites}
+        held: frozenset[str] | None = None
+        for one in some:
+            if any(file == one.file and one.around[0] <= line <= one.around[1] for file, line in places):
+                return True
+            if held is None:
+                held = self._attributes_set(places)
+            if one.attributes & held:
+                return True
+        return False
+
+    def _find(self, ran: set[Key], executed: set[int]) -> Iterator[Unseen]:
+        defined: dict[str, list[ast.AST]] = {}
+        for tree in self.trees.values():
+            for node in ast.walk(tree):
+                if isinstance(node, _FUNCTIONS) and id(node) not in executed:
+                    defined.setdefault(node.name, []).append(node)
+        for file, tree in self.trees.items():
+            for statement, around in _skipped(file, tree, tree.body, ran, executed):
+                parts = _with_called(statement, defined)
+                words = frozenset().union(*(words_in(one) for one in parts))
+                attributes = frozenset(
+                    one.attr for part in parts for one in ast.walk(part) if isinstance(one, ast.Attribute)
+                )
+                first, last = getattr(around, "lineno", 0), getattr(around, "end_lineno", None) or _END
+                yield Unseen(file, (first, last), words, attributes)
+
+    def _attributes_set(self, places: set[tuple[str, int]]) -> frozenset[str]:
+        """The attributes that are set in the functions that some places are in."""
+        found: set[str] = set()
+        for file, line in places:
+            tree = self.trees.get(file)
+            for function in ast.walk(tree) if tree is not None else ():
+                if isinstance(function, _FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
+                    found |= {
+                        one.attr
+                        for one in ast.walk(function)
+                        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+                    }
+        return frozenset(found)
+
+
+def _with_called(statement: ast.AST, defined: dict[str, list[ast.AST]]) -> list[ast.AST]:
+    """A statement, and the functions that never ran and that it mentions, these and so on."""
+    parts, seen, news = [statement], {id(statement)}, [statement]
     for _ in range(_DEEP):
-        called = [node for word in news for node in defined.get(word, ()) if id(node) not in executed]
-        news = set().union(*(_words(node) for node in called)) - found if called else set()
-        found |= news
+        called = [node for one in news for word in words_in(one) for node in defined.get(word, ())]
+        news = [one for one in {id(node): node for node in called}.values() if id(one) not in seen]
+        seen |= {id(one) for one in news}
+        parts += news
         if not news:
             break
-    return frozenset(found)
+    return parts
 
 
-def _skipped(file: str, body: list[ast.stmt], ran: set[Key], executed: set[int]) -> Iterator[ast.stmt]:
+def _skipped(
+    file: str, around: ast.AST, body: list[ast.stmt], ran: set[Key], executed: set[int]
+) -> Iterator[tuple[ast.stmt, ast.AST]]:
     for statement in body:
         if isinstance(statement, _FUNCTIONS):
             if id(statement) in executed:
-                yield from _skipped(file, statement.body, ran, executed)
+                yield from _skipped(file, statement, statement.body, ran, executed)
             continue
         if (file, statement.lineno, statement.col_offset) not in ran:
-            yield statement
+            yield statement, around
             continue
+        if isinstance(statement, ast.If) and _is_main_guard(statement):
+            inside = statement.body[0]
+            if (file, inside.lineno, inside.col_offset) not in ran:
+                continue  # of an imported module: it does not run
         for block in ("body", "orelse", "finalbody"):
             inner = getattr(statement, block, None)
             if isinstance(inner, list):
-                yield from _skipped(file, inner, ran, executed)
-        for handler in getattr(statement, "handlers", ()):
-            yield from _skipped(file, handler.body, ran, executed)
-        for case in getattr(statement, "cases", ()):
-            yield from _skipped(file, case.body, ran, executed)
+                yield from _skipped(file, around, inner, ran, executed)
+        for handler in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+            yield from _skipped(file, around, handler.body, ran, executed)
 
 
-def _words(node: ast.AST) -> set[str]:
+def _is_main_guard(statement: ast.If) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(statement.test))
+
+
+def words_in(node: ast.AST) -> set[str]:
     return {
         one.id if isinstance(one, ast.Name) else one.attr
         for one in ast.walk(node)
@@ -74,7 +141,7 @@ def history_ends_in(modules: Iterable[Module], first: set[Key], now: set[Key]) -
             if isinstance(node, ast.If) and (module.file, node.lineno, node.col_offset) in now:
                 for statement in (*node.body, *node.orelse):
                     key = (module.file, statement.lineno, statement.col_offset)
-                    if key in first and key not in now and _ends_history(_words(statement)):
+                    if key in first and key not in now and _ends_history(words_in(statement)):
                         return True
     return False
 

@@ -1,0 +1,131 @@
+"""Tests on known values that keep a run from a pass: a flag that is off as shipped, a guard before the first pass.
+
+A replay memory that is not full yet, a warm-up, a number of steps to wait: an interpreted run ends long before they are
+over. Each such test goes the other way in runs of its own, and what is found there says on what it depends. Where a
+setting decides, it is the setting that is not known in these runs, so that all tests on it agree.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from afterward.interpret.fragments.uses import path_of
+from afterward.interpret.machine.branches import leaves
+from afterward.interpret.machine.core import Place, spelled
+from afterward.interpret.machine.values import Module
+from afterward.interpret.search.unexecuted import Key, words_in
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PASSES = frozenset({"backward", "manual_backward"})
+_BLOCKS = ("body", "orelse", "finalbody")
+_ASKS = frozenset({"len", "bool", "int", "min", "max", "any", "all", "getattr"})  # what a test on settings may call
+MOST = 3  # of one program
+_DEEP = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A test at a place that has to go the other way: `side` is how."""
+
+    place: Place
+    side: bool
+    test: str
+    settings: frozenset[str] = frozenset()  # names and attributes that are constants as shipped
+
+
+def closed_doors(
+    modules: Iterable[Module], ran: set[Key], executed: set[int], known: dict[Place, set[bool]]
+) -> list[Door]:
+    """The tests, among those that always went one way because of what is known, that a pass lies behind."""
+    trees = [(module.file, module.tree) for module in modules if module.tree is not None]
+    never: dict[str, list[ast.AST]] = {}
+    for _, tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, _FUNCTIONS) and id(node) not in executed:
+                never.setdefault(node.name, []).append(node)
+    found: list[Door] = []
+    for file, tree in trees:
+        for statement, rest in _tests(tree):
+            place = (file, statement.test.lineno, statement.test.col_offset)
+            sides = known.get(place)
+            if sides is None or len(sides) > 1 or not _about_settings(statement.test):
+                continue
+            went = next(iter(sides))
+            behind = statement.orelse if went else statement.body
+            if leaves(statement.body if went else statement.orelse):
+                behind = [*behind, *rest]
+            unseen = [one for one in behind if (file, one.lineno, one.col_offset) not in ran]
+            if any(_comes_to_a_pass(one, never) for one in unseen):
+                found.append(Door(place, not went, spelled(statement.test), _settings(statement.test, tree)))
+    return found[:MOST]
+
+
+def _tests(tree: ast.AST) -> Iterator[tuple[ast.If, list[ast.stmt]]]:
+    """Every `if`, with what follows it in its block."""
+    for node in ast.walk(tree):
+        for name in _BLOCKS:
+            block = getattr(node, name, None)
+            for number, one in enumerate(block if isinstance(block, list) else ()):
+                if isinstance(one, ast.If):
+                    yield one, block[number + 1 :]  # type: ignore[index]
+
+
+def _about_settings(test: ast.expr) -> bool:
+    """Does a test ask about names, attributes and lengths only, and not whether something is there at all?"""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _ASKS):
+            return False
+        if isinstance(node, ast.Name) and node.id == "__name__":
+            return False
+        if isinstance(node, (ast.Is, ast.IsNot, ast.NamedExpr, ast.Await, ast.Lambda)):
+            return False
+    return not isinstance(test, ast.Constant)
+
+
+def _settings(test: ast.expr, tree: ast.AST) -> frozenset[str]:
+    """The names and attributes that a test asks about, if all of them are set once at most, outside of loops."""
+    if any(isinstance(one, (ast.Call, ast.BinOp, ast.Subscript)) for one in ast.walk(test)):
+        return frozenset()
+    paths = {path for one in _outermost(test) if (path := path_of(one)) is not None}
+    changing = _changing(tree)
+    return frozenset(paths) if not any(path.split(".")[-1] in changing for path in paths) else frozenset()
+
+
+def _outermost(test: ast.expr) -> Iterator[ast.expr]:
+    todo: list[ast.AST] = [test]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield node
+        else:
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _changing(tree: ast.AST) -> frozenset[str]:
+    """Names and attributes that are set more than once, in a loop, or by a loop."""
+    known: frozenset[str] | None = getattr(tree, "_changing", None)
+    if known is not None:
+        return known
+    times: dict[str, int] = {}
+    for node in ast.walk(tree):
+        weight = 2 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else 0
+        for one in ast.walk(node) if weight else (node,):
+            if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store):
+                name = one.id if isinstance(one, ast.Name) else one.attr
+                times[name] = times.get(name, 0) + (weight or 1)
+    known = frozenset(name for name, count in times.items() if count > 1)
+    tree._changing = known  # type: ignore[attr-defined]
+    return known
+
+
+def _comes_to_a_pass(node: ast.AST, never: dict[str, list[ast.AST]]) -> bool:
+    todo, seen = [node], {id(node)}
+    for _ in range(_DEEP):
+        words = set().union(*(words_in(one) for one in todo)) if todo else set()
+        if words & _PASSES:
+            return True
+        todo = [one for word in words for one in never.get(word, ()) if id(one) not in seen]
+        seen |= {id(one) for one in todo}
+    return False

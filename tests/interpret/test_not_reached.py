@@ -1,0 +1,111 @@
+"""Code that is not reached as shipped: functions that nothing calls, flags that are off, guards before the first pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from afterward.model.diagnosis import Severity
+from afterward.tasks.check_file import Shared, check_file
+
+START = "import random\nimport torch\nm = torch.nn.Linear(2, 1)\nopt = torch.optim.SGD(m.parameters(), lr=0.1)\nlosses = []\n"
+STEP = "loss = m(torch.randn(4, 2)).pow(2).mean(); opt.zero_grad(); loss.backward(); opt.step(); losses.append(loss)"
+
+
+def codes(source: str, folder: Path, **others: str) -> list[str]:
+    for name, text in others.items():
+        (folder / f"{name}.py").write_text(text)
+    file = folder / "program.py"
+    file.write_text(source)
+    done = check_file(str(file), Shared())
+    assert done.error is None
+    return sorted(found.code for found in done.findings if found.severity is not Severity.INFO)
+
+
+def test_a_class_that_nothing_builds(tmp_path: Path) -> None:
+    source = """
+import torch
+import torch.nn as nn
+class Trainer:
+    def __init__(self, dim, lr=1e-3):
+        self.net = nn.Linear(dim, 1)
+        self.opt = torch.optim.Adam(self.net.parameters(), lr=lr)
+        self.losses = []
+    def fit(self, loader):
+        for x in loader:
+            loss = self.net(x).pow(2).mean()
+            self.opt.zero_grad()
+            loss.backward(retain_graph=True)
+            self.opt.step()
+            self.losses.append(loss)
+"""
+    assert codes(source, tmp_path) == ["AFT301", "AFT303"]
+
+
+def test_a_method_without_a_loop_is_called_again_and_again(tmp_path: Path) -> None:
+    source = """
+import torch
+class Agent:
+    def __init__(self, net):
+        self.net = torch.nn.GRUCell(4, 8)
+        self.opt = torch.optim.Adam(self.net.parameters())
+        self.h = torch.zeros(1, 8)
+    def update(self, obs):
+        self.h = self.net(obs, self.h)
+        loss = self.h.pow(2).sum()
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+"""
+    assert codes(source, tmp_path) in (["AFT103"], ["AFT107"])
+
+
+@pytest.mark.parametrize("kept", ["total += loss", "total += loss.item()"])
+def test_a_function_whose_model_is_an_argument(tmp_path: Path, kept: str) -> None:
+    source = f"""
+import torch
+def train(model, optimizer, loader):
+    total = 0.0
+    for x, y in loader:
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        {kept}
+    return total
+"""
+    assert codes(source, tmp_path) == (["AFT301"] if kept == "total += loss" else [])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"EVAL = True\nif EVAL:\n    print(m(torch.randn(4, 2)))\nelse:\n    for i in range(100):\n        {STEP}\n",
+        "memory = []\ndef learn(size=64):\n    if len(memory) < size:\n        return\n"
+        f"    {STEP}\nfor t in range(100000):\n    memory.append(torch.randn(2))\n    learn()\n",
+        f"for step in range(100000):\n    if step > 5000:\n        {STEP}\n",
+        f"n = 0\nfor line in open('train.txt'):\n    n += len(line)\nfor i in range(n // 1024 + 1):\n    {STEP}\n",
+        f"memory = []\nfor t in range(90000):\n    memory.append((torch.randn(2), random.random()))\n"
+        f"for t in range(1000):\n    x = random.sample(memory, 8)\n    {STEP}\n",
+        f"for x, y in torch.utils.data.DataLoader(unknown()):\n    if x.size(0) == 32:\n        {STEP}\n",
+    ],
+)
+def test_a_test_that_keeps_the_run_from_its_passes(tmp_path: Path, program: str) -> None:
+    assert codes("from somewhere import unknown\n" + START + program, tmp_path) == ["AFT301"]
+    assert not codes("from somewhere import unknown\n" + START + program.replace("(loss)", "(loss.item())"), tmp_path)
+
+
+def test_a_setting_is_the_same_in_all_tests_on_it(tmp_path: Path) -> None:
+    source = START + (
+        "TWO = False\nfor i in range(100):\n    out = m(torch.randn(4, 2))\n    opt.zero_grad()\n"
+        "    out.pow(2).mean().backward(retain_graph=TWO)\n    if TWO:\n        out.exp().mean().backward()\n    opt.step()\n"
+    )
+    assert codes(source, tmp_path) == []
+
+
+def test_the_main_block_of_an_imported_module_does_not_run(tmp_path: Path) -> None:
+    other = "import torch\ndef train():\n    torch.nn.Linear(2, 1)(torch.randn(4, 2)).mean().backward()\n"
+    other += "if __name__ == '__main__':\n    train()\n"
+    source = "import other\n" + START + f"for i in range(100):\n    {STEP}\n"
+    assert codes(source, tmp_path, other=other) == ["AFT301"]
