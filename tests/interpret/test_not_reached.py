@@ -1,4 +1,4 @@
-"""Code that is not reached as shipped: functions that nothing calls, flags that are off, guards before the first pass."""
+"""Code that is not reached as shipped: functions that nothing calls, flags that are off, guards before a pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from afterward.model.diagnosis import Severity
 from afterward.tasks.check_file import Shared, check_file
 
-START = "import random\nimport torch\nm = torch.nn.Linear(2, 1)\nopt = torch.optim.SGD(m.parameters(), lr=0.1)\nlosses = []\n"
+START = "import random\nimport torch\nm = torch.nn.Linear(2, 1)\nlosses = []\n"
+START += "opt = torch.optim.SGD(m.parameters(), lr=0.1)\n"
 STEP = "loss = m(torch.randn(4, 2)).pow(2).mean(); opt.zero_grad(); loss.backward(); opt.step(); losses.append(loss)"
 
 
@@ -99,7 +100,8 @@ def test_a_test_that_keeps_the_run_from_its_passes(tmp_path: Path, program: str)
 def test_a_setting_is_the_same_in_all_tests_on_it(tmp_path: Path) -> None:
     source = START + (
         "TWO = False\nfor i in range(100):\n    out = m(torch.randn(4, 2))\n    opt.zero_grad()\n"
-        "    out.pow(2).mean().backward(retain_graph=TWO)\n    if TWO:\n        out.exp().mean().backward()\n    opt.step()\n"
+        "    out.pow(2).mean().backward(retain_graph=TWO)\n"
+        "    if TWO:\n        out.exp().mean().backward()\n    opt.step()\n"
     )
     assert codes(source, tmp_path) == []
 

@@ -79,8 +79,8 @@ def _about_settings(test: ast.expr) -> bool:
             return False
         if isinstance(node, ast.Name) and node.id == "__name__":
             return False
-        if isinstance(node, (ast.Is, ast.IsNot, ast.NamedExpr, ast.Await, ast.Lambda)):
-            return False
+        if isinstance(node, (ast.Is, ast.IsNot, ast.NamedExpr, ast.Await, ast.Lambda, ast.Mod)):
+            return False  # nor what comes again every so many steps
     return not isinstance(test, ast.Constant)
 
 
