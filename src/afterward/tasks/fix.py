@@ -22,6 +22,8 @@ from afterward.tasks.book import read_any, read_book
 from afterward.tasks.choices import naming_all, remedies_for, whole
 from afterward.tasks.files import Original, compiles
 from afterward.tasks.minimal import smaller
+from afterward.tasks.obligations import first_difference
+from afterward.tasks.proof import Bench
 from afterward.tasks.trial import Request, Trial
 from afterward.tasks.trial_runner import TrialRunner
 
@@ -44,6 +46,9 @@ _FOLLOW_UPS = (
     "remove_duplicate",
     "zero_grad",
 )
+
+_OUTCOMES = ("failed", "not_proven", "moved", "changed", "proven")  # how far a patch came
+RETAIN = "retain_graph"
 
 Progress = Callable[[str, float], None]
 
@@ -101,6 +106,7 @@ class Fixer:
     _books: dict[str, str] = field(default_factory=dict)  # a notebook's program, as it is
     _passed_over: set[str] = field(default_factory=set)  # kinds that need not be tried for the present fault
     _trials: int = 0
+    _broken_at: int | None = None
     _allowed: int = TRIALS
     _until: float = math.inf
     _hindered: Note | None = None
@@ -122,6 +128,7 @@ class Fixer:
                 raise FailsForAnotherReason("the program was killed before it could be diagnosed")
             return Fixed(first.report, first=first)
         self._read_sources(first)
+        self._broken_at = first.broken_at
         return self._cure_all(first, found)
 
     def _open_book(self) -> None:
@@ -145,13 +152,10 @@ class Fixer:
         options: list[dict[str, str]] = []
         told: dict[int, tuple[Remedy, ...]] = {}
         for fault in found:
-            tried = list(self._cures(first, before, fault, texts))
+            tried = list(self._cures(before, fault, texts))
             listed = [remedy.kind for remedy in fault.remedies]
             cures = [cure for cure in tried if cure.verdict.outcome == "proven"]
-            if fault.code.startswith("AFT2"):
-                # Where a value was overwritten, a cut that takes parameters their gradients only hides it.
-                cures = [cure for cure in cures if cure.remedy.kind in listed or not cure.verdict.starved]
-            cures.sort(key=lambda cure: (cure.remedy.kind not in listed, cure.verdict.starved))
+            cures.sort(key=lambda cure: cure.remedy.kind not in listed)
             told[id(fault)] = self._remedies(fault, cures, tried, texts)
             if not cures:
                 continue
@@ -163,35 +167,45 @@ class Fixer:
 
     # The search
 
-    def _cures(self, first: Trial, before: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
+    def _cures(self, base: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
         """Every remedy with what became of it. Once one is proven, only the message's own advice is tried."""
         proven: _Cure | None = None
-        starved: _Cure | None = None  # cures, and takes a parameter its gradient: another may be better
         listed = {remedy.kind for remedy in found.remedies}
+        remedies = remedies_for(found)
         self._passed_over.clear()
-        for remedy in remedies_for(found):
-            advice = remedy.kind == "retain_graph"
-            if not advice and (proven is not None or (starved is not None and remedy.kind not in listed)):
+        bench = Bench(base, base, found, frozenset({found.code}))
+        advice = next((remedy for remedy in remedies if remedy.kind == RETAIN), None)
+        # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
+        depth = 1 if RETAIN in listed else 0
+        retained: _Cure | None = None
+        if advice is not None and _in_one_step(found):
+            # The program as it is written, had its graphs been kept: what the steps after the fault would use.
+            retained = self._share(bench, advice, texts, depth)
+            if retained is not None and judging.is_reference(base, retained.trial):
+                bench = replace(bench, reference=retained.trial)
+        for remedy in remedies:
+            if remedy is advice:
+                best = retained if retained is not None else self._share(bench, remedy, texts, depth)
+            elif proven is not None:
                 self._passed_over.add(remedy.kind)
                 continue
-            # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
-            depth = (0 if remedy.kind not in listed else 1) if advice else DEPTH
-            self._allowed = min(TRIALS, self._trials + SHARE)
-            best = self._best(first, before, found, remedy, texts, depth)
+            else:
+                best = self._share(bench, remedy, texts, DEPTH)
             if best is None:
                 continue
             if best.verdict.outcome == "proven":
-                best = self._smaller(first, before, found, best, texts)
-                recommended = proven or starved
-                if advice and recommended is not None:
-                    best = self._compared(best, recommended)
-                elif best.verdict.starved:
-                    starved = starved or best
+                best = self._smaller(bench, best, texts)
+                if remedy is advice and proven is not None:
+                    best = self._compared(best, proven)
                 else:
                     proven = proven or best
             yield best
 
-    def _smaller(self, first: Trial, before: Trial, found: Diagnosis, cure: _Cure, texts: Mapping[str, str]) -> _Cure:
+    def _share(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int) -> _Cure | None:
+        self._allowed = min(TRIALS, self._trials + SHARE)
+        return self._best(bench, remedy, texts, depth)
+
+    def _smaller(self, bench: Bench, cure: _Cure, texts: Mapping[str, str]) -> _Cure:
         """A cure of several patches without what turned out to be needless: each was right for the fault it met."""
         left = SHARE if cure.parts > 1 else 0
         smallest: _Cure | None = None
@@ -202,17 +216,18 @@ class Fixer:
                 if not left or time.monotonic() > self._until:
                     return cure
                 new = {**cure.texts, file: text}
-                tried = self._run(first, before, found, cure.remedy, cure.summary, {**texts, **new}, cure.curing)
+                whole_bench = replace(bench, curing=cure.curing)
+                tried = self._run(whole_bench, cure.remedy, cure.summary, {**texts, **new})
                 left -= tried is not None
-                same = tried is not None and judging.first_difference(tried.trial, cure.trial) == 0
-                if tried is not None and same and tried.verdict.as_good_as(cure.verdict):
+                same = tried is not None and first_difference(tried.trial.training, cure.trial.training) == 0
+                if tried is not None and same and tried.verdict.outcome == cure.verdict.outcome:
                     cure = replace(tried, parts=cure.parts, names=cure.names)
                     break
         return cure
 
     def _compared(self, retained: _Cure, proven: _Cure) -> _Cure:
         """What following the message's own advice computes, next to the recommended change."""
-        differs = judging.first_difference(retained.trial, proven.trial)
+        differs = first_difference(retained.trial.training, proven.trial.training)
         same = None if differs is None else differs == 0
         if proven.remedy.kind == "combine_losses":  # said to give the same gradients: so they are compared
             proven.verdict = replace(proven.verdict, proof=replace(proven.verdict.proof, same_gradients=same))
@@ -224,22 +239,12 @@ class Fixer:
         proof = replace(retained.verdict.proof, notes=notes, same_gradients=same)
         return replace(retained, verdict=replace(retained.verdict, proof=proof))
 
-    def _best(
-        self,
-        first: Trial,
-        before: Trial,
-        found: Diagnosis,
-        remedy: Remedy,
-        texts: Mapping[str, str],
-        depth: int = DEPTH,
-        curing: frozenset[str] = frozenset(),
-    ) -> _Cure | None:
-        """The best patch of one remedy: proven and true to the first step; else proven; else what failed last."""
+    def _best(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int = DEPTH) -> _Cure | None:
+        """The first patch of one remedy that is proven; else the one that came furthest."""
         from afterward.repair import Workshop, candidates
 
         shop = Workshop(texts, tries=True)
-        writing = candidates(shop, found, remedy)
-        fallback: _Cure | None = None
+        writing = candidates(shop, bench.found, remedy)
         failed: _Cure | None = None
         answer: str | None = None
         seen: list[dict[str, str]] = []
@@ -253,52 +258,31 @@ class Fixer:
             seen.append(new)
             if self._trials >= self._allowed or time.monotonic() > self._until or self._hindered:
                 break
-            cure = self._try(first, before, found, remedy, patch, texts, curing | {found.code})
+            cure = self._try(bench, remedy, patch, texts)
             if cure is None:
                 answer = ""
                 continue
             if cure.verdict.outcome == "moved" and depth > 0:
-                cure = self._follow(first, cure, depth, judging.kin(found, before)) or cure
+                cure = self._follow(bench, cure, depth) or cure
             if cure.verdict.outcome == "proven":
-                if not cure.verdict.starved and _true_to_start(cure):
-                    return cure
-                fallback = fallback or cure
-            else:
-                failed = failed or cure
+                return cure
+            failed = max(failed or cure, cure, key=lambda one: _OUTCOMES.index(one.verdict.outcome))
             answer = f"{cure.trial.error}\n{cure.trial.refused}" if cure.trial.ending == "raised" else ""
-        return fallback or failed
+        return failed
 
-    def _try(
-        self,
-        first: Trial,
-        before: Trial,
-        found: Diagnosis,
-        remedy: Remedy,
-        patch: Patch,
-        texts: Mapping[str, str],
-        curing: frozenset[str],
-    ) -> _Cure | None:
+    def _try(self, bench: Bench, remedy: Remedy, patch: Patch, texts: Mapping[str, str]) -> _Cure | None:
         if patch.form:
             told = {fact.name: fact for fact in (*remedy.facts, *patch.facts)}
             remedy = replace(remedy, form=patch.form, facts=tuple(told.values()))
-        return self._run(first, before, found, remedy, patch.summary, {**texts, **patch.applied(texts)}, curing)
+        return self._run(bench, remedy, patch.summary, {**texts, **patch.applied(texts)})
 
-    def _run(
-        self,
-        first: Trial,
-        before: Trial,
-        found: Diagnosis,
-        remedy: Remedy,
-        summary: str,
-        changed: Mapping[str, str],
-        curing: frozenset[str],
-    ) -> _Cure | None:
+    def _run(self, bench: Bench, remedy: Remedy, summary: str, changed: Mapping[str, str]) -> _Cure | None:
         """Run the program with these texts; None where they are no program."""
         new = {file: text for file, text in changed.items() if text != self.originals[file].text}
         if not new or not all(compiles(text, file) for file, text in new.items()):
             return None
         self._trials += 1
-        passes = first.broken_at + MARGIN if first.broken_at is not None else None
+        passes = self._broken_at + MARGIN if self._broken_at is not None else None
         request = replace(
             self.request,
             arguments=self.proof_arguments if self.proof_arguments is not None else self.request.arguments,
@@ -311,10 +295,10 @@ class Fixer:
         if trial.unrestored:
             raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
         self._hindered = self._hindered or judging.obstacle(trial)
-        verdict = judging.judge(first, before, found, trial, curing)
-        return _Cure(remedy, new, summary, verdict, trial, curing, names=(whole(remedy.target),))
+        verdict = judging.judge(bench, remedy, trial)
+        return _Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
 
-    def _follow(self, first: Trial, cure: _Cure, depth: int, kin: tuple[object, ...]) -> _Cure | None:
+    def _follow(self, bench: Bench, cure: _Cure, depth: int) -> _Cure | None:
         """The patch has brought another fault to light: cure that one too, on top of it."""
         following = cure.verdict.next
         if following is None:
@@ -328,10 +312,13 @@ class Fixer:
         wanted = [r for r in remedies if r.kind == cure.remedy.kind] + [
             r for r in remedies if r.kind != cure.remedy.kind and r.kind != "retain_graph"
         ]
-        if judging.kin(following, cure.trial) == kin:  # as it was, a step later: another cure would cure it alone
+        if judging.kin(following, cure.trial) == judging.kin(
+            bench.found, bench.before
+        ):  # as it was, a step later: another cure would cure it alone
             wanted = [r for r in wanted if r.kind == cure.remedy.kind]
+        bench = replace(bench, before=cure.trial, found=following, curing=cure.curing | {following.code})
         for remedy in wanted[:2]:
-            best = self._best(first, cure.trial, following, remedy, texts, depth - 1, cure.curing)
+            best = self._best(bench, remedy, texts, depth - 1)
             if best is not None and best.verdict.outcome == "proven":
                 # The whole goes by the name of its first part.
                 summary, parts = f"{cure.summary}; {best.summary}", best.parts + 1
@@ -376,6 +363,8 @@ class Fixer:
         return None if progress is None else lambda seconds: progress(what, seconds)
 
 
-def _true_to_start(cure: _Cure) -> bool:
-    """A state is cut between steps, so the first step must compute what it did; elsewhere it may differ."""
-    return cure.remedy.kind != "detach_state" or cure.verdict.same_start is not False
+def _in_one_step(found: Diagnosis) -> bool:
+    """Was the graph freed and needed again within one step?"""
+    if not found.code.startswith("AFT1") or found.freed is None or found.reused is None:
+        return False
+    return found.freed.step == found.reused.step

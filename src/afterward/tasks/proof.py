@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 from afterward.model import facts
-from afterward.model.diagnosis import Diagnosis, Proof, Severity
+from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Severity
 from afterward.model.facts import Fact, FactKind, Note
 from afterward.model.site import Site
+from afterward.tasks.ledger import Ledger
+from afterward.tasks.line_map import LineMap
+from afterward.tasks.obligations import Comparison, first_difference
 from afterward.tasks.trial import Trial
 
-TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
+LAW_OF_GRADIENTS = ("AFT402", "AFT403", "AFT405")  # faults of when a gradient is produced, used and cleared
+TOLD = 2  # changes that are named
 
-CUT = "history-cut"
-STARVED = "parameters-never-reached"  # a cut may have to leave something untrained; it is the last choice
+_LOUD = (Severity.ERROR, Severity.WARNING)
 
 _REFUSED = "WriteRefused: "  # the exception by which a trial keeps a program from writing
-_LOUD = (Severity.ERROR, Severity.WARNING)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`outcome` is "proven", "moved" (another fault shows now), "failed" or "not_proven" (not enough was seen)."""
+    """`outcome` is "proven", "moved" (another fault shows now), "changed" (it runs, and trains otherwise), "failed" or
+    "not_proven" (not enough was seen)."""
 
     outcome: str
     proof: Proof
     next: Diagnosis | None = None  # the fault to go on with
-    same_start: bool | None = None  # are the gradients of the first step those of the run that failed?
-    starved: bool = False  # has a parameter lost its gradient for good?
 
-    def as_good_as(self, other: Verdict) -> bool:
-        """Is as much proven, at no greater cost?"""
-        same = (self.outcome, self.same_start) == (other.outcome, other.same_start)
-        return same and self.starved <= other.starved and self.proof.passes >= other.proof.passes
+
+@dataclass(frozen=True)
+class Bench:
+    """What a trial is held against."""
+
+    base: Trial  # the run that shows the fault to be cured, before any patch for it
+    before: Trial  # the run before this patch: the base, or one with a patch that brought the present fault to light
+    found: Diagnosis
+    curing: frozenset[str]  # codes of the faults that the patch is meant to cure: none of them may come back
+    reference: Trial | None = None  # a run whose first step after the fault is known to be right
 
 
 def loud(trial: Trial) -> list[Diagnosis]:
@@ -53,40 +60,72 @@ def obstacle(trial: Trial) -> Note | None:
     return None
 
 
-def judge(first: Trial, before: Trial, cured: Diagnosis, trial: Trial, curing: frozenset[str]) -> Verdict:
-    """Has the patch cured this fault? `before` is the run that shows it, `first` the program as it was.
-
-    `curing` holds the codes of faults that the patch is meant to cure: none of them may come back.
-    """
+def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
+    """Has the patch cured this fault, and does the program train as it should?"""
     found = loud(trial)
     errors = [f for f in found if f.severity is Severity.ERROR]
-    old = fault(cured, before)
+    old = fault(bench.found, bench.before)
     hindered = obstacle(trial)
+
+    def proof(status: str, *notes: Note, same: bool | None = None) -> Proof:
+        return Proof(status, notes, trial.passes, max(trial.sizes, default=0), same)
+
     if hindered is not None:
-        return Verdict("not_proven", Proof("not_proven", (hindered,), trial.passes, _peak(trial)))
+        return Verdict("not_proven", proof("not_proven", hindered))
     if trial.ending in ("raised", "died"):
-        proof = Proof("failed", (_failure(trial, errors),), trial.passes, _peak(trial))
         moved = errors[0] if errors and fault(errors[0], trial) != old else None
-        return Verdict("moved" if moved is not None else "failed", proof, moved)
-    if any(fault(f, trial) == old or _same_record(f, cured) for f in found):
-        return Verdict("failed", Proof("failed", (_finding("still", cured),), trial.passes, _peak(trial)))
-    if not trial.passes or (trial.ending == "time" and trial.passes <= (first.broken_at or 0)):
-        early = Note("stopped_early", (_passes(trial),))
-        return Verdict("not_proven", Proof("not_proven", (early,), trial.passes, _peak(trial)))
-    known = {f.code for f in (*first.report.findings, *before.report.findings)} - curing
-    there = {fault(f, before) for f in loud(before)}  # another one of the same kind has its own turn
+        return Verdict("moved" if moved is not None else "failed", proof("failed", _failure(errors)), moved)
+    if any(fault(f, trial) == old or _same_record(f, bench.found) for f in found):
+        return Verdict("failed", proof("failed", _finding("still", bench.found)))
+    if not trial.passes or (trial.ending == "time" and trial.passes <= (bench.base.broken_at or 0)):
+        return Verdict("not_proven", proof("not_proven", Note("stopped_early", (_passes(trial),))))
+    gap = trial.training.gap or bench.base.training.gap
+    if gap:
+        return Verdict("not_proven", proof("not_proven", Note("not_followed", (facts.verbatim("error", gap),))))
+    known = {f.code for f in (*bench.base.report.findings, *bench.before.report.findings)} - bench.curing
+    there = {fault(f, bench.before) for f in loud(bench.before)}  # another one of the same kind has its own turn
     new = [f for f in found if f.code not in known and fault(f, trial) not in there]
-    starving = [f for f in new if f.name == STARVED and f.code not in curing]
-    same, starved = same_gradients(first, trial), bool(starving) or bool(first.reached - trial.reached)
-    if cured.name == CUT and trial.idle > first.idle:  # something flows again, but not to what this loss is to train
-        return Verdict("failed", Proof("failed", (Note("loss_trains_nothing"),), trial.passes, _peak(trial), same))
-    if trial.hungry and not first.hungry:  # a cut in the wrong place: the step that follows the pass has nothing to do
-        return Verdict("failed", Proof("failed", (Note("step_without_gradient"),), trial.passes, _peak(trial), same))
-    if len(new) > len(starving):
-        proof = Proof("failed", (_finding("then", new[0]),), trial.passes, _peak(trial), same)
-        return Verdict("moved", proof, next(f for f in new if f not in starving), same, starved)
-    notes = (*_success(trial), Note("starved")) if starved else _success(trial)
-    return Verdict("proven", Proof("proven", notes, trial.passes, _peak(trial), same), None, same, starved)
+    same = same_gradients(bench, trial)
+    changed = list(dict.fromkeys(changes(bench, remedy, trial)))
+    if changed:
+        return Verdict("changed", proof("failed", *changed[:TOLD], same=same))
+    if new:
+        return Verdict("moved", proof("failed", _finding("then", new[0]), same=same), new[0])
+    return Verdict("proven", proof("proven", *_success(trial), same=same))
+
+
+def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
+    """Every obligation that the patch fails."""
+    compared = Comparison(bench.base, trial)
+    yield from compared.statements()
+    if bench.base.broken_at is not None:
+        yield from compared.updates()
+        yield from compared.values()
+        yield from compared.later_steps()
+        yield from compared.reach()
+        if bench.reference is not None:
+            yield from compared.against(bench.reference)
+        yield from compared.law(curing=False)
+        return
+    if bench.base.ending == trial.ending == "finished":
+        yield from compared.counts()
+    if remedy.effect is Effect.SAME_GRADIENTS:
+        yield from compared.updates()
+        return
+    yield from compared.law(curing=bench.found.code in LAW_OF_GRADIENTS)
+    yield from compared.same_pairs()
+
+
+def is_reference(base: Trial, retained: Trial) -> bool:
+    """Does a run that kept every graph show what the steps after the fault are to use?
+
+    It does if what it does is lawful: no loss is counted twice, and none comes into another network's step.
+    """
+    if retained.training.gap:
+        return False
+    ledger = Ledger(retained.training, LineMap(base.sources, retained.sources))
+    ledger.shared = ledger.makers_of_several()
+    return not ledger.counted_twice() and not ledger.used_twice() and not ledger.foreign()
 
 
 def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
@@ -116,33 +155,13 @@ def _line(trial: Trial, site: Site) -> str:
     return lines[site.line - 1].strip() if site.line <= len(lines) else ""
 
 
-def same_gradients(one: Trial, other: Trial) -> bool | None:
-    """Are the gradients of the first step the same? None where one of them made no step."""
-    first = first_difference(one, other, steps=1)
-    return None if first is None else first == 0
-
-
-def first_difference(one: Trial, other: Trial, steps: int | None = None) -> int | None:
-    """The first optimizer step that gets other gradients; 0 where all compared are the same, None where none was."""
-    pairs = list(zip(one.steps, other.steps, strict=False))[:steps]
-    for number, (ours, theirs) in enumerate(pairs, 1):
-        if ours.keys() != theirs.keys() or not all(_close(ours[place], theirs[place]) for place in ours):
-            return number
-    return 0 if pairs else None
-
-
-def _close(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    if len(one) != len(other):
-        return False
-    scale = max((abs(x) for x in (*one, *other) if math.isfinite(x)), default=0.0)
-    return all(
-        abs(a - b) <= TOLERANCE * scale if math.isfinite(a) and math.isfinite(b) else str(a) == str(b)
-        for a, b in zip(one, other, strict=True)
-    )
-
-
-def _peak(trial: Trial) -> int:
-    return max(trial.sizes, default=0)
+def same_gradients(bench: Bench, trial: Trial) -> bool | None:
+    """Are the gradients those of the run before, as far as it came, or of the one that is known to be right?"""
+    for one in (bench.base, bench.reference):
+        differs = first_difference(one.training, trial.training) if one is not None else None
+        if differs is not None:
+            return differs == 0
+    return None
 
 
 def _passes(trial: Trial) -> Fact:
@@ -168,9 +187,10 @@ def _finding(kind: str, found: Diagnosis) -> Note:
     return Note(kind, (Fact("finding", FactKind.CODE, found.code),))
 
 
-def _failure(trial: Trial, errors: list[Diagnosis]) -> Note:
+def _failure(errors: list[Diagnosis]) -> Note:
+    """What stopped a trial. An exception of an attempt that was written wrongly is nothing to a reader."""
     if not errors:
-        return Note("raised", (facts.verbatim("error", trial.error),))
+        return Note("cannot_run")
     found = errors[0]
     site = found.reused or found.primary.site
     when = facts.step("step", site) if site.step is not None else facts.lines("line", site)

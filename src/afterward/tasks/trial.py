@@ -14,6 +14,7 @@ from pathlib import Path
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
 from afterward.model.saved import Chapter
+from afterward.model.training import Training
 from afterward.tasks.run import Watched, run
 from afterward.tasks.structure import structure_of
 
@@ -45,20 +46,17 @@ class Trial:
     error: str = ""
     passes: int = 0
     sizes: list[int] = field(default_factory=list)
-    steps: list[dict[int, tuple[float, ...]]] = field(default_factory=list)
-    reached: set[int] = field(default_factory=set)
     sources: dict[str, str] = field(default_factory=dict)
     broken_at: int | None = None  # the pass that failed first
     unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
     chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
-    idle: int = 0  # optimizers that stepped, and never found a gradient
-    hungry: int = 0  # steps of an optimizer that found no gradient at all
+    training: Training = field(default_factory=Training)
     refused: str = ""  # what it is that could not be detached, as plain data
 
 
 def perform(request: Request) -> None:
     """Runs in the new process: carry the request out, and leave the result on disk."""
-    from afterward.observe.recording.meter import Meter
+    from afterward.observe.proving.meter import Meter
 
     _connect(request)
     meter = Meter(request.passes, time.monotonic() + request.seconds if request.seconds is not None else None)
@@ -87,13 +85,10 @@ def perform(request: Request) -> None:
             _one_line(error),
             meter.passes,
             meter.sizes,
-            meter.steps,
-            meter.reached,
             dict(statements.sources),
             broken[0] if broken else None,
             chapters=seen[0].chapters if request.shown else [],
-            idle=sum(not fed for fed in meter.fed.values()),
-            hungry=meter.hungry,
+            training=meter.training,
             refused=_refused(error),
         )
         _leave(request, result)

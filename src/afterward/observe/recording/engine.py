@@ -19,30 +19,31 @@ from afterward.observe import compat
 
 BEGINS = "__afterward_pass_begins__"
 FAILED = "__afterward_pass_failed__"
+ENDED = "__afterward_pass_ended__"
 
 Hook = Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
 
 
 @contextmanager
-def passes_announced(begins: Hook, failed: Hook) -> Iterator[bool]:
-    """Within this block, `begins` sees each pass before it runs and `failed` each one that raises."""
+def passes_announced(begins: Hook, failed: Hook, ended: Hook | None = None) -> Iterator[bool]:
+    """Within this block, `begins` sees each pass before it runs, `failed` each one that raises, `ended` each one."""
     function = compat.backward_entry()
-    code = _announcing_code(function) if function is not None else None
+    code = _announcing_code(function, ended is not None) if function is not None else None
     if code is None:
         yield False
         return
     original = function.__code__
-    vars(builtins).update({BEGINS: begins, FAILED: failed})
+    vars(builtins).update({BEGINS: begins, FAILED: failed, ENDED: ended})
     function.__code__ = code
     try:
         yield True
     finally:
         function.__code__ = original
-        for name in (BEGINS, FAILED):
+        for name in (BEGINS, FAILED, ENDED):
             vars(builtins).pop(name, None)
 
 
-def _announcing_code(function: Any) -> CodeType | None:
+def _announcing_code(function: Any, until_it_ends: bool) -> CodeType | None:
     """The function's own code with the two calls inserted; None where its shape is not the one we know."""
     try:
         lines, first = inspect.getsourcelines(function)
@@ -61,7 +62,9 @@ def _announcing_code(function: Any) -> CodeType | None:
         return ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Name(g, ast.Load()) for g in given], []))
 
     handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [call(FAILED), ast.Raise()])
-    guarded = ast.Try(body=definition.body, handlers=[handler], orelse=[], finalbody=[])
+    guarded = ast.Try(
+        body=definition.body, handlers=[handler], orelse=[], finalbody=[call(ENDED)] if until_it_ends else []
+    )
     definition.body = [call(BEGINS), guarded]
     ast.increment_lineno(tree, first - 1)
     for node in (definition.body[0], guarded, handler):

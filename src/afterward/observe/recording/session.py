@@ -21,11 +21,11 @@ from afterward.observe.marks.stack import called_by_library, library_calls, runs
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.tape import Calls, Tape, new_tape
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.proving.meter import Meter
 from afterward.observe.recording.account import Account
-from afterward.observe.recording.engine import passes_announced
+from afterward.observe.recording.engine import Hook, passes_announced
 from afterward.observe.recording.events import PassSeen, StepSeen
 from afterward.observe.recording.gc_pause import collector_at_rest
-from afterward.observe.recording.meter import Meter
 from afterward.observe.recording.progress import OnBeat, Pulse
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.silent.flat_parts import Bare
@@ -111,9 +111,12 @@ class Session:
             begins = self.account.around(begins)
         if self.pulse is not None:
             begins = self.pulse.around(begins)
+        failed: Hook = self._pass_failed
+        ended: Hook | None = None
         if self.meter is not None:
-            begins = self.meter.around(begins)
-        hooked = self._hooks.enter_context(passes_announced(begins, self._pass_failed))
+            begins, failed, ended = self.meter.around(begins), self.meter.around_failure(failed), self.meter.pass_ends
+            self._hooks.callback(self.meter.begin(self.recorders))
+        hooked = self._hooks.enter_context(passes_announced(begins, failed, ended))
         if not hooked:
             self.gap("this version of torch runs its backward passes elsewhere: none can be seen")
         self._hooks.callback(compat.mind_saved_hooks(self.gap))
@@ -134,6 +137,7 @@ class Session:
             from torch.optim.optimizer import register_optimizer_step_pre_hook
 
             self._hooks.callback(register_optimizer_step_pre_hook(self.meter.before_step).remove)
+            self._hooks.callback(register_optimizer_step_post_hook(self.meter.after_step).remove)
 
     def stop(self) -> None:
         self._hooks.close()

@@ -1,0 +1,80 @@
+"""What a run that is to prove a patch has shown of the training: backward passes, clears and steps, in order.
+
+Plain data, made by `observe` and judged by `tasks`. Parameters and optimizers are numbers that mean the same in every
+run of the program: parameters count as modules register them, optimizers as they are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """One line of one file of the program."""
+
+    file: str
+    line: int
+
+
+@dataclass(slots=True)
+class PassTaken:
+    """One call of `backward()` or `autograd.grad()`, as it began."""
+
+    number: int  # from 1
+    at: Line | None  # the innermost line of the program that called it
+    value: str  # the loss, to the bit
+    accumulates: bool  # False: `autograd.grad`, which leaves `.grad` alone
+    reached: frozenset[int] = frozenset()  # parameters that its graph leads to
+    inputs: tuple[tuple[int, ...], ...] = ()  # shapes of the other leaves, sorted
+    through: frozenset[Line] = frozenset()  # the statements that built what it goes through
+    terms: tuple[Line, ...] = ()  # the statements that made the numbers it is the sum of
+    size: int = 0  # bytes that the graph has saved
+    in_step: bool = False  # called by an optimizer: a closure
+    looked: bool = True  # False: the graph was too large to walk
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Use:
+    """The gradient of one parameter as a step used it."""
+
+    sources: tuple[int, ...]  # the passes that it was added up from since it was last cleared
+    digest: str  # all of it, to the bit
+    numbers: tuple[float, ...]  # some of it, evenly spread
+    edited: bool = False  # something else than a pass has changed it: clipped, scaled, replaced
+
+
+@dataclass(slots=True)
+class StepTaken:
+    """One step of an optimizer: what it used for each parameter that had a gradient."""
+
+    optimizer: int
+    nth: int  # of this optimizer's steps, from 1
+    at: Line | None
+    uses: dict[int, Use] = field(default_factory=dict)
+    closure: bool = False  # passes ran inside
+
+
+@dataclass(slots=True)
+class Cleared:
+    """Gradients were set to zero or to None."""
+
+    parameters: frozenset[int]
+    at: Line | None
+
+
+Happening = PassTaken | StepTaken | Cleared
+
+
+@dataclass(slots=True)
+class Training:
+    """All of it. Of a long run the first happenings are kept, and the last."""
+
+    happenings: list[Happening] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)  # of parameters, as the program calls them
+    holds: dict[int, tuple[int, ...]] = field(default_factory=dict)  # optimizer -> its parameters
+    optimizers: dict[int, str] = field(default_factory=dict)  # names of optimizers
+    taken: dict[int, int] = field(default_factory=dict)  # optimizer -> steps in all
+    modules: dict[str, tuple[int, ...]] = field(default_factory=dict)  # name of a module -> all its parameters
+    gap: str = ""  # why it could not be followed any further

@@ -1,0 +1,1 @@
+"""Runs that are to prove a patch: what they are measured by. A watched program is never measured like this."""

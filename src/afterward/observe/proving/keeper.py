@@ -1,0 +1,336 @@
+"""Keeps the record of training in a run that is to prove a patch: which loss was used by which step, for what.
+
+A proof may cost time, so every pass and every step is looked at here; a watched program is never looked at like this.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import sys
+import weakref
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from afterward.model.history import operation
+from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Training, Use
+from afterward.observe import compat
+from afterward.observe.failure.walk import LOOK_NODES, leading_to, roots_of, saved_bytes, walk
+from afterward.observe.marks.stack import user_frames
+from afterward.observe.marks.statements import COUNTER, SHIFT
+from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.provenance.naming import Names, search
+from afterward.observe.recording.recorder import Recorders
+
+FIRST, LAST = 1200, 300  # happenings kept from the beginning and from the end of a run
+NUMBERS = 256  # of each gradient, evenly spread
+WHOLE = 1 << 20  # numbers of a gradient that go into its digest; of a larger one as many, evenly spread
+TERMS = 64  # numbers that a loss is the sum of, told apart
+_SUMS = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Stack", "Cat", "Unsqueeze", "Squeeze", "View"})
+
+State = tuple[int, int] | None  # of a gradient: where it lies and how often it was written to; None: there is none
+
+
+@dataclass
+class Keeper:
+    """Follows every gradient from the passes that produce it to the step that uses it, or to its clearing."""
+
+    recorders: Recorders
+    training: Training = field(default_factory=Training)
+    passes: int = 0
+    _parameters: Numbered = field(default_factory=lambda: Numbered())
+    _optimizers: Numbered = field(default_factory=lambda: Numbered())
+    _sources: dict[int, list[int]] = field(default_factory=dict)  # number -> passes since it was cleared
+    _states: dict[int, State] = field(default_factory=dict)  # of each gradient after the last happening
+    _edited: set[int] = field(default_factory=set)
+    _running: list[tuple[PassTaken, dict[int, State]]] = field(default_factory=list)
+    _steps: list[StepTaken] = field(default_factory=list)  # those that are being taken
+    _named: set[int] = field(default_factory=set)
+
+    # Who takes part
+
+    def install(self) -> Callable[[], None]:
+        """Number parameters and optimizers as they are made, and see every clear. Returns what undoes it."""
+        torch = compat.torch_module()
+        base, module = torch.optim.Optimizer, torch.nn.Module
+        add_group, clear, clear_module = base.add_param_group, base.zero_grad, module.zero_grad
+
+        def add_param_group(optimizer: Any, param_group: Any) -> None:
+            add_group(optimizer, param_group)
+            self._holds(optimizer)
+
+        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            clear(optimizer, *args, **kwargs)
+            self._cleared(_held(optimizer))
+
+        def zero_module(one: Any, *args: Any, **kwargs: Any) -> None:
+            clear_module(one, *args, **kwargs)
+            self._cleared(module.parameters(one))
+
+        base.add_param_group, base.zero_grad, module.zero_grad = add_param_group, zero_grad, zero_module
+        registering = torch.nn.modules.module.register_module_parameter_registration_hook(self._registered)
+
+        def undo() -> None:
+            base.add_param_group, base.zero_grad, module.zero_grad = add_group, clear, clear_module
+            registering.remove()
+
+        return undo
+
+    def _registered(self, module: Any, name: str, parameter: Any) -> None:
+        if parameter is not None:
+            self._parameters.number(parameter)
+
+    def _holds(self, optimizer: Any) -> int:
+        number = self._optimizers.number(optimizer)
+        self.training.holds[number] = tuple(self._parameters.number(p) for p in _held(optimizer))
+        return number
+
+    # Passes
+
+    def pass_begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+        """Note a pass; the bytes of its graph, where it could be walked."""
+        self._notice()
+        self.passes += 1
+        taken = PassTaken(self.passes, _here(), _value(outputs), bool(kwargs.get("accumulate_grad", True)))
+        taken.in_step = bool(self._steps)
+        for step in self._steps:
+            step.closure = True
+        self._look(taken, outputs, (args[3] if len(args) > 3 else ()) or ())
+        self._add(taken)
+        self._running.append((taken, dict(self._states)))
+        return [taken.size] if taken.looked else []
+
+    def pass_fails(self) -> None:
+        if self._running:
+            self._running[-1][0].failed = True
+
+    def pass_ends(self) -> None:
+        if not self._running:
+            return
+        taken, before = self._running.pop()
+        for number, tensor in self._parameters.living():
+            state = _state(tensor)
+            if state != before.get(number) and state is not None and taken.accumulates:
+                self._sources.setdefault(number, []).append(taken.number)
+            self._states[number] = state
+
+    def _look(self, taken: PassTaken, outputs: Any, inputs: Iterable[Any]) -> None:
+        """Walk the graph that a pass is about to go through."""
+        roots = [node for node, _ in roots_of(outputs)]
+        found = walk(roots, limit=LOOK_NODES)
+        if len(found.inputs) < len(found.nodes):
+            taken.looked = False
+            return
+        wanted = list(inputs)
+        executed = sorted(leading_to(found, wanted)) if wanted else range(len(found.nodes))
+        leaves = [getattr(found.nodes[place], "variable", None) for place in executed]
+        if wanted:
+            leaves += [tensor for tensor in wanted if getattr(tensor, "is_leaf", False)]
+        known = {id(leaf): self._parameters.known(leaf) for leaf in leaves if leaf is not None}
+        taken.reached = frozenset(number for number in known.values() if number is not None)
+        others = {id(leaf): tuple(leaf.shape) for leaf in leaves if leaf is not None and known[id(leaf)] is None}
+        taken.inputs = tuple(sorted(others.values()))
+        lines = _Lines(self.recorders)
+        taken.through = frozenset(line for place in executed if (line := lines.of(found.nodes[place])) is not None)
+        taken.terms = tuple(sorted(line for line in (lines.of(node) for node in _terms(roots)) if line is not None))
+        taken.size = saved_bytes(found.nodes[place] for place in executed)
+
+    # Steps and clears
+
+    def step_begins(self, optimizer: Any) -> None:
+        self._notice()
+        number = self._holds(optimizer)
+        nth = self.training.taken[number] = self.training.taken.get(number, 0) + 1
+        if number not in self._named:
+            self._name(number, optimizer)
+        step = StepTaken(number, nth, _here())
+        self._steps.append(step)
+        self._use(step, optimizer)
+
+    def step_ends(self, optimizer: Any) -> None:
+        if not self._steps:
+            return
+        step = self._steps.pop()
+        self._notice()
+        if step.closure:
+            self._use(step, optimizer)
+        self._add(step)
+
+    def _use(self, step: StepTaken, optimizer: Any) -> None:
+        step.uses = {}
+        for parameter in _held(optimizer):
+            number, gradient = self._parameters.number(parameter), parameter.grad
+            if gradient is not None:
+                digest, numbers = _digest(gradient)
+                sources = tuple(self._sources.get(number, ()))
+                step.uses[number] = Use(sources, digest, numbers, number in self._edited)
+
+    def _cleared(self, parameters: Iterable[Any]) -> None:
+        cleared = set()
+        for parameter in parameters:
+            number = self._parameters.known(parameter)
+            if number is not None:
+                cleared.add(number)
+                self._sources.pop(number, None)
+                self._edited.discard(number)
+                self._states[number] = _state(parameter)
+        self._add(Cleared(frozenset(cleared), _here()))
+
+    def _notice(self) -> None:
+        """What has become of the gradients since the last happening, other than by a pass."""
+        emptied = set()
+        for number, tensor in self._parameters.living():
+            state = _state(tensor)
+            if state == self._states.get(number):
+                continue
+            if state is None or not bool(tensor.grad.any()):
+                emptied.add(number)
+                self._sources.pop(number, None)
+                self._edited.discard(number)
+            else:
+                self._edited.add(number)
+            self._states[number] = state
+        if emptied:
+            self._add(Cleared(frozenset(emptied), None))
+
+    def _add(self, happening: Any) -> None:
+        kept = self.training.happenings
+        kept.append(happening)
+        if len(kept) > FIRST + 2 * LAST:
+            del kept[FIRST:-LAST]
+
+    # Names
+
+    def _name(self, number: int, optimizer: Any) -> None:
+        """What the program calls its optimizers, modules and parameters, as they can be seen from here."""
+        self._named.add(number)
+        names = search(user_frames(sys._getframe(1), is_user_file), is_user_file)
+        self.training.optimizers.setdefault(number, type(optimizer).__name__)
+        for name, found in names.optimizers.values():
+            self.training.optimizers[self._optimizers.number(found)] = name
+        for known, parameter in self._parameters.living():
+            if id(parameter) in names.leaves:
+                self.training.names.setdefault(known, names.leaves[id(parameter)])
+        parameters = compat.torch_module().nn.Module.parameters
+        for module, name in _modules(names):
+            held = tuple(n for p in parameters(module) if (n := self._parameters.known(p)) is not None)
+            if held:
+                self.training.modules.setdefault(name, held)
+
+
+def _modules(names: Names) -> Iterator[tuple[Any, str]]:
+    """The modules behind the names that a search has found."""
+    kind = compat.torch_module().nn.Module
+    for thing in gc.get_objects():
+        if id(thing) in names.modules and isinstance(thing, kind):
+            yield thing, names.modules[id(thing)]
+
+
+class Numbered:
+    """Things in the order in which they were made. They are held weakly: an identity may be given away."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, weakref.ref[Any]]] = {}
+        self._count = 0
+
+    def known(self, thing: Any) -> int | None:
+        number, reference = self._known.get(id(thing), (None, None))
+        return number if reference is not None and reference() is thing else None
+
+    def number(self, thing: Any) -> int:
+        number = self.known(thing)
+        if number is None:
+            number, self._count = self._count, self._count + 1
+            self._known[id(thing)] = (number, weakref.ref(thing))
+        return number
+
+    def living(self) -> Iterator[tuple[int, Any]]:
+        for number, reference in list(self._known.values()):
+            thing = reference()
+            if thing is not None:
+                yield number, thing
+
+
+def _held(optimizer: Any) -> Iterator[Any]:
+    return (parameter for group in optimizer.param_groups for parameter in group["params"])
+
+
+class _Lines:
+    """Tells which statement made a node, by the marks of the thread."""
+
+    def __init__(self, recorders: Recorders) -> None:
+        recorder = recorders.current()
+        self._table = recorder.statements.table
+        self._marks = recorder.marks
+        self._known: dict[int, Line | None] = {}
+
+    def of(self, node: Any) -> Line | None:
+        order = compat.order_of(node)
+        if order == compat.LEAF_ORDER or not self._marks:
+            return None
+        if order not in self._known:
+            place = bisect_right(self._marks, order, key=lambda mark: mark & COUNTER) - 1
+            statement = self._table[self._marks[place] >> SHIFT] if place >= 0 else None
+            self._known[order] = Line(statement.file, statement.line) if statement is not None else None
+        return self._known[order]
+
+
+def _terms(roots: Iterable[Any]) -> Iterator[Any]:
+    """The nodes that made the numbers which a loss is the sum of: a sum of numbers is followed to its summands."""
+    todo, seen, count = list(roots), set[Any](), 0
+    while todo and count < TERMS:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        below = [child for child, _ in node.next_functions if child is not None]
+        numbers = [child for child in below if _is_number(child)]
+        if operation(node.name()) in _SUMS and numbers and len(numbers) == len(below):
+            todo += numbers
+        else:
+            count += 1
+            yield node
+
+
+def _is_number(node: Any) -> bool:
+    """Did the forward operation of this node make a single number?"""
+    if compat.order_of(node) == compat.LEAF_ORDER:
+        return False
+    made = getattr(node, "_input_metadata", None)
+    try:
+        return made is not None and len(made) == 1 and all(int(size) == 1 for size in made[0].shape)
+    except Exception:  # a node of another make
+        return False
+
+
+def _here() -> Line | None:
+    for frame in user_frames(sys._getframe(2), is_user_file):
+        return Line(frame.f_code.co_filename, frame.f_lineno)
+    return None
+
+
+def _value(outputs: Any) -> str:
+    digest = hashlib.sha1(usedforsecurity=False)
+    for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
+        if isinstance(output, compat.torch_module().Tensor):
+            digest.update(_digest(output)[0].encode())
+    return digest.hexdigest()
+
+
+def _state(tensor: Any) -> State:
+    gradient = tensor.grad
+    return None if gradient is None else (id(gradient), gradient._version)
+
+
+def _digest(tensor: Any) -> tuple[str, tuple[float, ...]]:
+    """All numbers of a tensor to the bit, and some of them, evenly spread."""
+    torch = compat.torch_module()
+    with torch.no_grad():
+        plain = tensor.detach().to("cpu")
+        flat = (plain.to_dense() if plain.layout != torch.strided else plain).reshape(-1)
+        whole = flat[:: max(1, flat.numel() // WHOLE)].contiguous()
+        digest = hashlib.sha1(whole.view(torch.uint8).numpy().tobytes(), usedforsecurity=False).hexdigest()
+        some = flat[:: max(1, flat.numel() // NUMBERS)][:NUMBERS].to(torch.float64)
+        return digest, tuple(some.tolist())

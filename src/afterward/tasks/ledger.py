@@ -1,0 +1,174 @@
+"""Questions to a record of training: which losses each step used for each parameter, and what the law says of that.
+
+A loss goes by the statement that made its number, or, where several losses are made by one statement, by the statement
+that called `backward()` on it. Lines are those of the program as it was, so that two runs can be compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Training, Use
+from afterward.tasks.line_map import LineMap
+
+Loss = tuple[str, Line] | None  # how a loss is told from others; None: made by a line that the patch brought in
+
+
+@dataclass
+class Ledger:
+    """One run's record."""
+
+    training: Training
+    lines: LineMap
+    shared: frozenset[Line] = frozenset()  # statements that make several losses
+    passes: dict[int, PassTaken] = field(default_factory=dict)
+    steps: dict[int, list[StepTaken]] = field(default_factory=lambda: defaultdict(list))  # by optimizer
+
+    def __post_init__(self) -> None:
+        for happening in self.training.happenings:
+            if isinstance(happening, PassTaken):
+                self.passes[happening.number] = happening
+            elif isinstance(happening, StepTaken):
+                self.steps[happening.optimizer].append(happening)
+
+    def makers_of_several(self) -> frozenset[Line]:
+        """Statements that make a loss for more than one call of `backward()`."""
+        callers: dict[Line, set[Line | None]] = defaultdict(set)
+        for taken in self.passes.values():
+            for term in taken.terms:
+                callers[term].add(taken.at)
+        return frozenset(line for line, calls in callers.items() if len(calls) > 1)
+
+    def losses(self, taken: PassTaken) -> frozenset[Loss]:
+        """What one pass is called on."""
+        caller = self.lines.back(taken.at)
+        found = {self._loss(self.lines.back(term), caller) for term in taken.terms}
+        return frozenset(found) or frozenset({("at", caller) if caller is not None else None})
+
+    def _loss(self, term: Line | None, caller: Line | None) -> Loss:
+        if term is not None and term not in self.shared:
+            return "made", term
+        return ("at", caller) if caller is not None else None
+
+    def used(self, use: Use) -> frozenset[Loss]:
+        """The losses behind a gradient."""
+        passes = [self.passes[number] for number in use.sources if number in self.passes]
+        return frozenset(loss for taken in passes for loss in self.losses(taken))
+
+    def own(self, optimizer: int) -> frozenset[Loss]:
+        """All losses that steps of an optimizer have used."""
+        uses = [use for step in self.steps.get(optimizer, ()) for use in step.uses.values()]
+        return frozenset(loss for use in uses for loss in self.used(use))
+
+    def holders(self) -> dict[int, int]:
+        """Which optimizer a parameter belongs to."""
+        return {number: optimizer for optimizer, held in self.training.holds.items() for number in held}
+
+    # The law
+
+    def used_twice(self) -> set[tuple[int, Loss]]:
+        """Gradients of a loss that more than one step of an optimizer has used."""
+        found: set[tuple[int, Loss]] = set()
+        for optimizer, steps in self.steps.items():
+            seen: set[tuple[int, int]] = set()
+            for step in steps:
+                if step.closure:
+                    continue
+                uses = {(number, source) for number, use in step.uses.items() for source in use.sources}
+                for _, source in uses & seen:
+                    found |= {(optimizer, loss) for loss in self._of(source)}
+                seen |= uses
+        return found
+
+    def counted_twice(self) -> bool:
+        """Does a step use one loss, of the very same value, more than once?"""
+        for step in (step for steps in self.steps.values() for step in steps if not step.closure):
+            for use in step.uses.values():
+                told = [(self.passes[n].value, self.losses(self.passes[n])) for n in use.sources if n in self.passes]
+                if len(set(told)) < len(told):
+                    return True
+        return False
+
+    def foreign(self) -> set[tuple[int, Loss]]:
+        """Losses in a step that another optimizer's step came after, before this optimizer's own loss was there."""
+        found: set[tuple[int, Loss]] = set()
+        groups = self._groups()
+        for optimizer, steps in self.steps.items():
+            for step in steps:
+                sources = {source for use in step.uses.values() for source in use.sources}
+                latest = max((groups.get(source, 0) for source in sources), default=0)
+                own = {loss for source in sources if groups.get(source) == latest for loss in self._of(source)}
+                early = {loss for source in sources if groups.get(source, 0) < latest for loss in self._of(source)}
+                found |= {(optimizer, loss) for loss in early - own}
+        return found
+
+    def wasted(self) -> Counter[tuple[int, Loss]]:
+        """Gradients of an optimizer's own losses that were cleared before a step used them."""
+        found: Counter[tuple[int, Loss]] = Counter()
+        own = {optimizer: self.own(optimizer) for optimizer in self.steps}
+        holders = self.holders()
+        pending: dict[int, set[int]] = defaultdict(set)
+        for happening in self.training.happenings:
+            if isinstance(happening, PassTaken) and happening.accumulates and not happening.in_step:
+                for number in happening.reached:
+                    pending[number].add(happening.number)
+            elif isinstance(happening, StepTaken):
+                for number in self.training.holds.get(happening.optimizer, ()):
+                    pending.pop(number, None)
+            elif isinstance(happening, Cleared):
+                lost = {
+                    (holders[number], loss)
+                    for number in happening.parameters & pending.keys()
+                    if number in holders
+                    for source in pending[number]
+                    for loss in self._of(source) & own.get(holders[number], frozenset())
+                }
+                found.update(lost)
+                for number in happening.parameters:
+                    pending.pop(number, None)
+        return found
+
+    def without_gradient(self) -> Counter[int]:
+        """Steps of each optimizer that found no gradient at all, or zeros only."""
+        return Counter(
+            optimizer
+            for optimizer, steps in self.steps.items()
+            for step in steps
+            if not any(any(use.numbers) for use in step.uses.values())
+        )
+
+    def fate(self, taken: PassTaken, number: int) -> str:
+        """What comes next for a parameter after a pass: "used", "cleared", or "" (nothing more was seen)."""
+        after = False
+        for happening in self.training.happenings:
+            if happening is taken:
+                after = True
+            elif after and isinstance(happening, Cleared) and number in happening.parameters:
+                return "cleared"
+            elif after and isinstance(happening, StepTaken) and number in self._held_by(happening):
+                return "used"
+        return ""
+
+    def _held_by(self, step: StepTaken) -> tuple[int, ...]:
+        return self.training.holds.get(step.optimizer, ())
+
+    def _of(self, source: int) -> frozenset[Loss]:
+        taken = self.passes.get(source)
+        return self.losses(taken) if taken is not None else frozenset()
+
+    def _groups(self) -> dict[int, int]:
+        """Passes that no step stands between are of one group."""
+        found: dict[int, int] = {}
+        group, stepped = 0, False
+        for happening in self.training.happenings:
+            if isinstance(happening, StepTaken):
+                stepped = True
+            elif isinstance(happening, PassTaken):
+                group, stepped = group + stepped, False
+                found[happening.number] = group
+        return found
+
+    def failing(self) -> Iterator[PassTaken]:
+        return (taken for taken in self.passes.values() if taken.failed)

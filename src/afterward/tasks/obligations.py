@@ -1,0 +1,366 @@
+"""What a patch changes in the training, other than to cure its fault: the obligations of a proof that it fails.
+
+Everything before the fault is to be as it was; after it, each optimizer's step is to use the gradients of the losses
+that it used, all of them and no others; no step goes and none is added; every loss still reaches what it reached.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from afterward.model import facts
+from afterward.model.facts import Fact, Note
+from afterward.model.site import Site
+from afterward.model.training import Line, StepTaken, Training, Use
+from afterward.tasks.ledger import Ledger, Loss
+from afterward.tasks.line_map import LineMap
+from afterward.tasks.trial import Trial
+
+TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
+
+
+@dataclass
+class Comparison:
+    """A trial next to the run that it is held against, in the terms of the program as it was."""
+
+    first: Trial
+    trial: Trial
+    was: Ledger = field(init=False)
+    now: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        same = LineMap(self.first.sources, self.first.sources)
+        self.was = Ledger(self.first.training, same)
+        self.was.shared = self.was.makers_of_several()
+        lines = LineMap(self.first.sources, self.trial.sources)
+        self.now = Ledger(self.trial.training, lines, self.was.shared)
+
+    # Before the fault
+
+    def updates(self) -> Iterator[Note]:
+        """The steps that were taken before the fault: all are still there, with the gradients that they used."""
+        for optimizer, steps in self.was.steps.items():
+            now = {step.nth: step for step in self.now.steps.get(optimizer, ())}
+            last = max(now, default=0)
+            missing = [step for step in steps if step.nth not in now and step.nth > last]
+            if missing:
+                yield self._gone(optimizer, len(missing), len(steps))
+            for step in steps:
+                if step.nth in now:
+                    yield from self._step(self.was, step, self.now, now[step.nth])
+
+    def _step(self, was: Ledger, before: StepTaken, now: Ledger, after: StepTaken) -> Iterator[Note]:
+        """Two steps that are to be one: which parameters get another gradient, and from which loss it is."""
+        differs = [n for n in before.uses.keys() | after.uses.keys() if not same(before.uses.get(n), after.uses.get(n))]
+        more: dict[Loss, list[int]] = {}
+        less: dict[Loss, list[int]] = {}
+        other: list[int] = []
+        for number in sorted(differs):
+            old, new = before.uses.get(number), after.uses.get(number)
+            had = was.used(old) if old is not None else frozenset()
+            has = now.used(new) if new is not None else frozenset()
+            for loss in has - had if None not in had else ():
+                more.setdefault(loss, []).append(number)
+            for loss in had - has if None not in has else ():
+                less.setdefault(loss, []).append(number)
+            if has == had or None in has | had:
+                other.append(number)
+        yield from self._told("also_trained", more)
+        yield from self._told("not_trained", less)
+        if other and not more and not less:
+            off = max(difference(before.uses.get(n), after.uses.get(n)) for n in other)
+            yield Note("other_gradient", (self.subject(other), facts.count("step", after.nth), facts.share("off", off)))
+
+    def values(self) -> Iterator[Note]:
+        """The losses before the fault have the values that they had."""
+        nth: dict[Line, int] = {}
+        now: dict[tuple[Line, int], str] = {}
+        for taken in self.now.passes.values():
+            line = self.now.lines.back(taken.at)
+            if line is not None:
+                nth[line] = nth.get(line, 0) + 1
+                now[line, nth[line]] = taken.value
+        nth.clear()
+        for taken in self.was.passes.values():
+            if taken.at is None or taken.failed:
+                continue
+            nth[taken.at] = nth.get(taken.at, 0) + 1
+            value = now.get((taken.at, nth[taken.at]), taken.value)
+            if value != taken.value:
+                yield Note("other_loss", (*self.loss(("at", taken.at)), facts.count("step", nth[taken.at])))
+                return
+
+    # After it
+
+    def later_steps(self) -> Iterator[Note]:
+        """An optimizer that has stepped before goes on with the losses that it used, all of them and no others."""
+        for optimizer, steps in self.was.steps.items():
+            patterns: dict[int, list[frozenset[Loss]]] = {}
+            for step in steps:
+                for number, use in step.uses.items():
+                    patterns.setdefault(number, []).append(self.was.used(use))
+            more: dict[Loss, list[int]] = {}
+            less: dict[Loss, list[int]] = {}
+            for step in self.now.steps.get(optimizer, ()):
+                if step.nth <= steps[-1].nth or step.closure:
+                    continue
+                for number, known in patterns.items():
+                    found = step.uses.get(number)
+                    has = self.now.used(found) if found is not None else frozenset()
+                    if None in has:
+                        continue
+                    for loss in has - frozenset().union(*known):
+                        more.setdefault(loss, []).append(number)
+                    if not any(pattern <= has for pattern in known):
+                        for loss in min((pattern - has for pattern in known), key=len):
+                            less.setdefault(loss, []).append(number)
+            yield from self._told("also_trained", more)
+            yield from self._told("not_trained", less)
+
+    def reach(self) -> Iterator[Note]:
+        """What the failing pass was to reach, and what was waiting for its step, is trained by that loss."""
+        trained = {
+            (number, loss)
+            for steps in self.now.steps.values()
+            for step in steps
+            for number, use in step.uses.items()
+            for loss in self.now.used(use)
+        }
+        holders = self.now.holders()
+        less: dict[Loss, list[int]] = {}
+        for number, loss in sorted(self._expected(), key=str):
+            if number not in holders or (number, loss) in trained or (number, None) in trained:
+                continue
+            calls = [taken for taken in self.now.passes.values() if loss in self.now.losses(taken)]
+            fates = {self.now.fate(taken, number) for taken in calls}
+            if "used" in fates or (calls and not fates - {""}):
+                less.setdefault(loss, []).append(number)
+        yield from self._told("not_trained", less)
+
+    def _expected(self) -> set[tuple[int, Loss]]:
+        found: set[tuple[int, Loss]] = set()
+        for failed in self.was.failing():
+            earlier = [
+                taken
+                for taken in self.was.passes.values()
+                if taken.number < failed.number and taken.at == failed.at and taken.looked
+            ]
+            reached = failed.reached & earlier[-1].reached if earlier else failed.reached
+            found |= {(number, loss) for number in reached for loss in self.was.losses(failed)}
+        return found
+
+    def against(self, reference: Trial) -> Iterator[Note]:
+        """The first step of each optimizer after the fault, next to that of a run that is known to be right."""
+        lines = LineMap(self.first.sources, reference.sources)
+        right = Ledger(reference.training, lines, self.was.shared)
+        for optimizer, steps in right.steps.items():
+            done = len(self.was.steps.get(optimizer, ()))
+            before = next((step for step in steps if step.nth == done + 1), None)
+            after = next((step for step in self.now.steps.get(optimizer, ()) if step.nth == done + 1), None)
+            if before is not None and after is not None:
+                yield from self._step(right, before, self.now, after)
+            elif before is not None and len(self.now.passes) >= len(right.passes):
+                yield self._gone(optimizer, 1, 1)
+
+    # The law, and the source
+
+    def law(self, curing: bool) -> Iterator[Note]:
+        """What the law forbids: new with this patch, or, if the fault was of this kind, still there."""
+        known = frozenset() if curing else self.was.used_twice()
+        for optimizer, loss in sorted(self.now.used_twice() - known, key=str):
+            yield Note("used_twice", (self._optimizer(optimizer), *self.loss(loss)))
+            return
+        foreign = self.now.foreign() - (frozenset() if curing else self.was.foreign())
+        for optimizer, loss in sorted(foreign, key=str):
+            yield Note("also_used", (self._optimizer(optimizer), *self.loss(loss)))
+            return
+        wasted = self.now.wasted()
+        for (optimizer, loss), count in sorted(wasted.items(), key=str):
+            if count > 1 and (curing or count > self.was.wasted()[optimizer, loss]):
+                yield Note("cleared_unused", (self._optimizer(optimizer), *self.loss(loss)))
+                return
+        before = self.was.without_gradient()
+        for optimizer, count in self.now.without_gradient().items():
+            if count > (0 if curing else before[optimizer]):
+                yield Note("no_gradient", (self._optimizer(optimizer), facts.count("count", count, "step")))
+                return
+
+    def counts(self) -> Iterator[Note]:
+        """Both ran to their end: as many steps as there were."""
+        for optimizer, count in self.first.training.taken.items():
+            now = self.trial.training.taken.get(optimizer, 0)
+            if now < count:
+                yield self._gone(optimizer, count - now, count)
+            elif now > count:
+                yield Note("updates_added", (self._optimizer(optimizer), facts.count("count", now - count, "update")))
+
+    def same_pairs(self) -> Iterator[Note]:
+        """What a loss has trained, it trains still; what the law forbids is not counted."""
+        forbidden = self.was.used_twice() | self.was.foreign()
+        less: dict[Loss, list[int]] = {}
+        now = {
+            (n, loss)
+            for steps in self.now.steps.values()
+            for s in steps
+            for n, u in s.uses.items()
+            for loss in self.now.used(u)
+        }
+        for optimizer, steps in self.was.steps.items():
+            for step in steps:
+                for number, use in step.uses.items():
+                    for loss in self.was.used(use):
+                        if (number, loss) in now or (number, None) in now or (optimizer, loss) in forbidden:
+                            continue
+                        if number not in less.setdefault(loss, []):
+                            less[loss].append(number)
+        yield from self._told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
+
+    def statements(self) -> Iterator[Note]:
+        """No `step()` was taken out of the source, or out of its loop."""
+        names = {*self.first.training.optimizers.values(), *self.trial.training.optimizers.values()}
+        for file, text in self.first.sources.items():
+            after = self.trial.sources.get(file, text)
+            if after == text:
+                continue
+            old, new = _step_calls(text), _step_calls(after)
+            lines = self.now.lines
+            gone = lines.gone(file)
+            for line, (receiver, depth) in old.items():
+                if _last(receiver) not in {_last(name) for name in names}:
+                    continue
+                there = [n for n in new if lines.back(Line(file, n)) == Line(file, line)]
+                lost = line in gone and not any(_last(other) == _last(receiver) for other, _ in new.values())
+                if (lost and not there) or (there and min(new[n][1] for n in there) < depth):
+                    yield Note("updates_rarer", (facts.names("subject", (receiver,)),))
+
+    # Names
+
+    def _told(self, kind: str, found: Mapping[Loss, Iterable[int]]) -> Iterator[Note]:
+        for loss, numbers in sorted(found.items(), key=str):
+            yield Note(kind, (self.subject(numbers), *self.loss(loss)))
+
+    def _gone(self, optimizer: int, count: int, of: int) -> Note:
+        return Note("updates_gone", (self._optimizer(optimizer), facts.count("count", count), facts.count("of", of)))
+
+    def _optimizer(self, number: int) -> Fact:
+        named = {**self.trial.training.optimizers, **self.first.training.optimizers}
+        return facts.names("subject", (named.get(number, "optimizer"),))
+
+    def subject(self, numbers: Iterable[int]) -> Fact:
+        """What the program calls these parameters: the modules that they make up, else the parameters themselves."""
+        training = self.first.training if self.first.training.modules else self.trial.training
+        left, found = set(numbers), list[str]()
+        for name, held in sorted(training.modules.items(), key=lambda one: (-len(one[1]), one[0].count("."), one[0])):
+            if held and left >= set(held):
+                found.append(name)
+                left -= set(held)
+        found += [training.names.get(number, f"parameter {number}") for number in sorted(left)]
+        return facts.names("subject", tuple(found))
+
+    def loss(self, loss: Loss) -> tuple[Fact, ...]:
+        """What the program calls a loss, or its line."""
+        if loss is None:
+            return ()
+        how, line = loss
+        name = self._called(loss) if how == "made" else _loss_at(self.first.sources.get(line.file, ""), line.line)
+        where = facts.lines("line", Site(line.file, line.line, line.line))
+        return (facts.code("loss", name), where) if name else (where,)
+
+    def _called(self, loss: tuple[str, Line]) -> str:
+        calls = [taken.at for taken in self.was.passes.values() if loss in self.was.losses(taken)]
+        called = {_loss_at(self.first.sources.get(at.file, ""), at.line) for at in calls if at is not None}
+        only = called.pop() if len(called) == 1 else ""
+        return only or _target_at(self.first.sources.get(loss[1].file, ""), loss[1].line)
+
+
+def same(one: Use | None, other: Use | None) -> bool:
+    """One gradient, up to the order of additions."""
+    if one is None or other is None:
+        return one is other or not any((one or other).numbers)  # type: ignore[union-attr]
+    return one.digest == other.digest or difference(one, other) <= TOLERANCE
+
+
+def difference(one: Use | None, other: Use | None) -> float:
+    """How far two gradients are apart, as a share of the larger one's largest number."""
+    ours, theirs = (one.numbers if one else ()), (other.numbers if other else ())
+    scale = max((abs(x) for x in (*ours, *theirs) if math.isfinite(x)), default=0.0)
+    if len(ours) != len(theirs) or not scale:
+        return 0.0 if list(ours) == list(theirs) else 1.0
+    apart = [
+        abs(a - b) if math.isfinite(a) and math.isfinite(b) else scale * (str(a) != str(b))
+        for a, b in zip(ours, theirs, strict=True)
+    ]
+    return max(apart) / scale
+
+
+def first_difference(one: Training, other: Training) -> int | None:
+    """The first step of any optimizer that gets other gradients; 0: none, None: no step to compare."""
+    ours = [h for h in one.happenings if isinstance(h, StepTaken)]
+    theirs = [h for h in other.happenings if isinstance(h, StepTaken)]
+    pairs = list(zip(ours, theirs, strict=False))
+    for number, (a, b) in enumerate(pairs, 1):
+        keys = a.uses.keys() | b.uses.keys()
+        if a.optimizer != b.optimizer or not all(same(a.uses.get(key), b.uses.get(key)) for key in keys):
+            return number
+    return 0 if pairs else None
+
+
+def _last(name: str) -> str:
+    return name.split("[")[0].split(".")[-1]
+
+
+def _step_calls(text: str) -> dict[int, tuple[str, int]]:
+    """Lines that call `.step(`, with what it is called on and how many loops stand around it."""
+    found: dict[int, tuple[str, int]] = {}
+
+    def visit(node: ast.AST, depth: int) -> None:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "step":
+            found[node.lineno] = (ast.unparse(node.func.value), depth)
+        deeper = depth + isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+        for child in ast.iter_child_nodes(node):
+            visit(child, deeper)
+
+    try:
+        visit(ast.parse(text), 0)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return found
+
+
+def _statements_at(text: str, line: int) -> Iterator[ast.stmt]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt) or hasattr(node, "body"):
+            continue
+        if node.lineno <= line <= (node.end_lineno or node.lineno):
+            yield node
+
+
+def _loss_at(text: str, line: int) -> str:
+    """`g_loss` of `g_loss.backward()` and of `backward(g_loss)`."""
+    for statement in _statements_at(text, line):
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if "backward" in name or name == "grad":
+                told = node.func.value if isinstance(node.func, ast.Attribute) and not node.args else None
+                value = told or (node.args[0] if node.args else None)
+                if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
+                    return ast.unparse(value)
+    return ""
+
+
+def _target_at(text: str, line: int) -> str:
+    for statement in _statements_at(text, line):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        for target in targets:
+            if isinstance(target, (ast.Name, ast.Attribute)):
+                return ast.unparse(target)
+    return ""
