@@ -155,7 +155,8 @@ class Fixer:
             tried = list(self._cures(before, fault, texts))
             listed = [remedy.kind for remedy in fault.remedies]
             cures = [cure for cure in tried if cure.verdict.outcome == "proven"]
-            cures.sort(key=lambda cure: cure.remedy.kind not in listed)
+            keeps = fault.code.startswith("AFT1")  # an overwritten value has to be computed again
+            cures.sort(key=lambda c: (c.remedy.kind not in listed, keeps and not c.verdict.keeps_loss))
             told[id(fault)] = self._remedies(fault, cures, tried, texts)
             if not cures:
                 continue
@@ -170,6 +171,7 @@ class Fixer:
     def _cures(self, base: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
         """Every remedy with what became of it. Once one is proven, only the message's own advice is tried."""
         proven: _Cure | None = None
+        recomputes = False  # what is proven changes the loss that failed: another remedy may leave it as it is
         listed = {remedy.kind for remedy in found.remedies}
         remedies = remedies_for(found)
         self._passed_over.clear()
@@ -183,10 +185,12 @@ class Fixer:
             retained = self._share(bench, advice, texts, depth)
             if retained is not None and judging.is_reference(base, retained.trial):
                 bench = replace(bench, reference=retained.trial)
+                proof = replace(retained.verdict.proof, same_gradients=True)  # those that the program asks for
+                retained.verdict = replace(retained.verdict, proof=proof)
         for remedy in remedies:
             if remedy is advice:
                 best = retained if retained is not None else self._share(bench, remedy, texts, depth)
-            elif proven is not None:
+            elif proven is not None and not (recomputes and proven.remedy.kind in listed and remedy.kind in listed):
                 self._passed_over.add(remedy.kind)
                 continue
             else:
@@ -197,8 +201,9 @@ class Fixer:
                 best = self._smaller(bench, best, texts)
                 if remedy is advice and proven is not None:
                     best = self._compared(best, proven)
-                else:
-                    proven = proven or best
+                elif proven is None or (recomputes and best.verdict.keeps_loss):
+                    proven = best
+                    recomputes = found.code.startswith("AFT1") and not best.verdict.keeps_loss
             yield best
 
     def _share(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int) -> _Cure | None:

@@ -24,6 +24,14 @@ class LineMap:
         was = self._of(line.file).get(line.line)
         return Line(line.file, was) if was is not None else None
 
+    def unchanged(self, line: Line | None) -> Line | None:
+        """The line as it was, if the patch has left its text as it was."""
+        was = self.back(line)
+        if was is None or line is None:
+            return None
+        texts = self._before.get(was.file, "").splitlines(), self._after.get(line.file, "").splitlines()
+        return was if texts[0][was.line - 1].strip() == texts[1][line.line - 1].strip() else None
+
     def gone(self, file: str) -> set[int]:
         """The lines of a file that the patched program has no more."""
         if file not in self._after or self._before.get(file) == self._after[file]:

@@ -76,49 +76,58 @@ class Comparison:
 
     def values(self) -> Iterator[Note]:
         """The losses before the fault have the values that they had."""
-        nth: dict[Line, int] = {}
-        now: dict[tuple[Line, int], str] = {}
-        for taken in self.now.passes.values():
-            line = self.now.lines.back(taken.at)
-            if line is not None:
-                nth[line] = nth.get(line, 0) + 1
-                now[line, nth[line]] = taken.value
-        nth.clear()
-        for taken in self.was.passes.values():
-            if taken.at is None or taken.failed:
-                continue
-            nth[taken.at] = nth.get(taken.at, 0) + 1
-            value = now.get((taken.at, nth[taken.at]), taken.value)
-            if value != taken.value:
-                yield Note("other_loss", (*self.loss(("at", taken.at)), facts.count("step", nth[taken.at])))
+        now = _values(self.now)
+        for key, (value, failed) in _values(self.was).items():
+            if not failed and now.get(key, (value, False))[0] != value:
+                yield Note("other_loss", (*self.loss(("at", key[0])), facts.count("step", key[1])))
                 return
+
+    def keeps_loss(self) -> bool:
+        """Has the loss of the failing pass the value that it had? What is recomputed has another one."""
+        now = _values(self.now)
+        failed = {key: value for key, (value, failed) in _values(self.was).items() if failed}
+        return all(now[key][0] == value for key, value in failed.items() if key in now)
 
     # After it
 
     def later_steps(self) -> Iterator[Note]:
         """An optimizer that has stepped before goes on with the losses that it used, all of them and no others."""
+        patterns: dict[tuple[int, Line | None], dict[int, list[frozenset[Loss]]]] = {}
         for optimizer, steps in self.was.steps.items():
-            patterns: dict[int, list[frozenset[Loss]]] = {}
             for step in steps:
+                known = patterns.setdefault((optimizer, step.at), {})
                 for number, use in step.uses.items():
-                    patterns.setdefault(number, []).append(self.was.used(use))
-            more: dict[Loss, list[int]] = {}
-            less: dict[Loss, list[int]] = {}
-            for step in self.now.steps.get(optimizer, ()):
-                if step.nth <= steps[-1].nth or step.closure:
-                    continue
-                for number, known in patterns.items():
-                    found = step.uses.get(number)
-                    has = self.now.used(found) if found is not None else frozenset()
-                    if None in has:
-                        continue
-                    for loss in has - frozenset().union(*known):
-                        more.setdefault(loss, []).append(number)
-                    if not any(pattern <= has for pattern in known):
-                        for loss in min((pattern - has for pattern in known), key=len):
-                            less.setdefault(loss, []).append(number)
-            yield from self._told("also_trained", more)
-            yield from self._told("not_trained", less)
+                    known.setdefault(number, []).append(self.was.used(use))
+        more: dict[Loss, list[int]] = {}
+        less: dict[Loss, list[int]] = {}
+        for optimizer, steps in self.now.steps.items():
+            done = self.was.steps[optimizer][-1].nth if optimizer in self.was.steps else 0
+            for step in steps:
+                known = patterns.get((optimizer, self.now.lines.back(step.at)), {})
+                if step.nth > done and not step.closure:
+                    for number, ways in known.items():
+                        self._held_against(ways, step, number, more, less)
+        yield from self._told("also_trained", more)
+        yield from self._told("not_trained", less)
+
+    def _held_against(
+        self,
+        ways: list[frozenset[Loss]],
+        step: StepTaken,
+        number: int,
+        more: dict[Loss, list[int]],
+        less: dict[Loss, list[int]],
+    ) -> None:
+        """What a step uses for a parameter, next to the ways in which steps on this line have done it before."""
+        use = step.uses.get(number)
+        has = self.now.used(use) if use is not None else frozenset()
+        if None in has:
+            return
+        for loss in has - frozenset().union(*ways):
+            more.setdefault(loss, []).append(number)
+        if not any(way <= has for way in ways):
+            for loss in min((way - has for way in ways), key=len):
+                less.setdefault(loss, []).append(number)
 
     def reach(self) -> Iterator[Note]:
         """What the failing pass was to reach, and what was waiting for its step, is trained by that loss."""
@@ -226,15 +235,13 @@ class Comparison:
             if after == text:
                 continue
             old, new = _step_calls(text), _step_calls(after)
-            lines = self.now.lines
-            gone = lines.gone(file)
-            for line, (receiver, depth) in old.items():
-                if _last(receiver) not in {_last(name) for name in names}:
+            for name in sorted({receiver for receiver, _ in old.values()}):
+                if _last(name) not in {_last(known) for known in names}:
                     continue
-                there = [n for n in new if lines.back(Line(file, n)) == Line(file, line)]
-                lost = line in gone and not any(_last(other) == _last(receiver) for other, _ in new.values())
-                if (lost and not there) or (there and min(new[n][1] for n in there) < depth):
-                    yield Note("updates_rarer", (facts.names("subject", (receiver,)),))
+                was = sorted(depth for receiver, depth in old.values() if receiver == name)
+                now = sorted(depth for receiver, depth in new.values() if receiver == name)
+                if len(now) < len(was) or sum(now[-len(was) :]) < sum(was):
+                    yield Note("updates_rarer", (facts.names("subject", (name,)),))
 
     # Names
 
@@ -274,6 +281,18 @@ class Comparison:
         called = {_loss_at(self.first.sources.get(at.file, ""), at.line) for at in calls if at is not None}
         only = called.pop() if len(called) == 1 else ""
         return only or _target_at(self.first.sources.get(loss[1].file, ""), loss[1].line)
+
+
+def _values(ledger: Ledger) -> dict[tuple[Line, int], tuple[str, bool]]:
+    """By the line that calls backward and how often it has: the value of the loss, and whether the call failed."""
+    found: dict[tuple[Line, int], tuple[str, bool]] = {}
+    times: dict[Line, int] = {}
+    for taken in ledger.passes.values():
+        line = ledger.lines.unchanged(taken.at)
+        if line is not None:
+            times[line] = times.get(line, 0) + 1
+            found[line, times[line]] = (taken.value, taken.failed)
+    return found
 
 
 def same(one: Use | None, other: Use | None) -> bool:
