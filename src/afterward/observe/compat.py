@@ -138,6 +138,15 @@ def capturing() -> bool:
         return False
 
 
+def may_look() -> bool:
+    """May operations of ours run now? Not while a CUDA graph is captured, and not where a profiler would count them."""
+    torch = torch_module()
+    try:
+        return not capturing() and not torch._C._autograd._profiler_enabled() and not torch._C._is_tracing()
+    except AttributeError:
+        return not capturing()
+
+
 def nothing_intercepts() -> bool:
     """Is no mode of torch's at work that would see, change or record an operation of ours: tracing, profiling?"""
     torch = torch_module()

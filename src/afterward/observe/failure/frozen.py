@@ -10,6 +10,7 @@ from typing import Any
 from afterward.model.history import Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
+from afterward.observe.looking import parameters_held_by
 from afterward.observe.provenance.sources import Sources, head
 from afterward.observe.replay.replay import Place
 
@@ -23,7 +24,7 @@ def frozen_by(
 ) -> Cut | None:
     """The last switch-off, where the optimizer that is stepped next holds nothing but frozen parameters."""
     optimizer = next((one for one in stepped_after(sources, late, frames) if one is not None), None)
-    held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+    held = parameters_held_by(optimizer) if optimizer is not None else []
     if not held or any(parameter.requires_grad for parameter in held):
         return None
     for place in reversed(trail):

@@ -20,6 +20,7 @@ from afterward.observe.failure.frozen import frozen_by, stepped_after
 from afterward.observe.failure.node_reader import Remains
 from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.failure.writes import find_writes
+from afterward.observe.looking import parameters_held_by
 from afterward.observe.marks.stack import function_around, library_calls, runs_inside_another, user_frames
 from afterward.observe.marks.statements import COUNTER
 from afterward.observe.provenance import flow
@@ -140,9 +141,8 @@ class Autopsy:
     def _leaves(self) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}
         for name, optimizer in self.optimizers.values():
-            for group in optimizer.param_groups:
-                for parameter in group["params"]:
-                    owners.setdefault(id(parameter), []).append(name)
+            for parameter in parameters_held_by(optimizer):
+                owners.setdefault(id(parameter), []).append(name)
         return tuple(
             Leaf(number, self.names.leaves.get(id(variable), ""), tuple(owners.get(id(variable), ())))
             for number, variable in enumerate(self.remains.variables)
@@ -220,7 +220,7 @@ class Autopsy:
         return frozenset(
             name
             for name, optimizer in self.optimizers.values()
-            if any(id(p) in leaves for group in optimizer.param_groups for p in group["params"])
+            if any(id(p) in leaves for p in parameters_held_by(optimizer))
         )
 
     def _failing(self, run: Pass, error: BaseException, kind: str, frame: FrameType) -> Pass:
@@ -257,7 +257,7 @@ class Autopsy:
             if not isinstance(event, StepSeen):
                 continue
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
-            held = [p for group in optimizer.param_groups for p in group["params"]] if optimizer is not None else []
+            held = parameters_held_by(optimizer) if optimizer is not None else []
             leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
             fused = optimizer is not None and compat.is_fused(optimizer)
             steps.append(Step(self.where(event.place), clock_of(event), name, leaves, unnoticed=fused))

@@ -23,8 +23,21 @@ PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
     thread->tracing--;
     thread->cframe->use_tracing = used;
 #endif
-    return done;
+    if (done == NULL || !PyExceptionInstance_Check(done))
+        return done;
+    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(done)), done, PyException_GetTraceback(done));
+    return NULL;
 }
+
+static PyObject *call_unnoticed(PyObject *function, PyObject *const *args, Py_ssize_t count) {
+    return call_ours(function, args, (size_t)count);
+}
+
+static PyMethodDef unnoticed_call = {
+    "hook", (PyCFunction)(void (*)(void))call_unnoticed, METH_FASTCALL, "A hook of afterward's.",
+};
+
+static PyObject *unnoticed(PyObject *module, PyObject *function) { return PyCFunction_New(&unnoticed_call, function); }
 
 int tape_make_room(Tape *self) {
     PyObject *done = call_ours(self->on_full, NULL, 0);
@@ -293,6 +306,7 @@ static PyObject *repeats(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
+    {"unnoticed", unnoticed, METH_O, "A hook that no tracer sees; an exception that it hands back is raised."},
     {"repeats", repeats, METH_VARARGS, "How often the last marks before a place are there again from there on."},
     {NULL, NULL, 0, NULL},
 };

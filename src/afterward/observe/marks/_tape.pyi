@@ -13,8 +13,8 @@ class Tape:
         counter: int,
         on_full: Callable[[], None],
         on_other: Callable[[int], None],
-        on_pass: Callable[[Any, tuple[Any, ...], dict[str, Any]], None],
-        on_step: Callable[[Any], None],
+        on_pass: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any],
+        on_step: Callable[[Any], Any],
         moment: int,
         thread: int,
         /,
@@ -29,6 +29,7 @@ class Tape:
     def drain_notes(self) -> bytes: ...
     def times(self) -> bytes: ...
 
+def unnoticed(hook: Callable[..., Any], /) -> Callable[..., Any]: ...
 def configure(*opcodes: int) -> None: ...
 
 class Board:

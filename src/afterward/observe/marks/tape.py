@@ -38,8 +38,8 @@ class Calls:
 
     on_full: Callable[[], None]  # there is much on the tape: take it off
     on_other: Callable[[int], None]  # a mark in another thread
-    on_pass: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]  # a pass that may be due for a look
-    on_step: Callable[[Any], None]  # a step of an optimizer that is due for a look, or in another thread
+    on_pass: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]  # a pass that may be due for a look
+    on_step: Callable[[Any], Any]  # a step of an optimizer that is due for a look, or in another thread
 
 
 class Tape(Protocol):
@@ -88,6 +88,20 @@ def new_tape(calls: Calls, moment: int, thread: int) -> Tape:
     if address is not None:
         return QuickTape(address, calls.on_full, calls.on_other, calls.on_pass, calls.on_step, moment, thread)
     return PythonTape(calls, moment, thread)
+
+
+def unnoticed(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """A hook that no tracer or profiler of the program's sees; an exception that it hands back is raised."""
+    if _tape is not None:
+        found: Callable[..., Any] = _tape.unnoticed(hook)
+        return found
+
+    def called(*args: Any) -> None:
+        error = hook(*args)
+        if error is not None:
+            raise error
+
+    return called
 
 
 def repeats(marks: array[int], start: int, length: int, most: int) -> int:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.observe import compat
+from afterward.observe.looking import classes_of, elements, entries, is_a, space_of
 from afterward.observe.provenance.owners import NOT_OURS, Owners, held_by_libraries, is_private
 
 LIMIT = 150_000  # objects looked at
@@ -140,9 +141,9 @@ def _drain(
 ) -> None:
     while todo:
         value, path, kind, depth = todo.popleft()
-        if isinstance(value, _PLAIN) and not (isinstance(value, type) and owners.is_class(value)):
+        if is_a(value, _PLAIN) and not (is_a(value, type) and owners.is_class(value)):
             continue
-        if isinstance(value, torch.Tensor):  # named once per name: two names for one tensor are both good
+        if is_a(value, torch.Tensor):  # named once per name: two names for one tensor are both good
             if not path.startswith(NOT_OURS):
                 _note_tensor(value, path, kind, depth, names)
             continue
@@ -154,18 +155,18 @@ def _drain(
         seen.add(id(value))
         keep_alive.append(value)
         path = owners.path(value, path)
-        if isinstance(value, torch.nn.Module):
+        if is_a(value, torch.nn.Module):
             names.modules.setdefault(id(value), path)
-        if isinstance(value, deque) and value.maxlen is not None and value.maxlen <= WINDOW:
+        if is_a(value, deque) and (length := deque.maxlen.__get__(value)) is not None and length <= WINDOW:
             names.windows.add(path)
-        if isinstance(value, torch.optim.Optimizer):
+        if is_a(value, torch.optim.Optimizer):
             names.optimizers.setdefault(id(value), (type(value).__name__ if is_private(path) else path, value))
             continue
-        if isinstance(value, type):
+        if is_a(value, type):
             todo.extend((item, f"{path}.{name}", "attribute", depth + 1) for name, item in owners.attributes(value))
             continue
         if depth < DEPTH:
-            for kept in type(value).__mro__ if owners.is_class(type(value)) else ():
+            for kept in classes_of(value) if owners.is_class(type(value)) else ():
                 shared = owners.attributes(kept) if owners.is_class(kept) else ()
                 todo.extend((item, f"{path}.{name}", "attribute", depth + 1) for name, item in shared)
             for child, name, how, deeper in _children(value, path, depth + 1, torch):
@@ -215,29 +216,29 @@ def _length(path: str) -> tuple[int, int]:
 
 
 def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[Any, str, str, int]]:
-    if isinstance(value, dict):
-        for key, item in list(value.items())[:5000]:
+    if is_a(value, dict):
+        for key, item in entries(value)[:5000]:
             yield item, f"{path}[{_shown(key)}]", "item", depth
-    elif isinstance(value, (list, tuple, deque)):
-        fields = getattr(type(value), "_fields", None)
-        for index, item in enumerate(list(value)[:5000]):
+    elif is_a(value, (list, tuple, deque)):
+        fields = _fields(value)
+        for index, item in enumerate(elements(value)[:5000]):
             if fields and index < len(fields):
                 yield item, f"{path}.{fields[index]}", "attribute", depth
-            elif isinstance(value, tuple):  # a tuple is one value in several parts, not a memory
+            elif is_a(value, tuple):  # a tuple is one value in several parts, not a memory
                 yield item, f"{path}[{index}]", "attribute" if "." in path else "local", depth
             else:
                 yield item, f"{path}[{index}]", "item", depth
-    elif isinstance(value, types.GeneratorType):
+    elif type(value) is types.GeneratorType:
         if value.gi_frame is not None:
             for name, item in dict(value.gi_frame.f_locals).items():
                 yield item, name, "local", depth
-    elif isinstance(value, types.FunctionType):
+    elif type(value) is types.FunctionType:
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
             try:
                 yield cell.cell_contents, name, "local", depth
             except ValueError:  # an empty cell
                 continue
-    elif isinstance(value, types.MethodType):
+    elif type(value) is types.MethodType:
         yield value.__self__, path, "attribute", depth
     else:
         yield from _attributes(value, path, depth, torch)
@@ -245,27 +246,36 @@ def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[A
 
 def _shown(key: Any) -> str:
     """A dictionary key as a person would write it; other objects' `repr` is the program's own code."""
-    if isinstance(key, str) and '"' not in key:
+    if type(key) is str and '"' not in key:
         return f'"{key}"'
-    return repr(key) if isinstance(key, (str, int, float, bool)) else "..."
+    return repr(key) if type(key) in (str, int, float, bool) else "..."
+
+
+def _fields(value: Any) -> tuple[str, ...]:
+    """The names of a named tuple's elements."""
+    for kind in classes_of(value):
+        found = vars(kind).get("_fields")
+        if found is not None:
+            return tuple(one for one in elements(found) if type(one) is str)
+    return ()
 
 
 def _attributes(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[Any, str, str, int]]:
-    space = getattr(value, "__dict__", None)
-    if isinstance(value, torch.nn.Module) and isinstance(space, dict):
+    space = space_of(value)
+    if is_a(value, torch.nn.Module):
         for part in ("_parameters", "_buffers"):
-            for name, item in list(space.get(part, {}).items()):
+            for name, item in entries(dict.get(space, part)):
                 yield item, f"{path}.{name}", "attribute", depth
-        for name, item in list(space.get("_modules", {}).items()):
+        for name, item in entries(dict.get(space, "_modules")):
             yield item, f"{path}[{name}]" if name.isdigit() else f"{path}.{name}", "attribute", depth
-        for name, item in list(space.items()):
+        for name, item in entries(space):
             if name not in _MODULE_INTERNALS:
                 yield item, f"{path}.{name}", "attribute", depth
-    elif isinstance(space, dict):
-        for name, item in list(space.items()):
-            if isinstance(name, str):
+    else:
+        for name, item in entries(space):
+            if type(name) is str:
                 yield item, f"{path}.{name}", "attribute", depth
-    for kind in type(value).__mro__:
+    for kind in classes_of(value):
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             member = kind.__dict__.get(name)

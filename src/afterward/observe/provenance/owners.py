@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from afterward.observe.looking import is_a
+
 NOT_OURS = "\0"  # stands for what only a library has a name for
 _CONTAINERS = (list, dict)
 _PRIVATE = re.compile(r"\._(?!_)|^\0")
@@ -43,13 +45,13 @@ class Owners:
     def attributes(self, kind: type) -> Iterator[tuple[str, Any]]:
         """What a class itself keeps in containers, for all its objects."""
         for name, value in list(type.__dict__["__dict__"].__get__(kind).items()):
-            if isinstance(value, _CONTAINERS) and not name.startswith("__"):
+            if is_a(value, _CONTAINERS) and not name.startswith("__"):
                 yield name, value
 
     def _is_defined_here(self, kind: type) -> bool:
         for value in list(type.__dict__["__dict__"].__get__(kind).values()):
-            code = getattr(value, "__code__", None) if isinstance(value, types.FunctionType) else None
-            if isinstance(code, types.CodeType):
+            code = value.__code__ if type(value) is types.FunctionType else None
+            if code is not None:
                 return bool(self._is_user(code.co_filename))
         module = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
         file = getattr(module, "__file__", None)
@@ -58,7 +60,7 @@ class Owners:
 
 def _kind_of(value: Any) -> type:
     """The class of an object, or of the one that a weak reference stands for."""
-    return value.__class__ if isinstance(value, weakref.ProxyTypes) else type(value)
+    return value.__class__ if type(value) in weakref.ProxyTypes else type(value)
 
 
 def held_by_libraries(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[Any]:

@@ -16,10 +16,11 @@ from afterward.model.memory import Memory
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import examine
 from afterward.observe.failure.walk import look, roots_of
+from afterward.observe.looking import interruption, unseen, warn
 from afterward.observe.marks.marking import is_mark
 from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another, user_frames
 from afterward.observe.marks.statements import SHIFT
-from afterward.observe.marks.tape import Calls, Tape, new_tape
+from afterward.observe.marks.tape import Calls, Tape, new_tape, unnoticed
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.proving.meter import Meter
 from afterward.observe.recording.account import Account
@@ -111,7 +112,7 @@ class Session:
             begins = self.account.around(begins)
         if self.pulse is not None:
             begins = self.pulse.around(begins)
-        failed: Hook = self._pass_failed
+        failed: Hook = unnoticed(self._pass_failed)
         ended: Hook | None = None
         if self.meter is not None:
             begins, failed, ended = self.meter.around(begins), self.meter.around_failure(failed), self.meter.pass_ends
@@ -150,8 +151,10 @@ class Session:
 
     # What the tape hands on. Each of these runs inside the program: none may raise.
 
-    def _begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        began = time.time_ns()
+    # Where a signal of the program's interrupts one, that exception is handed back, to be raised in the program itself.
+
+    def _begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
+        began, handled = time.time_ns(), sys.exc_info()[1]
         try:
             recorder = self.recorders.current()
             marks = recorder.marks
@@ -167,8 +170,9 @@ class Session:
             else:
                 self._pass_begins(recorder, site, outputs, args, kwargs)
             recorder.note_own_time(time.time_ns() - began)
-        except Exception as error:
-            self.failed_open("a backward pass could not be recorded", error)
+        except BaseException as error:
+            return self._came_up("a backward pass could not be recorded", error, handled)
+        return None
 
     def _pass_begins(self, recorder: Recorder, site: int, outputs: Any, args: Any, kwargs: dict[str, Any]) -> int:
         """Note a pass in full, and look at it if it is due; says how many passes of this site need no look now."""
@@ -180,19 +184,22 @@ class Session:
         seen.site = site
         count = self._looks.get(site, 0) + 1
         due = count <= FIRST_LOOKS or not count & (count - 1)
-        if due and not compat.capturing():
-            seen.through = library_calls(sys._getframe(1), is_user_file)
-            seen.nested = runs_inside_another(sys._getframe(1), compat.backward_entry())
-            self._look(recorder, seen, outputs, args)
-            if count == SECOND and seen.swept is not None:
-                found = one_by_one((node for node, _ in roots_of(outputs)), seen)
-                self.surveyor.one_by_one += [found] if found is not None else []
-            if count == FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
-                each = one_each(recorder, seen, [node for node, _ in roots_of(outputs)], _two_frames(sys._getframe(1)))
-                self.surveyor.one_each += [each] if each is not None else []
-            if count > FIRST_LOOKS and recorder is self.recorders.main:
-                for known in self.surveyor.one_each:
-                    look_again(known, recorder, seen, _two_frames(sys._getframe(1)))
+        if due and compat.may_look():
+            with unseen():
+                seen.through = library_calls(sys._getframe(1), is_user_file)
+                seen.nested = runs_inside_another(sys._getframe(1), compat.backward_entry())
+                self._look(recorder, seen, outputs, args)
+                if count == SECOND and seen.swept is not None:
+                    found = one_by_one((node for node, _ in roots_of(outputs)), seen)
+                    self.surveyor.one_by_one += [found] if found is not None else []
+                if count == FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
+                    each = one_each(
+                        recorder, seen, [node for node, _ in roots_of(outputs)], _two_frames(sys._getframe(1))
+                    )
+                    self.surveyor.one_each += [each] if each is not None else []
+                if count > FIRST_LOOKS and recorder is self.recorders.main:
+                    for known in self.surveyor.one_each:
+                        look_again(known, recorder, seen, _two_frames(sys._getframe(1)))
         recorder.take_off()
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
@@ -205,7 +212,8 @@ class Session:
         late = count in LATE_LOOKS and self.surveyor.suspects
         if (count in (FIRST_LOOKS, SECOND_SURVEY) or late) and self._surveys < SURVEYS:
             self._surveys += 1
-            self.surveyor.look(recorder, sys._getframe(2), seen)
+            with unseen():
+                self.surveyor.look(recorder, sys._getframe(2), seen)
         return quiet
 
     def _look(self, recorder: Recorder, seen: PassSeen, outputs: Any, args: tuple[Any, ...]) -> None:
@@ -233,53 +241,57 @@ class Session:
         self.surveyor.details[id(seen)] = detail
         recorder.keep_look(seen, array("Q", sorted(shown.orders)), shown.bytes)
 
-    def _stepped(self, optimizer: Any) -> None:
+    def _stepped(self, optimizer: Any) -> BaseException | None:
         """A step that is due for a look, or that was made in another thread and so is not noted yet."""
-        began = time.time_ns()
+        began, handled = time.time_ns(), sys.exc_info()[1]
         try:
             recorder = self.recorders.current()
             if recorder is not self.recorders.main:
                 recorder.add(StepSeen(recorder.moment, self._counter(), id(optimizer)))
             if self._tape.steps_due:
                 self._tape.steps_due -= 1
-                if not compat.capturing():
-                    self._updates.stepped(optimizer, recorder.moment, self._counter())
+                if compat.may_look():
+                    with unseen():
+                        self._updates.stepped(optimizer, recorder.moment, self._counter())
             recorder.note_own_time(time.time_ns() - began)
-        except Exception as error:
-            self.failed_open("an optimizer's step could not be looked at", error)
+        except BaseException as error:
+            return self._came_up("an optimizer's step could not be looked at", error, handled)
+        return None
 
     def _clock(self) -> float:
         return time.perf_counter() - self._began
 
-    def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
         error = sys.exc_info()[1]
         if error is None:
-            return
+            return None
         # A new error may lie where an old one lay: but then a pass has begun since.
         known = (id(error), self.recorders.current().passes)
         if known == self._last_error:
-            return  # an outer pass, through which the error of an inner one travels
+            return None  # an outer pass, through which the error of an inner one travels
         kind = compat.error_kind(error)
         if kind is None:
-            return
+            return None
         self._last_error = known
         try:
             inputs = (args[3] if len(args) > 3 else ()) or ()
-            history = examine(
-                self.recorders,
-                error,
-                kind,
-                outputs,
-                inputs,
-                frame=sys._getframe(1),
-                is_user=is_user_file,
-                gaps=self.gaps,
-            )
+            with unseen():
+                history = examine(
+                    self.recorders,
+                    error,
+                    kind,
+                    outputs,
+                    inputs,
+                    frame=sys._getframe(1),
+                    is_user=is_user_file,
+                    gaps=self.gaps,
+                )
             self.histories.append(history)
             if self.on_broken is not None:
                 self.on_broken(error, history)
-        except Exception as failure:
-            self.failed_open("the failing backward pass could not be examined", failure)
+        except BaseException as failure:
+            return self._came_up("the failing backward pass could not be examined", failure, error)
+        return None
 
     def look_back(self, *, final: bool = True) -> History | None:
         """What the whole run has shown, or so far; None where no pass was seen."""
@@ -287,7 +299,7 @@ class Session:
             return None
         self.recorders.main.forget_events()
         try:
-            with collector_at_rest():
+            with collector_at_rest(), unseen():
                 return self.surveyor.history(self.gaps, final=final)
         except Exception as error:
             self.failed_open("the run could not be looked back on", error)
@@ -319,6 +331,13 @@ class Session:
         if all(gap.what != what for gap in self.gaps):
             self.gaps.append(Gap(what))
 
+    def _came_up(self, what: str, error: BaseException, handled: BaseException | None) -> BaseException | None:
+        """Something was raised while we looked: by a signal handler of the program's, or by a mistake of ours."""
+        theirs = interruption(error, handled)
+        if theirs is None and isinstance(error, Exception):
+            self.failed_open(what, error)
+        return theirs
+
     def failed_open(self, what: str, error: Exception) -> None:
         """A bug of ours is a gap and one line of warning, never a broken run."""
         if self.strict:
@@ -326,4 +345,4 @@ class Session:
         self.gap(f"{what}: {type(error).__name__}: {error}")
         if not self._warned:
             self._warned = True
-            print(f"afterward: {what} ({type(error).__name__}: {error}); the program goes on", file=sys.stderr)
+            warn(f"afterward: {what} ({type(error).__name__}: {error}); the program goes on")

@@ -21,6 +21,7 @@ from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.walk import saved_bytes, walk
+from afterward.observe.looking import parameters_held_by
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, SHIFT
 from afterward.observe.marks.userfiles import is_user_file
@@ -141,7 +142,7 @@ class Surveyor:
 
     def _note_optimizers(self, found: dict[int, tuple[str, Any]]) -> None:
         for number, (name, optimizer) in found.items():
-            leaves = [p for group in optimizer.param_groups for p in group["params"]]
+            leaves = parameters_held_by(optimizer)
             known = self.optimizers.get(number)
             shown = known[0] if known is not None and name == type(optimizer).__name__ else name
             any_gradient = any(p.grad is not None for p in leaves) or (known is not None and known[2])

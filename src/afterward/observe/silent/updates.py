@@ -13,6 +13,7 @@ from typing import Any
 
 from afterward.observe import compat
 from afterward.observe.failure.walk import Shown
+from afterward.observe.looking import parameters_held_by
 from afterward.observe.recording.events import PassSeen
 
 NUMBERS = 512  # of a parameter, by which a change of it is noticed
@@ -179,7 +180,7 @@ class Updates:
 
 
 def parameters_of(optimizer: Any) -> Iterable[Any]:
-    return (parameter for group in optimizer.param_groups for parameter in group["params"])
+    return parameters_held_by(optimizer)
 
 
 def has_gradient(leaf: Any) -> bool:

@@ -1,0 +1,139 @@
+"""What a look at the running program may touch: nothing that runs code of the program's own.
+
+To ask `isinstance(x, T)` reads `x.__class__`, which may be a property; `x.items()` or `x.params` may call anything.
+These functions read what lies there, and nothing else. Whoever looks at a value of the program's uses them, within
+`unseen()`: modes of torch's, which see each operation and each attribute of a tensor, do not see ours.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import types
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from afterward.observe import compat
+from afterward.observe.marks.program import without_our_frames
+from afterward.observe.marks.userfiles import is_user_file
+
+_MRO = type.__dict__["__mro__"]
+_SPACE = type.__dict__["__dict__"]
+
+
+def is_a(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    """Is it one of these by its true type? What it says of itself (`__class__`) is not asked for."""
+    known = kinds if isinstance(kinds, tuple) else (kinds,)
+    mro = _MRO.__get__(type(value))
+    return any(kind in mro for kind in known)
+
+
+def classes_of(value: Any) -> tuple[type, ...]:
+    """The true type of a value and those that it inherits from."""
+    mro: tuple[type, ...] = _MRO.__get__(type(value))
+    return mro
+
+
+def space_of(value: Any) -> dict[str, Any]:
+    """The attributes that lie in the value itself; empty where it keeps none, or keeps them in a way of its own."""
+    for kind in classes_of(value):
+        found = _SPACE.__get__(kind).get("__dict__")
+        if found is None:
+            continue
+        if type(found) not in (types.GetSetDescriptorType, types.MemberDescriptorType):
+            return {}
+        try:
+            space = found.__get__(value)
+        except (AttributeError, TypeError):
+            return {}
+        return space if is_a(space, dict) else {}
+    return {}
+
+
+def attribute(value: Any, name: str, default: Any = None) -> Any:
+    """An attribute that lies in the value itself: no property, no `__getattr__`."""
+    return dict.get(space_of(value), name, default)
+
+
+def entries(mapping: Any) -> list[tuple[Any, Any]]:
+    """The keys and values of a dictionary, or of what inherits from it."""
+    return list(dict.items(mapping)) if is_a(mapping, dict) else []
+
+
+def elements(sequence: Any) -> list[Any]:
+    """The elements of a list, tuple or deque, or of what inherits from one."""
+    for kind in (list, tuple, deque):
+        if is_a(sequence, kind):
+            return list(kind.__iter__(sequence))  # type: ignore[attr-defined]
+    return []
+
+
+def parameters_held_by(optimizer: Any) -> list[Any]:
+    """The parameters that an optimizer holds, as far as they lie there to be seen."""
+    tensor = compat.torch_module().Tensor
+    groups = elements(attribute(optimizer, "param_groups", ()))
+    return [one for group in groups for one in elements(_get(group, "params")) if is_a(one, tensor)]
+
+
+def _get(mapping: Any, key: str) -> Any:
+    return dict.get(mapping, key) if is_a(mapping, dict) else None
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Within this block, no function or dispatch mode, and no tensor of another make, sees what we ask torch for."""
+    torch = compat.torch_module()
+    with ExitStack() as guards:
+        for name in ("DisableTorchFunction", "_DisableTorchDispatch"):
+            guard = getattr(getattr(torch, "_C", None), name, None)
+            if guard is not None:
+                guards.enter_context(guard())
+        yield
+
+
+def interruption(error: BaseException, handled: BaseException | None = None) -> BaseException | None:
+    """Was this raised by the program, in a handler of a signal that came while a function of ours ran?
+
+    Then it is given back as the program would have it: without our frames, and following what the program was
+    handling, not what we were. None where it is a failure of our own.
+    """
+    if isinstance(error, Exception) and not _passed_through_program(error.__traceback__):
+        return None
+    error.__traceback__ = without_our_frames(error.__traceback__)
+    if error.__context__ is not handled and error is not handled:
+        error.__context__ = handled
+    return error
+
+
+def _passed_through_program(traceback: types.TracebackType | None) -> bool:
+    handlers = _handlers()
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code in handlers or is_user_file(code.co_filename):
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _handlers() -> set[types.CodeType]:
+    """The code of the functions that handle signals now."""
+    found = set()
+    for number in signal.valid_signals():
+        handler = signal.getsignal(number)
+        function = getattr(handler, "__func__", handler)
+        if type(function) is types.FunctionType:
+            found.add(function.__code__)
+    return found
+
+
+def warn(line: str) -> None:
+    """Say something to a person: the program may have closed or replaced its streams."""
+    for stream in (sys.stderr, sys.__stderr__):
+        try:
+            if stream is not None and not stream.closed:
+                print(line, file=stream)
+                return
+        except Exception:  # a stream of the program's own make
+            continue
