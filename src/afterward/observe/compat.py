@@ -257,6 +257,26 @@ def _last_kept(instructions: list[Any], end: Any, moved: dict[int, Any]) -> Any:
     return instructions[place]
 
 
+def not_compiled(folder: str) -> Callable[[], None]:
+    """Have torch.compile leave alone what lies in this folder, as it does torch's own files; gives back what undoes it.
+
+    Where a compiled step calls backward, the compiler reads every Python function that runs then, ours too.
+    """
+    rules = sys.modules.get("torch._dynamo.trace_rules")
+    folders, renew = getattr(rules, "SKIP_DIRS", None), getattr(rules, "_recompile_re", None)
+    if not isinstance(folders, list) or renew is None:
+        return lambda: None
+    folders.append(folder)
+    renew()
+
+    def undo() -> None:
+        if folder in folders:
+            folders.remove(folder)
+            renew()
+
+    return undo
+
+
 _saved_names: dict[type, tuple[str, ...]] = {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from array import array
@@ -52,6 +53,9 @@ def _two_frames(frame: FrameType) -> list[FrameType]:
 OnBroken = Callable[[BaseException, History], None]
 
 
+OUR_FILES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+
 def _no_counter() -> int:
     return 0
 
@@ -99,6 +103,7 @@ class Session:
     def _compiler_imported(self) -> None:
         self._hooks.callback(compat.announce_compiler(self.recorders.publish_for_compiler))
         self._hooks.callback(compat.hide_from_compiler(is_mark))
+        self._hooks.callback(compat.not_compiled(OUR_FILES))
 
     def torch_imported(self) -> None:
         self._begin_tape()
