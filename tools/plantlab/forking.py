@@ -9,6 +9,7 @@ import io
 import os
 import select
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,17 +18,18 @@ from types import ModuleType
 
 def load() -> None:
     """Import what every run needs, once."""
-    import afterward.observe.recording.session
     import torch
     import torch._dynamo
 
     import afterward.cli.check
     import afterward.cli.fix
     import afterward.cli.run
+    import afterward.observe.recording.session
     import afterward.repair
     import afterward.rules
     import afterward.tasks.check
     import afterward.tasks.fix
+    import afterward.tasks.trial_server
 
     torch.set_num_threads(1)
     torch.optim.SGD([torch.ones(1, requires_grad=True)])  # imports what it imports late
@@ -111,46 +113,40 @@ def afterward(*words: str) -> int:
     from afterward.cli import main
     from afterward.tasks import trial_runner
 
-    trial_runner.TrialRunner._open = _open  # type: ignore[method-assign]
+    trial_runner.TrialRunner._start = _fork_server  # type: ignore[assignment, method-assign]
     module = sys.modules["__main__"] = ModuleType("__main__")
     module.__dict__.update({"__builtins__": builtins, "__spec__": None})
     sys.argv, sys.path[0] = ["afterward", *words], os.getcwd()
     return main(list(words))
 
 
-class _Server:
-    """As much of a `Popen` as a runner needs."""
+class _Forked:
+    """As much of a `Popen` as a runner of trials needs."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-
-    def poll(self) -> int | None:
-        return None
+        self.ended = False
 
     def wait(self, timeout: float | None = None) -> int:
-        try:
-            return os.waitpid(self.pid, 0)[1]
-        except ChildProcessError:
-            return 0
+        if not self.ended:
+            os.waitpid(self.pid, 0)
+            self.ended = True
+        return 0
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
+        if not self.ended:
             os.kill(self.pid, signal.SIGKILL)
 
 
-def _open(self) -> None:  # type: ignore[no-untyped-def]
-    from afterward.tasks import trial_runner
+def _fork_server(self: object, channel: socket.socket) -> _Forked:
+    """A server of trials without the wait: this process has loaded what one loads."""
+    from afterward.tasks import trial_server
 
-    asked, self._ask = os.pipe()
-    self._answer, answered = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            os.close(self._ask)
-            os.close(self._answer)
-            trial_runner._serve(asked, answered)
+            self._channel.close()  # type: ignore[attr-defined]
+            trial_server.serve(channel)
         finally:
             os._exit(0)
-    os.close(asked)
-    os.close(answered)
-    self._process = _Server(pid)
+    return _Forked(pid)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-import tempfile
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from afterward.cli._output import claimed, write_report
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
+from afterward.model.facts import Note
 from afterward.render.json_report import as_json, relative
 from afterward.render.progress import trial_progress
 from afterward.render.proofs import note_text
@@ -81,25 +80,23 @@ def _search(options: argparse.Namespace) -> Fixed:
     from afterward.tasks.trial_runner import TrialRunner
 
     with ExitStack() as stack:
-        runner = stack.enter_context(TrialRunner())
-        request = Request(options.target, tuple(options.arguments), options.module, stdin=_kept_stdin(stack))
+        runner = stack.enter_context(TrialRunner(_tell_limits))
+        request = Request(options.target, tuple(options.arguments), options.module, stdin=_piped())
         progress = stack.enter_context(trial_progress(sys.stderr))
         proof = tuple(shlex.split(options.proof_args)) if options.proof_args is not None else None
         return Fixer(runner, request, options.limit, progress, proof).fix()
 
 
-def _kept_stdin(stack: ExitStack) -> str | None:
-    """What is piped in is kept: each run gets all of it. A terminal can not be read twice; a trial gets nothing."""
+def _piped() -> bytes | None:
+    """What is piped in is kept: each run gets all of it. A terminal cannot be read twice; a trial gets nothing."""
     try:
-        if sys.stdin is None or sys.stdin.isatty():
-            return None
-        data = sys.stdin.buffer.read()
+        return None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
     except (OSError, ValueError):
         return None
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="afterward-"))
-    path = Path(folder, "stdin")
-    path.write_bytes(data)
-    return str(path)
+
+
+def _tell_limits(note: Note) -> None:
+    print(f"afterward: {note_text(note)}", file=sys.stderr)
 
 
 def _tell(report: Report, options: argparse.Namespace) -> None:

@@ -448,18 +448,3 @@ def error_kind(error: BaseException) -> str | None:
     if "donated buffer" in text:
         return "donated_buffers"
     return None
-
-
-def announce_files(before_write: Callable[[Any], None]) -> None:
-    """Have `before_write` told each path that `torch.save` writes: it opens files in C++, where nobody sees it."""
-    torch = torch_module()
-    writer = getattr(getattr(torch, "serialization", None), "_open_zipfile_writer_file", None)
-    if writer is None:
-        return
-    opened = writer.__init__
-
-    def announced(self: Any, name: Any, *args: Any, **kwargs: Any) -> None:
-        before_write(name)
-        opened(self, name, *args, **kwargs)
-
-    writer.__init__ = announced

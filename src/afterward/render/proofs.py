@@ -39,7 +39,11 @@ PROOFS: dict[str, str] = {
     "still": "still: {finding}",
     "then": "runs, but then: {finding}",
     "fails": "fails< in {step}>< on {line}>: {finding}< (changed on {written})>",
-    "refused": "{error}",
+    "writes_outside": "the program writes to {path}, outside of the folder that trials have a copy of",
+    "disk_full": "the program writes more than a trial can hold: what it writes is kept in memory",
+    "folder_too_large": "trials need a copy of {folder}, which is too large (more than {files} or {bytes})",
+    "not_isolated": "trials run in a copy of {folder}: this system allows no private view of its files ({reason}). Not "
+    "isolated: the network, and what other programs or C code write elsewhere",
     "reads_terminal": "the program reads from the terminal, which a trial does not have: pipe its input in",
     "not_tried": "not tried, the change above works",
     "not_applicable": "does not apply",

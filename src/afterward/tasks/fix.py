@@ -297,9 +297,7 @@ class Fixer:
             shown=False,
         )
         trial = self.runner.run(request, limit=self.limit + 15, tick=self._tick(summary))
-        if trial.unrestored:
-            raise AfterwardError(f"a trial has changed {trial.unrestored[0]}, which could not be put back")
-        self._hindered = self._hindered or judging.obstacle(trial)
+        self._hindered = self._hindered or trial.hindered
         verdict = judging.judge(bench, remedy, trial)
         return _Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
 

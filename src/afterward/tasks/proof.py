@@ -22,8 +22,6 @@ TOLD = 2  # changes that are named
 
 _LOUD = (Severity.ERROR, Severity.WARNING)
 
-_REFUSED = "WriteRefused: "  # the exception by which a trial keeps a program from writing
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -53,27 +51,17 @@ def loud(trial: Trial) -> list[Diagnosis]:
     return sorted(found, key=lambda f: f.severity is not Severity.ERROR)
 
 
-def obstacle(trial: Trial) -> Note | None:
-    """What kept a trial from being one, whatever the patch: more trials would meet it too."""
-    if trial.ending == "raised" and trial.error.startswith(_REFUSED):
-        return Note("refused", (facts.verbatim("error", trial.error.removeprefix(_REFUSED)),))
-    if trial.ending == "raised" and trial.error.startswith("EOFError"):
-        return Note("reads_terminal")
-    return None
-
-
 def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     """Has the patch cured this fault, and does the program train as it should?"""
     found = loud(trial)
     errors = [f for f in found if f.severity is Severity.ERROR]
     old = fault(bench.found, bench.before)
-    hindered = obstacle(trial)
 
     def proof(status: str, *notes: Note, same: bool | None = None) -> Proof:
         return Proof(status, notes, trial.passes, max(trial.sizes, default=0), same)
 
-    if hindered is not None:
-        return Verdict("not_proven", proof("not_proven", hindered))
+    if trial.hindered is not None:
+        return Verdict("not_proven", proof("not_proven", trial.hindered))
     if trial.ending in ("raised", "died"):
         moved = errors[0] if errors and fault(errors[0], trial) != old else None
         return Verdict("moved" if moved is not None else "failed", proof("failed", _failure(errors)), moved)

@@ -1,18 +1,25 @@
-"""One run of a program in a process of its own, to see what becomes of it: as it is, or with a patch."""
+"""One run of a program in a process of its own, to see what becomes of it: as it is, or with a patch.
+
+Where and how that process runs is the matter of `trial_runner` and `trial_server`.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import sys
+import tempfile
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from afterward.errors import AfterwardError
+from afterward.model import facts
 from afterward.model.diagnosis import Report
+from afterward.model.facts import Note
 from afterward.model.saved import Chapter
 from afterward.model.training import Training
 from afterward.tasks.run import Watched, run
@@ -26,14 +33,12 @@ class Request:
     target: str
     arguments: tuple[str, ...] = ()
     as_module: bool = False
-    folder: str = ""  # to run in; nothing: where the runner was started
+    folder: str = ""  # to run in; nothing: where the runner is
     patched: Mapping[str, bytes] = field(default_factory=dict)
     passes: int | None = None  # stop once this many have begun
     seconds: float | None = None  # stop at the first pass after so many
-    undo: str | None = None  # the folder that remembers what it overwrites; None: what it writes stays
-    stdin: str | None = None
-    shown: bool = False  # does the program's own output go to the terminal?
-    result: str = ""
+    stdin: bytes | None = None  # what was piped in: each run gets all of it
+    shown: bool = False  # the user's own run: its output goes to the terminal, and what it writes stays
 
 
 @dataclass
@@ -48,14 +53,23 @@ class Trial:
     sizes: list[int] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     broken_at: int | None = None  # the pass that failed first
-    unrestored: list[str] = field(default_factory=list)  # paths that could not be put back
+    hindered: Note | None = None  # what kept it from being a trial, whatever the patch
+    not_isolated: Note | None = None  # what this system could not keep from it
     chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
     training: Training = field(default_factory=Training)
     refused: str = ""  # what it is that could not be detached, as plain data
 
+    @classmethod
+    def hindered_by(cls, request: Request, reason: Note) -> Trial:
+        return cls("raised", Report((request.target, *request.arguments)), hindered=reason)
 
-def perform(request: Request) -> None:
-    """Runs in the new process: carry the request out, and leave the result on disk."""
+
+class WriteOutside(OSError):
+    """A tried program was about to write where it would not be taken back."""
+
+
+def perform(request: Request, give: Callable[[Trial], None]) -> None:
+    """Runs in the new process: carry the request out, and give what came of it."""
     from afterward.observe.proving.meter import Meter
 
     _connect(request)
@@ -74,8 +88,6 @@ def perform(request: Request) -> None:
             tell(error, history)  # type: ignore[arg-type]
 
         watched.session.on_broken = first_broken
-        if request.undo is not None:
-            _remember(Path(request.undo))
 
     def leave(ending: str, report: Report, error: BaseException | None) -> None:
         statements = seen[0].session.recorders.statements
@@ -90,8 +102,9 @@ def perform(request: Request) -> None:
             chapters=seen[0].chapters if request.shown else [],
             training=meter.training,
             refused=_refused(error),
+            hindered=_obstacle(request, error),
         )
-        _leave(request, result)
+        give(result)
 
     def enough(reason: str) -> None:
         watched = seen[0]
@@ -104,7 +117,7 @@ def perform(request: Request) -> None:
     try:
         outcome = run(request.target, request.arguments, as_module=request.as_module, prepare=prepare)
     except AfterwardError as error:
-        _leave(request, Trial("refused", Report((request.target, *request.arguments)), str(error)))
+        give(Trial("refused", Report((request.target, *request.arguments)), str(error)))
         return
     if request.shown and outcome.error is not None and not isinstance(outcome.error, SystemExit):
         sys.stdout.flush()
@@ -118,7 +131,10 @@ def _connect(request: Request) -> None:
         os.chdir(request.folder)
     nowhere = os.open(os.devnull, os.O_RDWR)
     if request.stdin is not None:
-        os.dup2(os.open(request.stdin, os.O_RDONLY), 0)
+        with tempfile.TemporaryFile() as piped:
+            piped.write(request.stdin)
+            piped.seek(0)
+            os.dup2(piped.fileno(), 0)
     elif not request.shown:
         os.dup2(nowhere, 0)
     if not request.shown:
@@ -126,20 +142,25 @@ def _connect(request: Request) -> None:
         os.dup2(nowhere, 2)
 
 
-def _remember(folder: Path) -> None:
-    from afterward.observe import compat
-    from afterward.tasks.undo import Recorder
+def leave_result(file: BinaryIO, result: Trial) -> None:
+    """Write it where the process that asked will read it. What is cut off by a sudden end is no result."""
+    file.seek(0)
+    file.truncate()
+    file.write(pickle.dumps(result))
+    file.flush()
 
-    recorder = Recorder(folder)
-    recorder.install()
-    compat.announce_files(recorder.before_write)
 
-
-def _leave(request: Request, result: Trial) -> None:
-    path = Path(request.result)
-    scratch = path.with_suffix(".part")
-    scratch.write_bytes(pickle.dumps(replace(result)))
-    scratch.replace(path)
+def _obstacle(request: Request, error: BaseException | None) -> Note | None:
+    """What would meet every trial of this program."""
+    if request.shown:
+        return None
+    if isinstance(error, WriteOutside):
+        return Note("writes_outside", (facts.verbatim("path", str(error.filename)),))
+    if isinstance(error, EOFError) and request.stdin is None:
+        return Note("reads_terminal")
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return Note("disk_full")
+    return None
 
 
 def _refused(error: BaseException | None) -> str:
