@@ -34,10 +34,32 @@ def check(folder: Path, *words: str, stdin: str = "") -> subprocess.CompletedPro
     )
 
 
-def test_clean_is_silent_and_zero(tmp_path: Path) -> None:
+def test_clean_is_zero_and_says_what_was_looked_at(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CLEAN)
     done = check(tmp_path, ".")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "Checked 1 file, 1 training loop.\n")
+    (tmp_path / "train.py").write_text("x = 1\n")
+    assert check(tmp_path, ".").stderr == "Checked 1 file, no training loops.\n"
+
+
+def test_what_was_not_analysed_is_counted_and_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "helper.py").write_text("import torch\ndef sweep(loss):\n    loss.backward()\n")
+    (tmp_path / "train.py").write_text(CLEAN + "raise SystemExit\nloss.backward()\n")
+    done = check(tmp_path, "--format", "json", ".")
+    last = "Checked 3 files, 1 training loop, 3 not analysed"
+    assert done.stderr.splitlines()[-1] == f"{last} (--show-gaps)."
+    looked_at = json.loads(done.stdout)["looked_at"]
+    assert (looked_at["files"], looked_at["training_loops"]) == (3, 1)
+    places = {(one["file"], one["line"]): one["reason"] for one in looked_at["not_analysed"]}
+    assert sorted(places) == [("broken.py", 1), ("helper.py", 3), ("train.py", 7)]
+    assert places["helper.py", 3] == "`loss` is not known here, so neither is its backward pass"
+    shown = check(tmp_path, "--show-gaps", ".").stderr.splitlines()
+    assert shown[-1] == f"{last}."
+    assert "afterward: not analysed: train.py:7: no run came to this `backward()`" in shown
+    # what another program comes to is analysed
+    (tmp_path / "other.py").write_text(CLEAN.replace("loss.backward()", "import helper\nhelper.sweep(loss)"))
+    assert "2 not analysed" in check(tmp_path, ".").stderr
 
 
 def test_a_finding_is_shown_with_its_source(tmp_path: Path) -> None:
@@ -143,10 +165,11 @@ def test_what_is_no_python_gets_one_line_and_the_rest_is_checked(tmp_path: Path)
     done = check(tmp_path, "--format", "concise", ".")
     assert done.returncode == 1
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["train.py"]
-    named = {line.split(": ")[1].split(":")[0] for line in done.stderr.splitlines()}
+    lines = [line for line in done.stderr.splitlines() if line.startswith("afterward: ")]
+    named = {line.split(": ")[1].split(":")[0] for line in lines}
     names = {"broken.py", "old.py", "null.py", "latin.py", "codec.py", "large.py", "deep.py", "dangling.py"}
     assert named == names
-    assert len(done.stderr.splitlines()) == len(names)
+    assert len(lines) == len(names)
 
 
 def test_only_unreadable_is_two(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
@@ -108,3 +111,26 @@ def test_the_cache_is_where_the_system_keeps_caches(folder: Path) -> None:
     environment |= {"XDG_CACHE_HOME": str(home), "LOCALAPPDATA": str(home), "HOME": str(home)}
     assert subprocess.run(command, cwd=folder, env=environment, capture_output=True).returncode == 1
     assert [file.suffix for file in home.rglob("*") if file.is_file()] == [".json"]
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "sarif", "github", "junit"])
+@pytest.mark.parametrize("name", ["a\x1b[31mb\n::error::.py", "d\x7f\x85\u202e.py", os.fsdecode(b"b\xff.py")])
+def test_a_file_name_can_not_talk_to_the_terminal(folder: Path, form: str, name: str) -> None:
+    (folder / name).write_text(FAULTY)
+    (folder / f"broken_{name}").write_text("def f(:")
+    (folder / "train.py").unlink()
+    done = check(folder, "--format", form, "--show-gaps", ".")
+    assert done.returncode == 1, done.stderr
+    printed = done.stdout + done.stderr
+    assert not [one for one in printed if one != "\n" and (ord(one) < 32 or 0x7F <= ord(one) < 0xA0)]
+    assert not any(one in printed for one in "\u202e\udcff")
+    assert not any(line.startswith("::error::") for line in printed.splitlines())
+    if form == "json":
+        (found,) = json.loads(done.stdout)["findings"]
+        assert found["reused"]["file"] == name
+    elif form == "junit":
+        ElementTree.fromstring(done.stdout.encode())
+    elif form == "sarif":
+        (found,) = json.loads(done.stdout)["runs"][0]["results"]
+        uri = found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert os.fsdecode(unquote_to_bytes(uri)) == name

@@ -44,7 +44,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--ignore", metavar="CODES", help="not these codes or names")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="skip files and folders")
     parser.add_argument("--statistics", action="store_true", help="how many of each, at the end")
-    parser.add_argument("--show-gaps", action="store_true", help="where the interpreter did not know how to go on")
+    parser.add_argument("--show-gaps", action="store_true", help="list code that could not be analysed")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
     parser.add_argument("--fix", action="store_true", help="write the changes that keep the gradients (nothing is run)")
@@ -75,16 +75,42 @@ def _once(options: argparse.Namespace, settings: Settings) -> int:
     finally:
         progress.close()
     for line in result.errors:
-        print(f"afterward: {line}", file=sys.stderr)
+        _say(line)
     _tell(result.report, options)
     if options.fix:
         _fix(result.report)
     if options.show_gaps:
-        for gap in result.report.gaps:
-            print(f"afterward: not known: {_relative(gap)}", file=sys.stderr)
+        _gaps(result.report)
     if options.statistics:
         _statistics(result)
+    _last_line(result.report, options.show_gaps)
     return result.exit
+
+
+def _gaps(report: Report) -> None:
+    """What was not analysed, and then the places where something was not known."""
+    missed = report.looked_at.not_analysed if report.looked_at is not None else ()
+    for one in missed:
+        _say(f"not analysed: {_relative(one.file)}:{one.line}: {one.reason}")
+    said = {f"{one.file}:{one.line}: {one.reason}" for one in missed}
+    for gap in report.gaps:
+        if gap not in said:
+            _say(f"not known: {_relative(gap)}")
+
+
+def _last_line(report: Report, shown: bool) -> None:
+    """What was looked at: without it, "clean" can not be told from "did not look"."""
+    looked_at = report.looked_at
+    if looked_at is None:
+        return
+    parts = [_count(looked_at.files, "file"), _count(looked_at.training_loops, "training loop")]
+    if looked_at.not_analysed:
+        parts.append(f"{len(looked_at.not_analysed):,} not analysed" + ("" if shown else " (--show-gaps)"))
+    print(f"Checked {', '.join(parts)}.", file=sys.stderr, flush=True)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}" if number else f"no {word}s"
 
 
 def _fix(report: Report) -> None:
@@ -126,7 +152,9 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _say(line: str) -> None:
-    print(f"afterward: {line}", file=sys.stderr, flush=True)
+    from afterward.render.paths import printable
+
+    print(f"afterward: {printable(line)}", file=sys.stderr, flush=True)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -12,7 +12,8 @@ from afterward.cli._output import claimed, write_report
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
 from afterward.model.facts import Note
-from afterward.render.json_report import as_json, relative
+from afterward.render.json_report import as_json
+from afterward.render.paths import shown
 from afterward.render.progress import trial_progress
 from afterward.render.proofs import note_text
 from afterward.render.terminal import show
@@ -116,7 +117,7 @@ def _agreed(fixed: Fixed, options: argparse.Namespace) -> bool:
     """On a terminal, ask."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    names = ", ".join(relative(file) for file in fixed.options[options.pick - 1])
+    names = ", ".join(shown(file) for file in fixed.options[options.pick - 1])
     print(f"write this change to {names}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -127,4 +128,4 @@ def _write(fixed: Fixed, number: int) -> None:
     texts = fixed.options[number]
     write(fixed.originals, texts)
     for file in texts:
-        print(f"afterward: changed {relative(file)}", file=sys.stderr)
+        print(f"afterward: changed {shown(file)}", file=sys.stderr)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from afterward.cli._output import claimed, write_report
 from afterward.model.diagnosis import Report
 from afterward.model.saved import as_saved
-from afterward.render.json_report import as_json, relative
+from afterward.render.json_report import as_json
+from afterward.render.paths import shown
 from afterward.render.terminal import show
 from afterward.render.text import as_text
 from afterward.tasks import run as task
@@ -117,7 +118,7 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
     for found in report.findings:
         if found.caught:
             site = found.primary.site
-            place = f"{relative(site.file)}:{site.line}"
+            place = f"{shown(site.file)}:{site.line}"
             print(
                 f"afterward: {place}: {found.code} {found.message}; the program caught the error",
                 file=sys.stderr,

@@ -122,6 +122,24 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
+class NotAnalysed:
+    """A place that a check did not look at, and why: no finding there says nothing."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What a check has looked at, so that "clean" and "did not look" can be told apart."""
+
+    files: int
+    training_loops: int
+    not_analysed: tuple[NotAnalysed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All that one command found, with the program it was about."""
 
@@ -133,3 +151,4 @@ class Report:
     torch: str | None = None
     summary: str = ""
     memory: Memory | None = None  # the account, where one was asked for
+    looked_at: LookedAt | None = None  # by a check

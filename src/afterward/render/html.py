@@ -19,10 +19,10 @@ from afterward.render.html_account import account_html
 from afterward.render.html_graph import graph_data
 from afterward.render.html_memory import memory_html
 from afterward.render.html_source import prose, remedies_html, source_html, text, words_html
-from afterward.render.json_report import relative
 from afterward.render.lifeline import sound_picture, story_of
 from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
+from afterward.render.paths import shown
 from afterward.render.source import SourceTexts, counted, shortened, visible
 
 MOST = 50  # findings in one page
@@ -97,7 +97,7 @@ def _json(data: Any) -> str:
 
 
 def _title(report: Report) -> str:
-    program = relative(report.argv[0]) if report.argv else "a program"
+    program = shown(report.argv[0]) if report.argv else "a program"
     if not report.findings:
         return f"afterward: {program}"
     first = report.findings[0]
@@ -136,7 +136,7 @@ def _footer(report: Report) -> str:
 def _place(found: Diagnosis) -> str:
     site = found.primary.site
     step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
-    return f"{relative(site.file)}:{site.line}:{site.column + 1}{step}"
+    return f"{shown(site.file)}:{site.line}:{site.column + 1}{step}"
 
 
 def _nothing(run: SavedRun, sources: SourceTexts) -> str:

@@ -6,7 +6,7 @@ from afterward.model.figures import human
 from afterward.model.memory import LineBytes, Memory, PassBytes
 from afterward.render.html_memory import place_html
 from afterward.render.html_source import text
-from afterward.render.json_report import relative
+from afterward.render.paths import shown
 from afterward.render.source import SourceTexts, counted, shortened
 
 LINES = 20
@@ -17,7 +17,7 @@ def account_html(memory: Memory | None, sources: SourceTexts) -> str:
         return ""
     when = ""
     if memory.site is not None:
-        when = f" as pass {memory.step} of {relative(memory.site.file)}:{memory.site.line} began"
+        when = f" as pass {memory.step} of {shown(memory.site.file)}:{memory.site.line} began"
     rows = "".join(_line(row, memory, sources) for row in memory.lines[:LINES])
     rest = memory.lines[LINES:]
     rows += _sum(f"{len(rest):,} more lines", sum(row.bytes for row in rest)) if rest else ""

@@ -8,9 +8,9 @@ from afterward.model.figures import human
 from afterward.model.history import History, Pass
 from afterward.model.reuse import find_reuse
 from afterward.render.html_source import text
-from afterward.render.json_report import relative
 from afterward.render.lifeline.timing import old_part
 from afterward.render.lifeline.ways import ending
+from afterward.render.paths import shown
 from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, shortened
 
@@ -102,7 +102,7 @@ def _tooth(run: Pass, x: float, room: float, peak: int, labels: int) -> str:
 
 def place_html(file: str, line: int) -> str:
     """A file by the end of its name, which tells more than its beginning."""
-    whole = relative(file)
+    whole = shown(file)
     return f'<span title="{text(whole)}">{text(ending(whole, 36))}:{line}</span>'
 
 

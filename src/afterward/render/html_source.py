@@ -12,7 +12,7 @@ from functools import lru_cache
 from html import escape
 
 from afterward.model.diagnosis import Diagnosis, Label, Remedy
-from afterward.render.json_report import relative
+from afterward.render.paths import shown
 from afterward.render.proofs import proof_text
 from afterward.render.source import SourceTexts, visible
 from afterward.render.wording import help_text
@@ -63,7 +63,7 @@ def _file_html(file: str, labels: list[tuple[Label, bool]], sources: SourceTexts
             rows.append('<li class="skip" aria-hidden="true"></li>')
         rows.append(_line_html(file, number, by_line.get(number, []), sources))
         previous = number
-    return f'<figure class="source"><figcaption>{text(relative(file))}</figcaption><ol>{"".join(rows)}</ol></figure>'
+    return f'<figure class="source"><figcaption>{text(shown(file))}</figcaption><ol>{"".join(rows)}</ol></figure>'
 
 
 def _line_html(file: str, number: int, labels: list[tuple[Label, bool]], sources: SourceTexts) -> str:

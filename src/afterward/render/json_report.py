@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from dataclasses import asdict
 from typing import Any
 
 import afterward
-from afterward.model.diagnosis import Bridge, Diagnosis, Proof, Remedy, Report
+from afterward.model.diagnosis import Bridge, Diagnosis, LookedAt, Proof, Remedy, Report
 from afterward.model.memory import Memory
 from afterward.model.site import Site
+from afterward.render.paths import in_json, relative
 from afterward.render.proofs import proof_text
 from afterward.render.wording import help_text
 
@@ -19,7 +19,7 @@ SCHEMA = "afterward/1"
 
 
 def as_json(report: Report) -> str:
-    return json.dumps(as_data(report), indent=1, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(as_data(report), indent=1, ensure_ascii=False)) + "\n"
 
 
 def as_data(report: Report) -> dict[str, Any]:
@@ -33,7 +33,18 @@ def as_data(report: Report) -> dict[str, Any]:
         "program": {"argv": list(report.argv), "exit": report.exit, "error": report.error},
         "findings": [_finding(finding) for finding in report.findings],
         "gaps": list(report.gaps),
+        **({"looked_at": _looked_at(report.looked_at)} if report.looked_at is not None else {}),
         **({"memory": _memory(report.memory)} if report.memory is not None else {}),
+    }
+
+
+def _looked_at(looked_at: LookedAt) -> dict[str, Any]:
+    return {
+        "files": looked_at.files,
+        "training_loops": looked_at.training_loops,
+        "not_analysed": [
+            {"file": relative(one.file), "line": one.line, "reason": one.reason} for one in looked_at.not_analysed
+        ],
     }
 
 
@@ -126,12 +137,3 @@ def _proof(proof: Proof | None, here: Site) -> dict[str, Any] | None:
         "peak_graph_bytes": proof.peak_graph_bytes,
         "same_gradients": proof.same_gradients,
     }
-
-
-def relative(file: str) -> str:
-    """Relative to the working directory where that is shorter than climbing out of it."""
-    try:
-        path = os.path.relpath(file)
-    except ValueError:  # another drive
-        return file
-    return file if path.startswith(os.pardir + os.sep + os.pardir) else path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape, quoteattr
 
 from afterward.model.diagnosis import Diagnosis, Report
-from afterward.render.json_report import relative
+from afterward.render.paths import printable, shown
 from afterward.render.text import as_text
 
 
@@ -21,7 +21,7 @@ def as_junit(report: Report) -> str:
 
 def _case(found: Diagnosis) -> str:
     site = found.primary.site
-    file = relative(site.file)
+    file = shown(site.file)
     name, kind = quoteattr(f"{found.code} {file}:{site.line}"), quoteattr(found.code)
     text = _printable(as_text(found))
     return (
@@ -32,4 +32,4 @@ def _case(found: Diagnosis) -> str:
 
 def _printable(text: str) -> str:
     """XML has no place for most control characters."""
-    return "".join(c for c in text if c in "\n\t" or ord(c) >= 32)
+    return "\n".join(printable(line) for line in text.split("\n"))

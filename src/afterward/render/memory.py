@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model.memory import Allocator, LineBytes, Memory, PassBytes
 from afterward.model.site import Site
-from afterward.render.json_report import relative
+from afterward.render.paths import shown
 from afterward.render.source import SourceTexts
 from afterward.render.text import WIDTH
 
@@ -76,7 +76,7 @@ def _allocator(memory: Memory, figures: Allocator) -> Iterator[str]:
 
 
 def _place(site: Site | None) -> str:
-    return f"{relative(site.file)}:{site.line}" if site is not None else "?"
+    return f"{shown(site.file)}:{site.line}" if site is not None else "?"
 
 
 def _text(row: LineBytes) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
+from urllib.parse import quote
 
 import afterward
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.site import Site
-from afterward.render.json_report import relative
+from afterward.render.paths import in_json, relative
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -30,7 +32,8 @@ def as_sarif(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(found, sorted(codes).index(found.code)) for found in report.findings],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+    whole = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return in_json(json.dumps(whole, indent=1, ensure_ascii=False)) + "\n"
 
 
 def _result(found: Diagnosis, index: int) -> dict[str, Any]:
@@ -52,4 +55,9 @@ def _place(site: Site) -> dict[str, Any]:
     region: dict[str, Any] = {"startLine": site.line, "startColumn": site.column + 1, "endLine": site.end_line}
     if site.end_column is not None:
         region["endColumn"] = site.end_column + 1
-    return {"artifactLocation": {"uri": relative(site.file).replace("\\", "/")}, "region": region}
+    return {"artifactLocation": {"uri": _uri(site.file)}, "region": region}
+
+
+def _uri(file: str) -> str:
+    """A relative reference: what is not plain in a name is percent-encoded."""
+    return quote(os.fsencode(relative(file).replace(os.sep, "/")), safe="/:")

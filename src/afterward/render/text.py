@@ -12,7 +12,7 @@ from pathlib import Path
 
 from afterward.model.diagnosis import Diagnosis, Label
 from afterward.model.site import Site
-from afterward.render.json_report import relative
+from afterward.render.paths import shown
 from afterward.render.remedies import helps
 from afterward.render.spans import Line, Span, wrapped
 
@@ -30,13 +30,13 @@ def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
     gutter = _gutter(found)
     site = found.primary.site
     step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
-    arrow = f"{relative(site.file)}:{site.line}:{site.column + 1}{step}"
+    arrow = f"{shown(site.file)}:{site.line}:{site.column + 1}{step}"
     yield (Span(" " * gutter + "--> ", "frame"), Span(arrow))
     files = list(dict.fromkeys([site.file, *(label.site.file for label in found.secondary)]))
     for file in files:
         if file != site.file:
             first = min(label.site.line for label in found.secondary if label.site.file == file)
-            yield (Span(" " * gutter + "::: ", "frame"), Span(f"{relative(file)}:{first}"))
+            yield (Span(" " * gutter + "::: ", "frame"), Span(f"{shown(file)}:{first}"))
         yield from _excerpt(found, file, gutter, width)
     if found.why:
         yield ()

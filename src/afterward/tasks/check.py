@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from afterward.errors import UnknownRule
-from afterward.model.diagnosis import Diagnosis, Report, Severity
+from afterward.model.diagnosis import Diagnosis, LookedAt, NotAnalysed, Report, Severity
 from afterward.tasks.check_cache import Cache, Known
 from afterward.tasks.check_settings import Settings
 from afterward.tasks.checked import Checked
@@ -52,18 +52,19 @@ def check(
         if known is None:
             todo.append(file)
         else:
-            results.append(Checked(file, known.findings, known.gaps, known.error))
+            results.append(Checked(file, known.findings, known.gaps, known.error, looked=known.looked))
     for done in _all(todo, settings, progress):
         results.append(done)
-        cache.keep(done.file, done.read, Known(done.findings, done.gaps, done.error))
+        cache.keep(done.file, done.read, Known(done.findings, done.gaps, done.error, done.looked))
     cache.write(files)
     order = {file: number for number, file in enumerate(files)}
     results.sort(key=lambda done: order.get(done.file, -1))  # whether or not it was in the cache
     errors += [done.error for done in results if done.error is not None]
     findings = _settled(results, settings)
     gaps = tuple(dict.fromkeys(gap for done in results for gap in done.gaps))
-    report = Report(tuple(paths), findings, gaps)
-    return Result(report, errors, len(files) + (STDIN in paths), time.perf_counter() - begin)
+    count = len(files) + (STDIN in paths)
+    report = Report(tuple(paths), findings, gaps, looked_at=_looked_at(results, count))
+    return Result(report, errors, count, time.perf_counter() - begin)
 
 
 def files_of(paths: Sequence[str], settings: Settings) -> list[str]:
@@ -104,6 +105,16 @@ def _settled(results: list[Checked], settings: Settings) -> tuple[Diagnosis, ...
 def _surer(one: Diagnosis, other: Diagnosis) -> bool:
     unsure = "whether it comes to this"
     return any(unsure in note for note in other.notes) and not any(unsure in note for note in one.notes)
+
+
+def _looked_at(results: list[Checked], files: int) -> LookedAt:
+    """All files together: what one program did not come to, another may have."""
+    loops = {loop for done in results for loop in done.looked.loops}
+    analysed = {line for done in results for line in done.looked.analysed}
+    missed = {(file, line): why for done in results for file, line, why in done.looked.missed}
+    unread = [NotAnalysed(done.file, 1, "could not be read") for done in results if done.error is not None]
+    left = [NotAnalysed(*line, why) for line, why in sorted(missed.items()) if line not in analysed]
+    return LookedAt(files, len(loops), (*unread, *left))
 
 
 def wanted(found: Diagnosis, settings: Settings) -> bool:

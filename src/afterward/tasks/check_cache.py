@@ -24,6 +24,7 @@ import afterward
 from afterward.errors import HistoryUnreadable
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.saved import SavedRun, as_saved, read_saved
+from afterward.tasks.checked import NOTHING, Looked
 
 _CLOSE = 2_000_000_000  # nanoseconds: file systems keep times this coarsely, at worst
 _OLD = 30 * 24 * 3600  # seconds after which the cache of a folder nobody checks any more is deleted
@@ -36,6 +37,7 @@ class Known:
     findings: tuple[Diagnosis, ...] = ()
     gaps: tuple[str, ...] = ()
     error: str | None = None
+    looked: Looked = NOTHING
 
 
 class Cache:
@@ -43,7 +45,7 @@ class Cache:
 
     def __init__(self, enabled: bool) -> None:
         self.path = _place() if enabled else None
-        self.entries: dict[str, list[Any]] = {}  # file: number in reads, error, gaps, findings
+        self.entries: dict[str, list[Any]] = {}  # file: number in reads, error, gaps, findings, looked at
         self.states: dict[str, list[Any]] = {}  # file: time of change, size, hash of its content, when that was read
         self.reads: list[list[str]] = []
         self.changed = False
@@ -75,12 +77,12 @@ class Cache:
             if self.path is not None:  # as it is before it is checked: it may be changed meanwhile
                 self._now.setdefault(file, _state(file))
             return None
-        _, error, gaps, findings = entry
+        _, error, gaps, findings, looked = entry
         try:
             found = read_saved(findings).report.findings if findings else ()
         except HistoryUnreadable:
             return None
-        return Known(found, tuple(gaps), error)
+        return Known(found, tuple(gaps), error, _looked(looked))
 
     def keep(self, file: str, read: Iterable[str], known: Known) -> None:
         if self.path is None:
@@ -92,7 +94,7 @@ class Cache:
             number = self._numbers[others] = len(self.reads)
             self.reads.append(list(others))
         findings = as_saved(SavedRun(Report((), known.findings))) if known.findings else ""
-        self.entries[file] = [number, known.error, list(known.gaps), findings]
+        self.entries[file] = [number, known.error, list(known.gaps), findings, _as_lists(known.looked)]
         for one in (file, *others):
             self._now.setdefault(one, _state(one))
 
@@ -151,6 +153,15 @@ class Cache:
         now = self._now[file] = _state(file)
         self.changed = True  # so that its new time is remembered
         return bool(now[2] == content)
+
+
+def _as_lists(looked: Looked) -> list[Any] | None:
+    """None for the many files in which there is nothing to look at."""
+    return [looked.loops, looked.analysed, looked.missed] if looked != NOTHING else None
+
+
+def _looked(lists: list[Any] | None) -> Looked:
+    return Looked(*(tuple(tuple(one) for one in part) for part in lists)) if lists is not None else NOTHING
 
 
 def _state(file: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from dataclasses import dataclass, replace
@@ -9,17 +10,18 @@ from functools import partial
 from typing import Any
 
 from afterward.errors import SourceUnreadable
-from afterward.interpret import Assumption, Door, Sources, interpret_file, parse
+from afterward.interpret import Assumption, Door, Outcome, Sources, interpret_file, parse
 from afterward.interpret.fragments.reading import as_classes, read_fragment
 from afterward.interpret.project.notebook import as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
 from afterward.interpret.project.project import Relevance, read, sweeps
+from afterward.interpret.search.coverage import backward_calls
 from afterward.model.diagnosis import Diagnosis, Label, Severity
 from afterward.model.site import Site
 from afterward.tasks.check_columns import as_pasted, in_code_points
 from afterward.tasks.check_silent import silent_findings
 from afterward.tasks.check_words import as_inferred
-from afterward.tasks.checked import Checked
+from afterward.tasks.checked import Checked, Looked
 
 _LARGE = 4_000_000  # bytes of source
 _COMMENT = re.compile(r"#\s*afterward:\s*ignore(?:\[([^\]]*)\])?")
@@ -85,7 +87,8 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     except Exception as error:  # our own fault: one line, and the other files are still checked
         if os.environ.get("AFTERWARD_STRICT"):
             raise
-        return Checked(file, gaps=(f"{file}: could not be interpreted: {type(error).__name__}: {error}",))
+        why = f"could not be interpreted: {type(error).__name__}: {error}"
+        return Checked(file, gaps=(f"{file}: {why}",), looked=Looked(missed=((file, 1, why),)))
     findings: list[Diagnosis] = []
     for part in outcome.parts:
         for found in part.findings:
@@ -105,7 +108,20 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
         kept = tuple(as_pasted(one, reading.moved) for one in kept)
     if lines is not None:
         kept = tuple(lines.moved(one) for one in kept)
-    return Checked(file, kept, gaps, read=tuple({*reach, *outcome.modules} - {file}))
+    looked = _looked(file, tree, outcome)
+    return Checked(file, kept, gaps, read=tuple(sorted({*reach, *outcome.modules} - {file})), looked=looked)
+
+
+def _looked(file: str, tree: ast.Module, outcome: Outcome) -> Looked:
+    """What the runs have looked at, and the calls of backward in this file that they did not come to."""
+    coverage = outcome.coverage
+    reasons = {(gap.site.file, gap.site.line): gap.what for gap in outcome.gaps if gap.site is not None}
+    missed = [(file, line) for line in sorted(set(backward_calls(tree))) if (file, line) not in coverage.analysed]
+    return Looked(
+        tuple(sorted(coverage.loops)),
+        tuple(sorted(line for line in coverage.analysed)),
+        tuple((*line, reasons.get(line) or coverage.why_not(line)) for line in missed),
+    )
 
 
 def _diagnose(history: Any) -> tuple[Diagnosis, ...]:

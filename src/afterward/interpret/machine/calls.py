@@ -9,7 +9,7 @@ from typing import Any
 from afterward.interpret import library
 from afterward.interpret.fragments import standins
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.machine.core import DEPTH, Frame
+from afterward.interpret.machine.core import DEPTH, Frame, spelled
 from afterward.interpret.machine.effects import Effects
 from afterward.interpret.machine.values import (
     MISSING,
@@ -65,6 +65,7 @@ class Calls(Effects):
             self.effects += 1
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
             self.account.blind = True
+            self.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
         self.escape(args, kwargs)
         return self.unknown(cut=getattr(function, "cut", None))  # a method of a number that was read out of a tensor
 

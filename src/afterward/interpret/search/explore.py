@@ -14,6 +14,7 @@ from afterward.interpret.machine.core import Broken, Choices, Place
 from afterward.interpret.machine.machine import Machine
 from afterward.interpret.machine.values import Module
 from afterward.interpret.project.sources import Sources
+from afterward.interpret.search.coverage import Coverage
 from afterward.interpret.search.doors import Door, closed_doors
 from afterward.interpret.search.entries import Entry, enter, entries
 from afterward.interpret.search.unexecuted import Key, NotRun, history_ends_in
@@ -68,6 +69,7 @@ class Outcome:
     gaps: list[Gap] = field(default_factory=list)
     statements: int = 0
     modules: tuple[str, ...] = ()  # files of the project that it read
+    coverage: Coverage = field(default_factory=Coverage)
 
     @property
     def findings(self) -> list[Finding]:
@@ -158,6 +160,7 @@ class _Search:
         self.left -= machine.budget.used if part.alone else 0
         self.executed |= machine.executed
         modules.update(machine.modules)
+        self.outcome.coverage.note(machine)
         quiet = silent.history(machine)
         machine.undo()
         if quiet is not None:
