@@ -25,6 +25,7 @@ class Role(Enum):
     OPTIMIZER = "optimizer"
     SCALER = "scaler"
     LIST = "list"
+    TENSOR = "tensor"  # a leaf: the file switches its `requires_grad` on
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Meanings:
         self.on_way: set[int] = set()  # ids of the calls on the way to a loss
         self._walked: set[tuple[int, bool]] = set()
         self._by_use()
+        self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
         for loss in self.uses.losses:
             self._follow(loss, True)
         self._by_words()
@@ -91,6 +93,8 @@ class Meanings:
                 self._set(key, Role.OPTIMIZER, False)
             elif names & vocabulary.OF_MODULES or ("zero_grad" in names and is_called):
                 self._set(key, Role.NETWORK, True)
+            elif names & {"requires_grad_", "retain_grad"} and not is_called:
+                self._set(key, Role.TENSOR, True)
             elif "append" in names and not is_called:
                 self._set(key, Role.LIST, True)
 
@@ -138,7 +142,7 @@ class Meanings:
 
     def _of_called(self, written: Written, path: str, given: list[Written], to_loss: bool) -> Role | None:
         """The role of what is called on the way to a loss, if the file does not say what it is."""
-        place = written.place
+        place, uses = written.place, self.uses
         owner, _, name = path.rpartition(".")
         key = place.key(path)
         if owner and self._is_value(Written(written.node.func.value, place)):  # type: ignore[attr-defined]
@@ -154,7 +158,7 @@ class Meanings:
         if owner and owner != "self" and self._is_open(place.key(owner)) and _names_network(owner):
             self._set(place.key(owner), Role.NETWORK, False)  # a method of a network
             return Role.NETWORK
-        if _names_network(path) and not words & vocabulary.LOSS:
+        if (_names_network(path) or id(written.node) in uses.hands_on) and not words & vocabulary.LOSS:
             self._set(key, Role.NETWORK, False)
             return Role.NETWORK
         if not to_loss or (words & vocabulary.DATA and not words & vocabulary.LOSS) or _is_class(name):
@@ -192,7 +196,10 @@ class Meanings:
         path = path_of(written.node)
         if path is None:
             return True
-        values = self.uses.values.get(written.place.key(path), ())
+        scope, own = written.place.key(path)
+        if any(key[0] == scope and key[1].startswith(f"{own}.") for key in self._given):
+            return False  # something with an optimizer of its own is no tensor
+        values = self.uses.values.get((scope, own), ())
         return any(not isinstance(one.node, ast.Constant) and not _makes(one.node) for one in values)
 
     def _has_source(self, written: Written, seen: set[int]) -> bool:

@@ -19,6 +19,7 @@ _NOTEBOOK_MORE = re.compile(r"^\s*\.{3,}:\s?")
 _NOTEBOOK_RESULT = re.compile(r"^\s*Out\s*\[[\s\d]*\]:")
 _NUMBERED = re.compile(r"^\s*(?:-+>)?\s*(\d+)(?:[:|.)]\s?|\s|$)")
 _ORPHAN = re.compile(r"^(\s*)(elif\b(.*):|else\s*:|except\b.*:|finally\s*:)(.*)$")
+_HEAD = re.compile(r"^(\s*(?:async\s+)?def\s+\w+\()(.*)(\).*)$")
 _PLAIN = str.maketrans({"\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": " "})
 _CUT_OFF = 5  # lines at the end that may be missing their rest
 _FEWEST_NUMBERED = 3
@@ -156,6 +157,11 @@ def _repair(lines: list[Line], error: SyntaxError) -> int:
     line = lines[number]
     reason = error.msg or ""
     orphan = _ORPHAN.match(line.text)
+    head = _HEAD.match(line.text)
+    if head is not None and "..." in head[2]:
+        kept = [one for one in head[2].split(",") if one.strip() != "..."]
+        line.text = f"{head[1]}{','.join(kept)}{head[3]}"
+        return 0
     if isinstance(error, TabError):
         return _without_tabs(lines)
     if isinstance(error, IndentationError):
@@ -225,21 +231,24 @@ def _give_up(line: Line) -> int:
 
 # Methods without their class
 
+_BASES = {"training_step": "lightning.pytorch.LightningModule", "forward": "torch.nn.Module"}
+
 
 def as_classes(tree: ast.Module) -> ast.Module:
-    """The methods of a class that were copied without it, as a class. What has a `forward` is a module."""
+    """The methods of a class that were copied without it, as a class; some names say of which."""
     methods = [one for one in tree.body if _is_method(one)]
     if not methods:
         return tree
-    base = ast.Attribute(ast.Attribute(ast.Name("torch", ast.Load()), "nn", ast.Load()), "Module", ast.Load())
+    names = {getattr(one, "name", "") for one in methods}
     made = ast.ClassDef("Fragment", [], [], methods, [])
-    if any(getattr(one, "name", "") == "forward" for one in methods):
-        made.bases = [base]
-    if hasattr(made, "type_params") or "type_params" in ast.ClassDef._fields:
+    bases = [path for name, path in _BASES.items() if name in names]
+    if bases:
+        made.bases = [ast.parse(bases[0], mode="eval").body]
+    if "type_params" in ast.ClassDef._fields:
         made.type_params = []  # type: ignore[attr-defined]
     ast.fix_missing_locations(ast.copy_location(made, methods[0]))
     made.end_lineno, made.end_col_offset = methods[-1].end_lineno, methods[-1].end_col_offset
-    for part in ast.walk(base):
+    for part in (one for base in made.bases for one in ast.walk(base)):
         if isinstance(part, ast.expr):
             ast.copy_location(part, methods[0])
     position = tree.body.index(methods[0])

@@ -25,6 +25,7 @@ Args = list[Value]
 Kwargs = dict[str, Value]
 
 ASSUMED = "assumed"  # what a stand-in is known by, in `inner`: the path it was made for
+_PLAIN = {Role.LIST: list, Role.TENSOR: Tensor}  # what nothing is assumed about but its kind
 _DEEP = 3  # containers inside each other that are looked into for tensors
 
 
@@ -65,7 +66,7 @@ class Assumed:
             return None
         key = (id(_tree(frame)), name)
         if key not in self.given:
-            shown = _only_module_class(frame) if meaning.role is Role.NETWORK else None
+            shown = _class_shown(frame, name, meaning.role)
             made = machine.instantiate(shown, [], {}, None) if shown is not None else None
             self.given[key] = made if made is not None else self.make(machine, meaning.role, name)
         return self.given[key]
@@ -95,14 +96,21 @@ class Assumed:
         meaning = meanings.of(place.key(name)) if place is not None else None
         return self.make(machine, meaning.role, name) if meaning is not None else machine.unknown()
 
+    def taken(self, over: ast.expr, item: Value) -> None:
+        """A loop took something from what it goes over: a batch of a loader has no graph."""
+        words = {word for one in ast.walk(over) if (path := path_of(one)) is not None for word in tokens(path)}
+        for one in item if isinstance(item, tuple) else (item,):
+            if isinstance(one, Unknown) and words & vocabulary.LOADER:
+                one.plain = True
+
     def _applies(self, meaning: Meaning) -> bool:
         return self.lenient or meaning.by_use
 
     # Making
 
     def make(self, machine: Machine, role: Role, path: str) -> Value:
-        if role is Role.LIST:
-            return []
+        if role in _PLAIN:
+            return _PLAIN[role]()
         self.roles.setdefault(path, role)
         if role is Role.SCALER:
             return Instance(Lib("torch.amp.GradScaler"))
@@ -144,16 +152,28 @@ class Assumed:
         )
 
 
-def _only_module_class(frame: Frame) -> Class | None:
-    """The class of modules that a file shows, if it is one, and the file builds none of it."""
-    module = frame.scope.module
-    names = module.scope.names if module is not None else {}
-    classes = [one for one in names.values() if isinstance(one, Class) and one.derives_from("torch.nn.Module")]
-    tree = _tree(frame)
-    if len(classes) != 1 or tree is None:
+def _class_shown(frame: Frame, name: str, role: Role) -> Class | None:
+    """The class of modules that a name must be an object of: the file shows it and builds none, and it shares a word
+    with the name, or there is no other network that it could be."""
+    module, tree = frame.scope.module, _tree(frame)
+    if module is None or tree is None or role not in (Role.NETWORK, Role.FUNCTION):
         return None
-    built = any(path.rsplit(".", 1)[-1] == classes[0].name for _, path in _meanings(tree).uses.calls)
-    return classes[0] if not built else None
+    meanings = _meanings(tree)
+    built = {path.rsplit(".", 1)[-1] for _, path in meanings.uses.calls}
+    classes = [
+        one
+        for one in module.scope.names.values()
+        if isinstance(one, Class) and one.derives_from("torch.nn.Module") and one.name not in built
+    ]
+    alike = [one for one in classes if set(tokens(one.name)) & set(tokens(name))]
+    if len(alike) == 1:
+        return alike[0]
+    others = [one for one in meanings.paths(Role.NETWORK) if one != name and not one.startswith("self.")]
+    others += [
+        one for one in meanings.paths(Role.FUNCTION) for cls in classes if set(tokens(one)) & set(tokens(cls.name))
+    ]
+    single = len(classes) == 1 and role is Role.NETWORK and not others
+    return classes[0] if single else None
 
 
 # Which networks an optimizer trains

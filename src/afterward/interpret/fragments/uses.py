@@ -78,6 +78,7 @@ class Uses(ast.NodeVisitor):
         self.methods_of: dict[int, dict[str, ast.AST]] = {}
         self.places: dict[int, Place] = {}
         self.joined: dict[Key, Key] = {}
+        self.hands_on: set[int] = set()  # ids of calls that give back a state they were given, beside something else
         self.read: list[tuple[str, Key]] = []
         self.place = Place(tree, None, _own_names(tree.body))
         self.places[id(tree)] = self.place
@@ -151,6 +152,11 @@ class Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
+        if isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Tuple):
+            given = {path_of(one) for one in node.value.args}
+            back = {path_of(one) for one in node.targets[0].elts}
+            if given & back - {None} and back - given:
+                self.hands_on.add(id(node.value))
         for target in node.targets:
             self._assign(target, node.value)
         self.generic_visit(node)

@@ -19,9 +19,11 @@ LOSS = words(
 OPTIMIZER = ("opt", "adam", "sgd", "solver", "trainer")  # how they begin
 STEPS_TOO = words("scheduler sched lr env environment scaler bar pbar profiler prof")  # and are no optimizers
 DATA = words(
-    "augment batch batches collate create data dataset fetch get iter load loader make next normalize noise pad "
-    "prepare preprocess process read sample tensorize tokenize tokenizer transform transforms to"
+    "augment augmentation batch batches collate create data dataset fetch get iter load loader make mixup cutmix "
+    "next normalize noise pad prepare preprocess process read sample shuffle tensorize tokenize tokenizer "
+    "transform transforms to"
 )
+LOADER = words("loader dataloader dl data dataset batches batch train valid val test iterator inout samples trainset")
 OF_MODULES = words("parameters named_parameters state_dict load_state_dict train eval named_modules")
 OF_TENSORS = words(
     "size dim view reshape detach clone item numpy cpu cuda to float long double mean sum max min backward "
@@ -43,5 +45,6 @@ USUAL = {
     "pd": "pandas", "autocast": "torch.autocast", "GradScaler": "torch.amp.GradScaler", "Tensor": "torch.Tensor",
     "itertools": "itertools", "datasets": "torchvision.datasets", "transforms": "torchvision.transforms",
     "clip_grad_norm_": "torch.nn.utils.clip_grad_norm_", "Adam": "torch.optim.Adam", "SGD": "torch.optim.SGD",
-    "defaultdict": "collections.defaultdict", "wandb": "wandb", "gym": "gym", "logging": "logging", "json": "json",
+    "defaultdict": "collections.defaultdict", "wandb": "wandb", "gym": "gym", "lightning": "lightning",
+    "pl": "lightning.pytorch", "logging": "logging", "json": "json",
 }  # fmt: skip

@@ -67,7 +67,9 @@ class Calls(Effects):
             self.account.blind = True
             self.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
         self.escape(args, kwargs)
-        return self.unknown(cut=getattr(function, "cut", None))  # a method of a number that was read out of a tensor
+        made = self.unknown(cut=getattr(function, "cut", None))  # a method of a number that was read out of a tensor
+        made.plain = isinstance(function, Unknown) and function.plain
+        return made
 
     def call_instance(
         self, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None

@@ -192,8 +192,10 @@ class Core:
         parts = tuple([part if type(part) in _PLAIN else ("#", id(part)) for part in key])
         found = self.unknowns.get(parts)
         if found is None:
-            self.kept_alive.extend([part for part in key if type(part) not in _PLAIN])
-            found = self.unknowns[parts] = Unknown(parts, cut)
+            others = [part for part in key if type(part) not in _PLAIN]
+            self.kept_alive.extend(others)
+            plain = bool(others) and all(isinstance(part, Unknown) and part.plain for part in others)
+            found = self.unknowns[parts] = Unknown(parts, cut, plain)
         return found
 
     def attribute_of(self, owner: Value, name: str, cut: Cutting | None = None) -> Unknown:
@@ -202,7 +204,7 @@ class Core:
         found = self.unknowns.get(parts)
         if found is None:
             self.kept_alive.append(owner)
-            found = self.unknowns[parts] = Unknown(parts, cut)
+            found = self.unknowns[parts] = Unknown(parts, cut, isinstance(owner, Unknown) and owner.plain)
         return found
 
     def decide(self, value: Value, place: ast.AST, prefer: bool | None = None) -> bool:

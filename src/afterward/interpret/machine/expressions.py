@@ -368,7 +368,8 @@ class Expressions(Conditions):
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         if isinstance(value, Unknown):
             for position, target in enumerate(targets):
-                self.store(target, self.unknown("item", value, position) if value.key else self.unknown(cut=value.cut))
+                part = self.unknown("item", value, position) if value.key else Unknown(None, value.cut, value.plain)
+                self.store(target, part)
             return
         if isinstance(value, standins.Output) and not any(isinstance(one, ast.Starred) for one in targets):
             parts = standins.parts_of_output(value, len(targets))

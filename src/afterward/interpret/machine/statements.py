@@ -186,6 +186,8 @@ class Statements(Branches):
                 item = next(source)
             except StopIteration:
                 break
+            if self.assumed.lenient:
+                self.assumed.taken(statement.iter, item)
             with turns:
                 self.at(statement)
                 self.store(statement.target, item)

@@ -20,10 +20,11 @@ Value = Any  # a constant, a container, or one of the classes below
 class Unknown:
     """A value that can not be known. Two of one key are the same value, so that a test on it is decided once."""
 
-    __slots__ = ("cut", "key")
+    __slots__ = ("cut", "key", "plain")
 
-    def __init__(self, key: object = None, cut: Cutting | None = None) -> None:
+    def __init__(self, key: object = None, cut: Cutting | None = None, plain: bool = False) -> None:
         self.key = key
+        self.plain = plain  # of a batch: whatever it is, it has no graph
         self.cut = cut  # a number that was read out of a tensor remembers how
 
     def __repr__(self) -> str:

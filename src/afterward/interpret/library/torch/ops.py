@@ -127,7 +127,7 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
             if cut is None:
                 cut = value.cut or value.switched
         elif isinstance(value, Unknown):
-            unknown = True
+            unknown = unknown or not value.plain
     graph = machine.graph
     if graph.records:
         if needing:

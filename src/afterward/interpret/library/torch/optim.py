@@ -84,7 +84,7 @@ def step(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value
     closure = args[0] if args else kwargs.get("closure")
     result: Value = None
     _begin(machine, owner, True)
-    times = 3 if owner.class_name == "LBFGS" else 1
+    times = 3 if owner.class_name == "LBFGS" or "before_use" in owner.inner else 1
     for number in range(times if closure is not None else 0):
         result = machine.call(closure, [], {}, None)
         if number < times - 1:
