@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from afterward.model.gradients import UNSEEN, Entry, GradientLedger
 from afterward.model.site import Site, Where
 
 NodeId = int
@@ -109,8 +110,6 @@ class Pass:
     trains: frozenset[str] = frozenset()
     window: int = 0  # passes of one window were all looked at, one after the other
     reached: frozenset[LeafId] = frozenset()
-    filled: frozenset[LeafId] = frozenset()  # leaves that had a gradient already, of the parameters as they are
-    piled: frozenset[LeafId] = frozenset()  # leaves whose gradient was used, not zeroed, and is added to again
     stale: frozenset[LeafId] = frozenset()  # leaves that a step changed after the forward had used them
     # Leaves that its graph had saved and that a step changed since; torch does not notice a fused optimizer's writes.
     overwritten: frozenset[LeafId] = frozenset()
@@ -127,6 +126,16 @@ class Pass:
 
 
 @dataclass(frozen=True, slots=True)
+class Optimizer:
+    """One optimizer, by the name the program has for it, and the leaves it holds (those that are known by number)."""
+
+    id: int
+    name: str
+    leaves: frozenset[LeafId] = frozenset()
+    step_not_run: bool = False  # the program has a statement that steps it, which was not executed
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One step of an optimizer: an in-place write to the leaves it holds."""
 
@@ -135,6 +144,8 @@ class Step:
     optimizer: str
     leaves: frozenset[LeafId] = frozenset()
     unnoticed: bool = False  # a fused optimizer's: torch does not notice its writes, and raises nothing
+    owner: int = -1  # the optimizer's identity, where it is known
+    id: int = -1  # by which the gradient ledger speaks of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,17 +233,6 @@ class Unheld:
 
 
 @dataclass(frozen=True, slots=True)
-class Zeroed:
-    """An optimizer whose gradients were zeroed after the pass that made them and before its step."""
-
-    optimizer: str
-    steps: int
-    site: Site  # of the step
-    swept: Site  # the pass
-    zeroed: Site | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class FlatPart:
     """A summand of a loss that comes from `autograd.grad` without `create_graph=True`: a value without a history."""
 
@@ -270,16 +270,6 @@ class Wasted:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Work that was tried in two ways: after the run on numbers of its own, or with a model's own forward."""
-
-    calls: int
-    seconds: float
-    together: float  # the same work in one go, in seconds
-    model: str = ""  # the name of the model whose own forward was tried
-
-
-@dataclass(frozen=True, slots=True)
 class Singles:
     """A loop that hands one sample after the other to code that takes a batch."""
 
@@ -288,9 +278,7 @@ class Singles:
     times: int
     nodes: int  # of the whole pass
     swept: Site
-    measured: Measured | None = None
     kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
-    source: str = ""  # the name of what holds the samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,12 +313,13 @@ class History:
     writes: tuple[Write, ...] = ()
     cuts: tuple[Cut, ...] = ()
     leaves: tuple[Leaf, ...] = ()
+    optimizers: tuple[Optimizer, ...] = ()
+    gradients: tuple[Entry, ...] = ()  # the gradient ledger, of the passes and steps that were looked at
     values: tuple[Value, ...] = ()
     kept: tuple[Kept, ...] = ()
     idle: tuple[Idle, ...] = ()
     unswept: tuple[Unswept, ...] = ()
     unheld: tuple[Unheld, ...] = ()
-    zeroed: tuple[Zeroed, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     flat: tuple[FlatPart, ...] = ()
     wasted: tuple[Wasted, ...] = ()
@@ -348,6 +337,40 @@ class History:
     @cached_property
     def _leaf_by_id(self) -> dict[LeafId, Leaf]:
         return {leaf.id: leaf for leaf in self.leaves}
+
+    @cached_property
+    def ledger(self) -> GradientLedger:
+        """The gradient ledger, replayed: what each step used, and what became of what each pass produced."""
+        return GradientLedger(self.gradients)
+
+    @cached_property
+    def _pass_by_id(self) -> dict[int, Pass]:
+        return {run.id: run for run in self.passes}
+
+    @cached_property
+    def _step_by_id(self) -> dict[int, Step]:
+        return {step.id: step for step in self.steps}
+
+    def run(self, number: int) -> Pass:
+        """The pass of this number."""
+        return self._pass_by_id[number]
+
+    def step(self, number: int) -> Step:
+        """The step of this number."""
+        return self._step_by_id[number]
+
+    def since(self, moment: int) -> History:
+        """The part of this history that begins at a moment: what passes and steps before it left is not known."""
+        passes = tuple(run for run in self.passes if run.moment >= moment)
+        steps = tuple(step for step in self.steps if step.moment >= moment)
+        runs, numbers = {run.id for run in passes}, {step.id for step in steps}
+        early = [
+            at
+            for at, entry in enumerate(self.gradients)
+            if (entry.run >= 0 and entry.run not in runs) or (entry.step >= 0 and entry.step not in numbers)
+        ]
+        later = self.gradients[early[-1] + 1 :] if early else self.gradients
+        return replace(self, passes=passes, steps=steps, gradients=(Entry(UNSEEN), *later) if early else later)
 
     def node(self, node_id: NodeId) -> Node:
         return self._by_id[node_id]

@@ -77,6 +77,9 @@ HELPS: dict[tuple[str, str], str] = {
     "use the current parameters",
     ("move_step", ""): "call every `backward()` of a forward pass before any `step()`, or recompute the forward pass "
     "after it; gradients then use the current parameters",
+    ("move_step", "own_backward"): "move {update} after the `backward()` on {lines}; each step then uses the gradients "
+    "of its own iteration",
+    ("move_step", "never"): "call {update} after this `backward()`; its parameters are then trained",
     ("out_of_place", ""): "make a new tensor instead of writing into {target} (use the function without the trailing "
     "`_`, write `x = x + y`), or clone it before the write; costs one copy",
     ("out_of_place", "other"): "make a new tensor instead of writing into this one; costs one copy",
@@ -109,14 +112,22 @@ HELPS: dict[tuple[str, str], str] = {
     ("zero_grad", ""): "call `zero_grad()` (or set `.grad = None`) after each update, before the next `backward()`; "
     "each update then uses the gradients of its own step",
     ("zero_grad", "earlier"): "clear the gradients before the `backward()`, or after the step; the step then uses them",
+    (
+        "zero_grad",
+        "own_loss",
+    ): "call {clear} right before the `backward()` on {lines}, or detach what the other loss takes "
+    "takes from that network; each step then uses its own loss only",
     ("item_for_logging", ""): "store a number instead: `.item()` (or `.detach()` for a tensor); {effect}",
     ("remove_retain", ""): "remove {flag}; {effect}, and the saved values are freed at once",
     ("no_grad", ""): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",
     ("batch_samples", ""): "pass the whole tensor in one call; gradients do not change beyond rounding, unless a layer "
     "looks at the batch as a whole (batch norm) or draws random numbers",
-    ("batch_samples", "steps"): "take mini-batches out of {target}, with one `backward()` and one step for each; that "
-    "is another optimisation: one step per batch instead of one per sample makes fewer and less noisy steps, and the "
+    (
+        "batch_samples",
+        "steps",
+    ): "take mini-batches out of that tensor, with one `backward()` and one step for each; "
+    "that is another optimisation: one step per batch instead of one per sample makes fewer and less noisy steps, and the "
     "learning rate may have to be raised",
-    ("batch_samples", "sums"): "take mini-batches out of {target}, with one `backward()` for each; a loss that is "
+    ("batch_samples", "sums"): "take mini-batches out of that tensor, with one `backward()` for each; a loss that is "
     "averaged over the batch gives the mean of these gradients instead of their sum",
 }

@@ -68,7 +68,7 @@ def zeroed_between(case: Case) -> bool:
     if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
         return False
     shared = shared_parameters(case)
-    return bool(shared) and not shared & late.filled
+    return bool(shared) and not shared & case.history.ledger.filled(late.id)
 
 
 def shared_parameters(case: Case) -> frozenset[LeafId]:

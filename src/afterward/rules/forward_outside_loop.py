@@ -77,8 +77,8 @@ def _dropped_between(case: Case) -> bool:
     early, late = case.reuse.early, case.reuse.late
     if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
         return False
-    shared = shared_parameters(case)
-    return bool(shared - late.filled) and bool(shared & late.filled)
+    shared, filled = shared_parameters(case), case.history.ledger.filled(late.id)
+    return bool(shared - filled) and bool(shared & filled)
 
 
 def _detach(case: Case) -> Remedy:

@@ -27,13 +27,14 @@ def gradients_doubled(history: History) -> Iterator[Diagnosis]:
 
 def _already_added(history: History, run: Pass) -> Pass | None:
     """An earlier pass of the same step, from a loss that lies within the graph of this one."""
-    if run.call != "backward" or not run.filled:
+    filled = history.ledger.filled(run.id)
+    if run.call != "backward" or not filled:
         return None
     for earlier in reversed(history.passes):
         if earlier.moment >= run.moment or earlier.window != run.window or earlier.call != "backward":
             continue
         again = earlier.reached & run.reached
-        if not again or not again <= run.filled:
+        if not again or not again <= filled:
             return None  # zeroed or used in between, at least what an optimizer holds
         if any(edge.node in (run.swept or ()) for edge in earlier.roots):
             return earlier
@@ -52,7 +53,7 @@ def _computed_before(history: History, run: Pass) -> Pass | None:
     if earlier is None or earlier.window != run.window or earlier.call != "backward" or earlier.swept is None:
         return None
     same = earlier.value == run.value and len(earlier.swept) == len(run.swept or ())
-    unused = bool(run.reached) and earlier.reached == run.reached and run.filled == run.reached
+    unused = bool(run.reached) and earlier.reached == run.reached and history.ledger.filled(run.id) == run.reached
     if same and unused and not earlier.swept & (run.swept or frozenset()) and _way(earlier) != _way(run):
         return earlier
     return None

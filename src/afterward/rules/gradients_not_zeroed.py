@@ -5,21 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
+from afterward.model.gradients import Use
 from afterward.model.history import History, Pass
 from afterward.rules import rule
-from afterward.rules._silent import passes_by_site, site_of, warning
+from afterward.rules._gradients import Taken, in_one_iteration, steps_of_optimizers
+from afterward.rules._silent import site_of, warning
+
+ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up
 
 
 @rule("AFT402", Severity.WARNING)
 def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
     """Parameters are changed by gradients that still hold those of earlier steps."""
     told: set[int] = set()
-    for runs in passes_by_site(history):
-        piling = [run for run in runs if run.piled]
-        leaves = frozenset().union(*(run.piled for run in piling)) if piling else frozenset()
-        if len(piling) >= 2 and not leaves <= told:
+    for steps in steps_of_optimizers(history):
+        again = [step for step in steps if _used_again(step)]
+        leaves = frozenset(use.leaf for step in again for use in _used_again(step))
+        if len(again) >= ENOUGH and not leaves <= told:
             told |= leaves
-            yield _diagnose(history, piling, leaves)
+            yield _diagnose(history, [_adding(history, step) for step in again], leaves)
+
+
+def _used_again(step: Taken) -> list[Use]:
+    """The gradients that this step used although an earlier one had, with those of a new pass added to them."""
+    return [use for use in step.uses if use.added_to_used is not None]
+
+
+def _adding(history: History, step: Taken) -> Pass:
+    """The pass that added to a used gradient: of several, the first that belongs to the step's own iteration."""
+    use = _used_again(step)[0]
+    new = [history.run(run) for run in use.runs if run not in use.again]
+    return next((run for run in new if in_one_iteration(run, step)), new[-1])
 
 
 def _diagnose(history: History, piling: list[Pass], leaves: frozenset[int]) -> Diagnosis:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.history import History, Measured, Singles
+from afterward.model.history import History, Singles
 from afterward.rules import rule
-from afterward.rules._silent import duration, warning
+from afterward.rules._silent import warning
 
 
 @rule("AFT306", Severity.INFO)
@@ -35,7 +34,6 @@ def _one_pass(one: Singles) -> Diagnosis:
         secondary=labels,
         nodes=one.nodes,
         freed=one.swept,
-        notes=(_measured(one.measured),) if one.measured is not None else (),
     )
 
 
@@ -45,36 +43,17 @@ def _each_turn(one: Singles) -> Diagnosis:
     return warning(
         "a training loop takes one sample at a time",
         one.site,
-        f"runs for one sample out of `{one.source}`, and line {one.swept.line} sweeps its graph",
-        f"The model takes a batch: tried on {_count(one.measured)} samples at once, it gave for each what it gives for "
-        "it alone. One by one, every operation of the forward pass, of the backward pass"
+        f"runs for one row of a tensor, and line {one.swept.line} calls `backward()` for it",
+        "The layers take a batch, and no iteration needs anything of the one before but the parameters. One by one, "
+        "every operation of the forward pass, of the backward pass"
         f"{' and of the step' if steps else ''} is called anew for each sample.",
         Remedy(
             "batch_samples",
             Effect.SKETCH,
             "steps" if steps else "sums",
             one.site,
-            facts=(facts.code("target", one.source),),
         ),
-        secondary=(Label(one.loop, f"each of its {one.times:,} turns takes one sample"),),
+        secondary=(Label(one.loop, f"each of its {one.times:,} iterations takes one sample"),),
         nodes=one.nodes,
         freed=one.swept,
-        notes=(_measured(one.measured),) if one.measured is not None else (),
-    )
-
-
-def _count(tried: Measured | None) -> str:
-    return str(tried.calls) if tried is not None else "several"
-
-
-def _measured(tried: Measured) -> str:
-    gain = f"({tried.seconds / tried.together:.1f} times as fast)"
-    if tried.model:
-        return (
-            f"measured in the middle of the run, without recording: {tried.calls} calls of `{tried.model}` took "
-            f"{duration(tried.seconds)}, one call with the same samples as a batch {duration(tried.together)} {gain}"
-        )
-    return (
-        f"measured after the run, on numbers of our own and without the rest of the program: the layers' {tried.calls} "
-        f"calls took {duration(tried.seconds)}, the same work in one batch {duration(tried.together)} {gain}"
     )

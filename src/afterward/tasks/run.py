@@ -58,7 +58,9 @@ class Watched:
 
         session = self.session
         try:
-            history = examine_read(session.recorders.current(), error, is_user=is_user_file, gaps=session.gaps)
+            history = examine_read(
+                session.recorders.current(), error, is_user=is_user_file, gaps=session.gaps, ledger=session.ledger
+            )
             if history is not None:
                 session.histories.append(history)
                 self.broken(error, history)

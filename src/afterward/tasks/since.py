@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from afterward.tasks.run import Watched
 
 # Of a history, what a look back has noticed: each has the site of a statement.
-_NOTICED = ("kept", "idle", "unswept", "unheld", "zeroed", "left_out", "wasted", "singles")
+_NOTICED = ("kept", "idle", "unswept", "unheld", "left_out", "wasted", "singles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,7 @@ def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) 
 
     parts: dict[str, Any] = {name: tuple(filter(ran, getattr(history, name))) for name in _NOTICED}
     parts["wasted"] = tuple(one for one in parts["wasted"] if not one.after_last)
-    return replace(
-        history,
-        **parts,
-        passes=tuple(run for run in history.passes if run.moment >= since.moment),
-        steps=tuple(step for step in history.steps if step.moment >= since.moment),
-    )
+    return replace(history.since(since.moment), **parts)
 
 
 def _executed(watched: Watched, since: Start) -> set[tuple[str, int]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Iter, Lib, Star, Value
+from afterward.model.gradients import BY_HAND, CHANGED, CLEARED, MISSING, PRODUCED, READ, REPLACED, USED
 from afterward.model.site import Site, Turn, Where
 
 if TYPE_CHECKING:
@@ -28,19 +29,18 @@ class Gradient:
 
     value: Tensor
     writes: int
-    used: bool = False  # the leaf was changed with it
     read: bool = False  # by the program itself
-    made_by: PassMade | None = None
-    mixed: PassMade | None = None  # the pass that added to it although it had been used
 
 
 @dataclass(frozen=True, slots=True)
-class Wiped:
-    """A gradient that was zeroed though nothing had used it: made by which pass, zeroed where."""
+class Line:
+    """An entry of the gradient ledger to be: what became of the gradients of these leaves."""
 
-    made_by: PassMade
-    where: Where
-    writes: int
+    what: str
+    leaves: tuple[Tensor, ...]
+    made: PassMade | None = None
+    step: int = BY_HAND
+    where: Where | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,9 @@ class Account:
         self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None]] = []
         self.cut_names: dict[Site, dict[str, None]] = {}  # names given to values, by where they lost their history
         self.by_hand: set[int] = set()  # leaves that the program itself changes
-        self.wiped: dict[int, Wiped] = {}  # leaves whose gradient was zeroed before anyone used it
-        self.early: list[tuple[Instance, Wiped]] = []  # steps of optimizers that were left with nothing
+        self.ledger: list[Line] = []
+        self._full: set[int] = set()  # leaves with a gradient, by the ledger
+        self.zeroed_at: dict[int, int] = {}  # by leaf: the version of its gradient as it was zeroed
         self.blind = False  # a pass was run from something unknown
         self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
@@ -99,22 +100,24 @@ class Account:
     def before(self, made: PassMade) -> None:
         """A pass is about to add to the gradients of its leaves."""
         for leaf in made.leaves:
-            known = self._present(leaf)
-            if known is None:
-                continue
-            if known.used:
-                known.mixed = made
-            else:
-                made.filled.append(leaf)
+            self._catch_up(leaf)
 
     def after(self, made: PassMade) -> None:
-        for leaf in made.leaves:
-            if isinstance(leaf.grad, Tensor):
-                known = self._present(leaf)
-                entry = Gradient(leaf.grad, leaf.grad.version.count, made_by=made)
-                self.wiped.pop(id(leaf), None)
-                entry.mixed = known.mixed if known is not None else None
-                self.gradients[id(leaf)] = entry
+        produced = [leaf for leaf in made.leaves if isinstance(leaf.grad, Tensor)]
+        for leaf in produced:
+            self.gradients[id(leaf)] = Gradient(leaf.grad, leaf.grad.version.count)
+            self._full.add(id(leaf))
+        self._note(PRODUCED, produced, made=made)
+
+    def _note(self, what: str, leaves: list[Tensor], **more: Any) -> None:
+        if leaves:
+            self.ledger.append(Line(what, tuple(leaves), **more))
+
+    def _catch_up(self, leaf: Tensor) -> None:
+        """Note what happened, unseen, to a gradient since the last entry about it."""
+        if id(leaf) in self._full and self._present(leaf) is None:
+            self._full.discard(id(leaf))
+            self._note(CLEARED if leaf.grad is None else REPLACED, [leaf])
 
     def _present(self, leaf: Tensor) -> Gradient | None:
         """The gradient that the last pass left, if it is still there as it was."""
@@ -124,34 +127,48 @@ class Account:
             return None
         return known
 
-    def updated(self, leaf: Tensor, by_hand: bool = False) -> None:
-        """A leaf was changed: by an optimizer, or in place by the program, which had read the gradient."""
+    def changed_by_hand(self, leaf: Tensor) -> None:
+        """A leaf was changed in place by the program: with its gradient, if that was read."""
         known = self._present(leaf)
-        if known is None or (by_hand and not known.read):
-            return
-        if known.mixed is not None:
-            known.mixed.piled.append(leaf)
-            known.mixed = None
-        known.used = True
+        if known is not None:
+            self._note(USED if known.read else CHANGED, [leaf])
 
     def read_gradient(self, leaf: Tensor) -> None:
         known = self.gradients.get(id(leaf))
         if known is not None:
             known.read = True
+            self._note(READ, [leaf])
 
     def zeroed(self, leaf: Tensor, where: Where | None = None) -> None:
-        known = self.gradients.pop(id(leaf), None)
-        if known is not None and known.made_by is not None and not (known.used or known.read) and where is not None:
-            writes = leaf.grad.version.count if isinstance(leaf.grad, Tensor) else 0
-            self.wiped[id(leaf)] = Wiped(known.made_by, where, writes)
+        self._catch_up(leaf)
+        self.gradients.pop(id(leaf), None)
+        if id(leaf) in self._full:
+            self._full.discard(id(leaf))
+            self.zeroed_at[id(leaf)] = leaf.grad.version.count if isinstance(leaf.grad, Tensor) else 0
+            self._note(CLEARED, [leaf], where=where)
 
-    def stepped(self, optimizer: Instance, held: list[Tensor]) -> None:
-        """An optimizer steps: was every gradient of it zeroed since the pass that made it?"""
-        found = [self.wiped.get(id(leaf)) for leaf in held]
-        if found and all(one is not None and _still(leaf, one) for leaf, one in zip(held, found, strict=True)):
-            last = found[0]
-            assert last is not None
-            self.early.append((optimizer, last))
+    def gradient_given(self, leaf: Tensor, value: Value, where: Where) -> None:
+        """The program puts a gradient of its own there, or none."""
+        if value is None:
+            self.zeroed(leaf, where)
+        else:
+            self.zeroed_at.pop(id(leaf), None)
+
+    def stepped(self, held: list[Tensor], number: int) -> None:
+        """An optimizer steps: which of its leaves have a gradient, and which have none?"""
+        for leaf in held:
+            self._catch_up(leaf)
+        wanting = [leaf for leaf in held if leaf.needs]
+        used = [leaf for leaf in wanting if self._present(leaf) is not None]
+        missing = [leaf for leaf in wanting if id(leaf) not in self._full and self._is_empty(leaf)]
+        self._note(USED, used, step=number)
+        self._note(MISSING, missing, step=number)
+
+    def _is_empty(self, leaf: Tensor) -> bool:
+        """Is there no gradient, or is it as zeroing has left it?"""
+        if isinstance(leaf.grad, Tensor):
+            return self.zeroed_at.get(id(leaf)) == leaf.grad.version.count
+        return leaf.grad is None
 
     def written(self, tensor: Tensor) -> None:
         """Something was written in place, also through `.data`."""
@@ -238,11 +255,6 @@ class Account:
 
 
 MEMORY = "#memory"  # what `.data` of a tensor was taken from: no program can have an attribute of that name
-
-
-def _still(leaf: Tensor, wiped: Wiped) -> bool:
-    """Is the gradient as zeroing has left it?"""
-    return leaf.grad is None or (isinstance(leaf.grad, Tensor) and leaf.grad.version.count == wiped.writes)
 
 
 def _names(statement: ast.stmt) -> set[str]:

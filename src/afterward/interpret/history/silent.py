@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,16 +14,17 @@ from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
 from afterward.interpret.machine.core import site_of
+from afterward.model.gradients import MISSING, Entry
 from afterward.model.history import (
     Cut,
     Edge,
     History,
     Idle,
     Leaf,
+    Optimizer,
     Pass,
     Step,
     Unswept,
-    Zeroed,
 )
 from afterward.model.site import Site
 
@@ -71,13 +72,19 @@ def history(machine: Machine) -> History | None:
                 # Something unknown may sweep it again: not to be compared with the next.
                 window=0 if not (account.blind or swept & lost) else 1 + one.number,
                 reached=numbers(one.leaves),
-                filled=numbers(one.filled),
-                piled=numbers(one.piled),
             )
         )
+    identity = {id(optimizer): number for number, optimizer in enumerate(machine.optimizers)}
     steps = tuple(
-        Step(one.where, one.moment, one.optimizer.label or one.optimizer.class_name, numbers(one.leaves))
-        for one in machine.steps
+        Step(
+            one.where,
+            one.moment,
+            one.optimizer.label or one.optimizer.class_name,
+            numbers(one.leaves),
+            owner=identity.get(id(one.optimizer), -1),
+            id=number,
+        )
+        for number, one in enumerate(machine.steps)
     )
     return History(
         (),
@@ -87,9 +94,13 @@ def history(machine: Machine) -> History | None:
             Leaf(number, leaf.label, tuple(owners.get(id(leaf), ())))
             for number, leaf in enumerate(machine.graph.leaves)
         ),
+        optimizers=tuple(
+            Optimizer(number, one.label or one.class_name, numbers(one.inner.get("params", ())), step_not_run=True)
+            for number, one in enumerate(machine.optimizers)
+        ),
+        gradients=tuple(_gradients(machine, numbers, unsure)),
         kept=tuple(one for one in each_once(account.kept.values()) if not is_window(machine, one)),
         idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
-        zeroed=tuple(_zeroed(machine, unsure)),
         flat=tuple(find_flat_parts(machine)),
         unswept=tuple(_unswept(machine, lost, owners)),
         observed=False,
@@ -177,22 +188,20 @@ def _reached_by_gradients(machine: Machine) -> set[int]:
     return found
 
 
-def _zeroed(machine: Machine, unsure: set[int]) -> Iterator[Zeroed]:
-    """Optimizers every step of which finds the gradients zeroed that the pass before it made."""
-    for optimizer in machine.optimizers:
-        early = [wiped for owner, wiped in machine.account.early if owner is optimizer]
-        steps = [step for step in machine.steps if step.optimizer is optimizer]
-        held = {id(leaf) for leaf in optimizer.inner.get("params", ())}
-        if len(early) < 2 or len(early) < len(steps) or held & unsure:
-            continue
-        first = early[0]
-        yield Zeroed(
-            optimizer.label or optimizer.class_name,
-            len(early),
-            steps[0].where.site,
-            first.made_by.where.site,
-            first.where.site,
-        )
+def _gradients(
+    machine: Machine, numbers: Callable[[Iterable[Tensor]], frozenset[int]], unsure: set[int]
+) -> Iterator[Entry]:
+    """The gradient ledger, without the leaves that something unknown can reach."""
+    doubtful = {
+        number
+        for number, step in enumerate(machine.steps)
+        if machine.account.blind or any(id(leaf) in unsure for leaf in step.optimizer.inner.get("params", ()))
+    }
+    for line in machine.account.ledger:
+        leaves = numbers(line.leaves)
+        if leaves and not (line.what == MISSING and line.step in doubtful):
+            run = line.made.number if line.made is not None else -1
+            yield Entry(line.what, leaves, run, line.step, line.where.site if line.where is not None else None)
 
 
 def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:

@@ -6,11 +6,12 @@ Runs once, inside the failing call, while the program's frames are still there. 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+from afterward.model.gradients import Entry
 from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Step
 from afterward.model.reuse import find_reuse
 from afterward.model.site import Where
@@ -34,6 +35,7 @@ from afterward.observe.recording.gc_pause import collector_at_rest
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.places import Wording
 from afterward.observe.replay.replay import Place
+from afterward.observe.silent.ledger import LedgerWriter, entries_of
 
 TRAIL = 50_000  # statements followed back, for names and cuts
 
@@ -48,10 +50,11 @@ def examine(
     frame: FrameType,
     is_user: Any,
     gaps: list[Gap],
+    ledger: LedgerWriter,
 ) -> History:
     """The history of a pass that has just raised `error`."""
     with collector_at_rest():
-        autopsy = Autopsy(recorders.current(), is_user)
+        autopsy = Autopsy(recorders.current(), is_user, ledger)
         autopsy.look(outputs, list(inputs), frame)
         history = autopsy.history(error, kind, frame, tuple(gaps))
     if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
@@ -62,8 +65,9 @@ def examine(
 class Autopsy:
     """What is found out about one failing pass while torch's objects are at hand, and then told as a `History`."""
 
-    def __init__(self, recorder: Recorder, is_user: Any) -> None:
+    def __init__(self, recorder: Recorder, is_user: Any, ledger: LedgerWriter) -> None:
         self.recorder = recorder
+        self.ledger = ledger
         self.is_user = is_user
         self.sources = Sources(recorder.statements)
         self.wording = Wording(self.sources)
@@ -121,7 +125,9 @@ class Autopsy:
     def told(self, nodes: tuple[Node, ...], late: Pass, passes: tuple[Pass, ...], gaps: tuple[Gap, ...]) -> History:
         """The history, with what its broken pass makes worth finding out."""
         kind = late.error
-        first = with_library_steps(History(nodes, passes, self._steps(), leaves=self._leaves(), gaps=gaps))
+        first = with_library_steps(
+            History(nodes, passes, self._steps(), leaves=self._leaves(), gradients=tuple(self._gradients()), gaps=gaps)
+        )
         late = next(run for run in first.passes if run.id == late.id)
         if kind == "no_grad":
             frozen = frozen_by(self.sources, late, self.trail, self.frames, self.where)
@@ -188,7 +194,6 @@ class Autopsy:
                 nodes=len(event.swept or ()),
                 optimizers=self._owners(event.leaves),
                 reached=self._known(event.leaves),
-                filled=self._known(event.filled),
                 stale=self._known(event.stale),
                 overwritten=self._known(event.overwritten),
                 through=event.through,
@@ -211,7 +216,21 @@ class Autopsy:
 
     def _known(self, leaves: frozenset[int] | None) -> frozenset[int]:
         """Of the leaves that a look has shown, those of the failing graph."""
-        return frozenset(self.remains.leaf_ids[leaf] for leaf in leaves or () if leaf in self.remains.leaf_ids)
+        if leaves is None:
+            return frozenset()
+        known = ((self.ledger.leaves.at(address), leaf) for address, leaf in self.remains.leaf_ids.items())
+        return frozenset(leaf for number, leaf in known if number in leaves)
+
+    def _gradients(self) -> Iterator[Entry]:
+        """The gradient ledger up to now, of the leaves of the failing graph."""
+        events = self.recorder.settle()
+        runs = {id(event): n for n, event in enumerate(e for e in events if isinstance(e, PassSeen))}
+        steps = [event for event in events if isinstance(event, StepSeen)]
+        numbers = {(event.moment, event.optimizer): n for n, event in enumerate(steps)}
+        for entry in entries_of(self.ledger.notes, [], runs, numbers):
+            mine = self._known(entry.leaves)
+            if mine or not entry.leaves:
+                yield replace(entry, leaves=mine)
 
     def _owners(self, leaves: frozenset[int] | None) -> frozenset[str] | None:
         """The optimizers of the leaves that a pass reached, by the leaves' identities."""
@@ -220,7 +239,7 @@ class Autopsy:
         return frozenset(
             name
             for name, optimizer in self.optimizers.values()
-            if any(id(p) in leaves for p in parameters_held_by(optimizer))
+            if any(self.ledger.leaves.at(id(p)) in leaves for p in parameters_held_by(optimizer))
         )
 
     def _failing(self, run: Pass, error: BaseException, kind: str, frame: FrameType) -> Pass:
@@ -252,7 +271,7 @@ class Autopsy:
         return self.where(self.trail[-1]) if below and self.trail else None
 
     def _steps(self) -> tuple[Step, ...]:
-        steps = []
+        steps: list[Step] = []
         for event in self.recorder.settle():
             if not isinstance(event, StepSeen):
                 continue
@@ -260,7 +279,8 @@ class Autopsy:
             held = parameters_held_by(optimizer) if optimizer is not None else []
             leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
             fused = optimizer is not None and compat.is_fused(optimizer)
-            steps.append(Step(self.where(event.place), clock_of(event), name, leaves, unnoticed=fused))
+            where = self.where(event.place)
+            steps.append(Step(where, clock_of(event), name, leaves, unnoticed=fused, id=len(steps)))
         return tuple(steps)
 
 

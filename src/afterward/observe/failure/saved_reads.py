@@ -18,17 +18,20 @@ from afterward.observe import compat
 from afterward.observe.failure.postmortem import Autopsy
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.replay.replay import Place
+from afterward.observe.silent.ledger import LedgerWriter
 
 _NOT_THERE = object()
 _SAVED = ("_saved_", "_raw_saved_", "saved_tensors", "saved_variables")
 
 
-def examine_read(recorder: Recorder, error: BaseException, *, is_user: Any, gaps: list[Gap]) -> History | None:
+def examine_read(
+    recorder: Recorder, error: BaseException, *, is_user: Any, gaps: list[Gap], ledger: LedgerWriter
+) -> History | None:
     """The history of the graph whose node was read; None where the exception tells of something else."""
     frames, line = _frames(error, is_user)
     if not frames or compat.error_kind(error) != "second_backward":
         return None
-    reading = _Reading(recorder, is_user)
+    reading = _Reading(recorder, is_user, ledger)
     node = reading.node_read(frames[0], line)
     return None if node is None else reading.history_of_read(node, frames, line, str(error), tuple(gaps))
 

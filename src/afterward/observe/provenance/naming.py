@@ -211,8 +211,9 @@ def storage_pointer(tensor: Any) -> int | None:
         return None
 
 
-def _length(path: str) -> tuple[int, int]:
-    return path.count(".") + path.count("["), len(path)
+def _length(path: str) -> tuple[bool, int, int]:
+    """What ranks names of one parameter: `model.head.weight` says more than `parameters[3]`."""
+    return path.endswith("]"), path.count(".") + path.count("["), len(path)
 
 
 def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[Any, str, str, int]]:

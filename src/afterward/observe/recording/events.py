@@ -40,13 +40,11 @@ class PassSeen:
     tensor: int = 0  # the identity of the one tensor that it starts from
     swept: array[int] | None = None  # orders of the nodes that it walked, where we looked
     bytes: int = 0
-    leaves: frozenset[int] | None = None  # identities of the leaves that it reached
+    leaves: frozenset[int] | None = None  # numbers of the leaves that it reached
     window: int = -1  # passes of one window were all looked at; -1: not looked at
     site: int = -1  # the number of the statement that called it
-    filled: frozenset[int] = frozenset()
-    piled: frozenset[int] = frozenset()
-    stale: frozenset[int] = frozenset()  # identities of leaves that were changed after the forward had used them
-    overwritten: frozenset[int] = frozenset()  # identities of leaves, saved by it, that torch did not see being written
+    stale: frozenset[int] = frozenset()  # numbers of leaves that were changed after the forward had used them
+    overwritten: frozenset[int] = frozenset()  # numbers of leaves, saved by it, that torch did not see being written
     place: Place | None = None
     outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
     one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss

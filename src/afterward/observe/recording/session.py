@@ -8,8 +8,6 @@ import time
 from array import array
 from collections.abc import Callable
 from contextlib import ExitStack
-from itertools import islice
-from types import FrameType
 from typing import Any
 
 from afterward.model.history import Gap, History
@@ -19,7 +17,7 @@ from afterward.observe.failure.postmortem import examine
 from afterward.observe.failure.walk import look, roots_of
 from afterward.observe.looking import interruption, unseen, warn
 from afterward.observe.marks.marking import is_mark
-from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another, user_frames
+from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.tape import Calls, Tape, new_tape, unnoticed
 from afterward.observe.marks.userfiles import is_user_file
@@ -31,11 +29,10 @@ from afterward.observe.recording.gc_pause import collector_at_rest
 from afterward.observe.recording.progress import OnBeat, Pulse
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.silent.flat_parts import Bare
-from afterward.observe.silent.single_iterations import look_again, one_each
-from afterward.observe.silent.singles import one_by_one
-from afterward.observe.silent.survey import Detail, Gradients, Surveyor
+from afterward.observe.silent.ledger import LedgerWriter
+from afterward.observe.silent.survey import Detail, Surveyor
 from afterward.observe.silent.updates import STEPS as STEPS_LOOKED_AT
-from afterward.observe.silent.updates import Updates, loss_value
+from afterward.observe.silent.updates import Updates, loss_value, parameters_of
 
 SURVEYS = 6  # looks at everything that is alive, at most
 QUIET = 1 << 15  # passes noted in a row before the recorder is tidied up
@@ -43,11 +40,7 @@ SECOND = 2  # the pass of a site that is looked at more closely: the first may b
 SECOND_SURVEY = 64  # the pass of a site at which everything is looked at once more: what grows by epochs shows now
 LATE_LOOKS = (16, 256)  # the passes of a site at which suspects are looked at once more
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
-
-
-def _two_frames(frame: FrameType) -> list[FrameType]:
-    """The call of the program that is at its backward, and who called it. Given our own frame, it would be a cycle."""
-    return list(islice(user_frames(frame, is_user_file), 2))
+FEW_LOOKS, MOST_LOOKS = 4, 40  # or up to so many, while passes of another site, or steps, were seen only a few times
 
 
 OnBroken = Callable[[BaseException, History], None]
@@ -79,10 +72,11 @@ class Session:
         self._warned = False
         self._window = 0
         self._surveys = 0
+        self._steps_looked_at = 0
         self._began = time.perf_counter()
-        self._gradients = Gradients()
         self._updates = Updates()
-        self.surveyor = Surveyor(self.recorders, self._updates)
+        self.ledger = LedgerWriter(self._updates.leaves)
+        self.surveyor = Surveyor(self.recorders, self._updates, self.ledger)
 
     # Hooks
 
@@ -152,6 +146,7 @@ class Session:
         main = self.recorders.main
         calls = Calls(main.take_off, self.recorders.mark_elsewhere, self._begins, self._stepped)
         self._tape: Tape = new_tape(calls, main.moment, self.recorders.main_thread)
+        self._tape.steps_due = STEPS_LOOKED_AT  # a step may come before any backward
         self.recorders.publish(self._tape)
 
     # What the tape hands on. Each of these runs inside the program: none may raise.
@@ -188,28 +183,21 @@ class Session:
         recorder.add(seen)
         seen.site = site
         count = self._looks.get(site, 0) + 1
-        due = count <= FIRST_LOOKS or not count & (count - 1)
+        more = FIRST_LOOKS < count <= MOST_LOOKS and self._wants_more()
+        due = count <= FIRST_LOOKS or more or not count & (count - 1)
         if due and compat.may_look():
             with unseen():
                 seen.through = library_calls(sys._getframe(1), is_user_file)
                 seen.nested = runs_inside_another(sys._getframe(1), compat.backward_entry())
                 self._look(recorder, seen, outputs, args)
-                if count == SECOND and seen.swept is not None:
-                    found = one_by_one((node for node, _ in roots_of(outputs)), seen)
-                    self.surveyor.one_by_one += [found] if found is not None else []
-                if count == FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
-                    each = one_each(
-                        recorder, seen, [node for node, _ in roots_of(outputs)], _two_frames(sys._getframe(1))
-                    )
-                    self.surveyor.one_each += [each] if each is not None else []
-                if count > FIRST_LOOKS and recorder is self.recorders.main:
-                    for known in self.surveyor.one_each:
-                        look_again(known, recorder, seen, _two_frames(sys._getframe(1)))
+                if 1 < count <= FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
+                    roots = (node for node, _ in roots_of(outputs))
+                    self.surveyor.single_rows.look(roots, seen, closely=count == SECOND)
         recorder.take_off()
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
         quiet = 0
-        if count > FIRST_LOOKS and site >= 0 and recorder is self.recorders.main:
+        if count > FIRST_LOOKS and not more and site >= 0 and recorder is self.recorders.main:
             quiet = min((1 << count.bit_length()) - count - 1, QUIET)
         self._looks[site] = count + quiet
         if not due or quiet:
@@ -231,14 +219,17 @@ class Session:
         shown = look([node for node, _ in roots], inputs)
         if shown is None:
             return
-        seen.leaves = frozenset(shown.leaves)
+        seen.leaves = self._updates.numbers(shown.leaves.values())
         seen.window = self._window
         detail = Detail(seen, self._clock(), loss_value(outputs))
         if (seen.retains_graph or seen.creates_graph) and isinstance(outputs, (tuple, list)) and len(outputs) == 1:
             detail.follow(outputs[0], self._clock)
             detail.by_library = called_by_library(sys._getframe(), is_user_file)
         if seen.call == "backward":
-            seen.filled, seen.piled = self._gradients.look(shown.leaves, self._window)
+            if recorder is self.recorders.main:
+                self.ledger.pass_begins(seen, shown.leaves.values(), self._updates.held)
+            else:
+                self.ledger.unseen()
             seen.stale = self._updates.pass_begins(seen, shown)
             seen.overwritten = self._updates.overwritten(shown)
             self._tape.steps_due = STEPS_LOOKED_AT
@@ -257,11 +248,24 @@ class Session:
                 self._tape.steps_due -= 1
                 if compat.may_look():
                     with unseen():
-                        self._updates.stepped(optimizer, recorder.moment, self._counter())
+                        self._look_at_step(recorder, optimizer)
             recorder.note_own_time(time.time_ns() - began)
         except BaseException as error:
             return self._came_up("an optimizer's step could not be looked at", error, handled)
         return None
+
+    def _look_at_step(self, recorder: Recorder, optimizer: Any) -> None:
+        if recorder is not self.recorders.main or self._tape.skipped:
+            self.ledger.unseen()  # passes have gone by without a look
+        else:
+            self.ledger.stepped(optimizer, parameters_of(optimizer), recorder.moment)
+        self._updates.stepped(optimizer, recorder.moment, self._counter())
+        self._steps_looked_at += 1
+
+    def _wants_more(self) -> bool:
+        """Is there a pass, or a step, that comes less often than others and was looked at a few times only?"""
+        rare = any(count < FEW_LOOKS for count in self._looks.values())
+        return rare or bool(self._updates.known and self._steps_looked_at < FEW_LOOKS)
 
     def _clock(self) -> float:
         return time.perf_counter() - self._began
@@ -290,6 +294,7 @@ class Session:
                     frame=sys._getframe(1),
                     is_user=is_user_file,
                     gaps=self.gaps,
+                    ledger=self.ledger,
                 )
             self.histories.append(history)
             if self.on_broken is not None:

@@ -16,18 +16,17 @@ from afterward.observe.recording.events import PassSeen, StepSeen
 from afterward.observe.recording.recorder import OPENING, Recorder
 from afterward.observe.replay.places import Places
 from afterward.observe.replay.replay import Place, Replay
-from afterward.observe.silent.updates import Updates
+from afterward.observe.silent.updates import Known, Updates
 
 
 @dataclass
 class Aftermath:
-    """What the judges of silent faults read. `leaf_names` and `optimizers` come from the surveys."""
+    """What the judges of silent faults read. `leaf_names` come from the surveys."""
 
     recorder: Recorder
     places: Places
     updates: Updates
     leaf_names: dict[int, str]
-    optimizers: dict[int, tuple[str, frozenset[int], bool]]
     events: list[PassSeen | StepSeen] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -51,11 +50,19 @@ class Aftermath:
     @cached_property
     def held(self) -> frozenset[int]:
         """Every parameter that an optimizer was seen to hold."""
-        surveyed = {leaf for _, members, _ in self.optimizers.values() for leaf in members}
-        return frozenset(surveyed | {leaf for known in self.updates.known.values() for leaf in known.held})
+        return self.updates.held
 
-    def steps_of(self, optimizer: int) -> list[StepSeen]:
-        return [event for event in self.events if isinstance(event, StepSeen) and event.optimizer == optimizer]
+    @cached_property
+    def steps(self) -> list[StepSeen]:
+        return [event for event in self.events if isinstance(event, StepSeen)]
+
+    @cached_property
+    def owners(self) -> list[Known | None]:
+        """Whose each of the steps was."""
+        return [self.updates.owner_of(event.optimizer, event.counter) for event in self.steps]
+
+    def steps_of(self, known: Known) -> list[StepSeen]:
+        return [event for event, owner in zip(self.steps, self.owners, strict=True) if owner is known]
 
     @cached_property
     def trail(self) -> list[Place]:

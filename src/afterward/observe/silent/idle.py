@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from afterward.model.history import Cut, Edge, Idle, Pass, Unheld, Zeroed
+from afterward.model.history import Cut, Edge, Idle, Pass, Unheld
 from afterward.model.site import Site, Where
 from afterward.observe.provenance.cuts import cuts_of_history
 from afterward.observe.provenance.flow import receiver
-from afterward.observe.provenance.sources import head, reads
+from afterward.observe.provenance.sources import reads
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.replay import Place
@@ -24,17 +23,16 @@ DEPTH = 4  # calls and assignments followed from a cut to what was cut
 
 def find_idle(after: Aftermath) -> Iterator[Idle]:
     """Optimizers whose parameters, all or some, no pass reaches."""
-    for number, (name, members, any_gradient) in after.optimizers.items():
-        steps = after.steps_of(number)
-        known = after.updates.known.get(number)
-        if len(steps) < 2 or not members or known is None or not known.complete:
+    for known in after.updates.known.values():
+        name, steps = known.name, after.steps_of(known)
+        if len(steps) < 2 or not known.held or not known.complete:
             continue
         trained = {leaf for leaf, held in known.held.items() if held.trains}
         never = {leaf for leaf in trained - after.reached if not (known.held[leaf].moved or known.held[leaf].reached)}
         site = _site(after.places.where(steps[-1].place))
         if site is None or not trained:
             continue
-        if never == trained and not any_gradient:
+        if never == trained and not known.had_gradient:
             yield _idle(after, name, steps, never, trained, site)
         elif _left_behind(after, known, trained):
             late = [step for step in steps if step.moment > known.moved_at]
@@ -184,48 +182,6 @@ def find_unheld(after: Aftermath) -> Iterator[Unheld]:
             continue
         names = tuple(sorted(after.leaf_names[leaf] for leaf in leaves if leaf in after.leaf_names))
         yield Unheld(names, len(leaves), len(runs), where.site_at(where.innermost_turn))
-
-
-# Gradients zeroed between the pass and the step
-
-
-def find_zeroed(after: Aftermath) -> Iterator[Zeroed]:
-    """Optimizers that, each time they were looked at, had lost the gradients of the pass before."""
-    for number, known in after.updates.known.items():
-        if known.used or len(known.emptied) < EMPTIED:
-            continue
-        name = after.optimizers.get(number, ("an optimizer", frozenset(), False))[0]
-        for began, ended, _ in reversed(known.emptied):
-            step = next((s for s in after.steps_of(number) if s.moment == ended), None)
-            run = next((p for p in after.looked if p.moment == began), None)
-            if step is None or run is None or step.place is None:
-                continue
-            zeroing = _zeroing(after, began, step.place.moment)
-            sites = [_site(after.places.where(place)) for place in (step.place, run.place, zeroing)]
-            if all(site is not None for site in sites):
-                yield Zeroed(name, len(known.emptied), sites[0], sites[1], sites[2])  # type: ignore[arg-type]
-                break
-
-
-def _zeroing(after: Aftermath, began: int, ended: int) -> Place | None:
-    """The statement that zeroed gradients after a pass began and before the step was called."""
-    for place in reversed(after.trail):
-        if began <= place.moment < ended:
-            statement = after.places.sources.statement(place.number)
-            if statement is not None and _zeroes(statement):
-                return place
-    return None
-
-
-def _zeroes(statement: ast.stmt) -> bool:
-    for node in (node for part in head(statement) for node in ast.walk(part)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            reset = node.func.attr == "zero_" and "grad" in ast.unparse(node.func.value)
-            if reset or node.func.attr == "zero_grad":
-                return True
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None:
-            return any(isinstance(target, ast.Attribute) and target.attr == "grad" for target in node.targets)
-    return False
 
 
 def _site(where: Where | None) -> Site | None:

@@ -1,41 +1,29 @@
-"""Finds loops that hand one sample after the other to layers that take a batch, and measures what a batch would save.
+"""Finds loops that hand one sample after the other to layers that take a batch: by shapes, and by what the source says.
 
-The samples must be rows of one tensor, so that the batch was there, and no turn may depend on another.
+The samples must be rows of one tensor, so that the batch was there, and no iteration may depend on another. Nothing of
+the program is run, and nothing of it is kept: a graph's inputs are noted by address and shape.
 """
 
 from __future__ import annotations
 
 import ast
-import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.model.history import Measured, Singles
+from afterward.model.history import Singles
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, storage_key, walk
-from afterward.observe.provenance.sources import head
+from afterward.observe.provenance.sources import head, reads, targets
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.replay import Place
+from afterward.observe.silent.touches import kind_of
 
-TIMES = 16  # rows handed over one by one, in one pass
-MOST = 256  # rows that the measurement is made with
-ROUNDS = 40
-CLEAR = 1.2
-SPARE = 2.0  # seconds that measuring may take
+TIMES = 16  # rows handed over one by one
+LOOKS = 4  # passes over one row each, before the source of their loop is read
 _VIEWS = ("TBackward", "TransposeBackward", "PermuteBackward", "ViewBackward", "UnsqueezeBackward")
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """The work of one layer on one sample, by its shapes: no tensor of the program's."""
-
-    row: tuple[int, ...]
-    weight: tuple[int, ...]
-    dtype: Any
-    device: str
-    how: tuple[Any, ...] | None = None  # stride, padding, dilation, transposed, output padding and groups
+_INPUT = {"AddmmBackward0": "mat1", "MmBackward0": "self", "ConvolutionBackward0": "input"}
 
 
 @dataclass(slots=True)
@@ -44,24 +32,72 @@ class OneByOne:
 
     seen: PassSeen
     orders: tuple[int, ...]
-    layers: tuple[Layer, ...]
     nodes: int
 
 
-def one_by_one(roots: Iterable[Any], seen: PassSeen) -> OneByOne | None:
-    """Look whether the graph of a pass is a batch taken apart."""
-    found = walk(roots, limit=LOOK_NODES)
-    if len(found.inputs) < len(found.nodes) or len(found.nodes) < 2 * TIMES:
-        return None
+@dataclass(slots=True)
+class OneEach:
+    """A call site whose passes each go through one row of the same tensor."""
+
+    seen: PassSeen
+    order: int  # of the node that takes the row
+    nodes: int
+    storage: tuple[int, tuple[int, ...]]  # where the tensor lies, and the shape of a row
+    rows: set[int] = field(default_factory=set)  # where in it
+
+
+class SingleRows:
+    """What the looks at passes have shown about rows."""
+
+    def __init__(self) -> None:
+        self.one_by_one: list[OneByOne] = []
+        self.one_each: dict[int, OneEach | None] = {}  # by site; None: some pass was different
+
+    def look(self, roots: Iterable[Any], seen: PassSeen, *, closely: bool) -> None:
+        found = walk(roots, limit=LOOK_NODES)
+        if len(found.inputs) < len(found.nodes):
+            return
+        if closely and len(found.nodes) >= 2 * TIMES:
+            one = _taken_apart(found, seen)
+            self.one_by_one += [one] if one is not None else []
+        known, now = self.one_each.get(seen.site), _one_row(found, seen)
+        if seen.site in self.one_each and (known is None or now is None or _differ(known, now)):
+            self.one_each[seen.site] = None
+        elif known is not None and now is not None:
+            known.rows |= now.rows
+        else:
+            self.one_each[seen.site] = now
+
+
+def _differ(known: OneEach, now: OneEach) -> bool:
+    return known.storage != now.storage or known.nodes != now.nodes or bool(known.rows & now.rows)
+
+
+def _taken_apart(found: Walk, seen: PassSeen) -> OneByOne | None:
+    """Is the graph of a pass a batch taken apart?"""
     applied = _applications(found)
-    single = {leaf: places for leaf, places in applied.items() if len(places) >= TIMES and _rows(found, places) == {1}}
-    first = next((places for places in single.values() if _of_one_tensor(found, places)), None)
+    single = [places for places in applied.values() if len(places) >= TIMES and _rows(found, places) == {1}]
+    first = next((places for places in single if _of_one_tensor(found, places)), None)
     if first is None or not _independent(found, applied):
         return None
-    one_each = {places[0] for places in single.values() if len(places) == len(first)}  # weight and bias of one layer
-    layers = [_layer(found.nodes[place]) for place in sorted(one_each)]
-    orders = tuple(sorted(compat.order_of(found.nodes[place]) for place in first))
-    return OneByOne(seen, orders, tuple(layer for layer in layers if layer is not None), len(found.nodes))
+    return OneByOne(seen, tuple(sorted(compat.order_of(found.nodes[place]) for place in first)), len(found.nodes))
+
+
+def _one_row(found: Walk, seen: PassSeen) -> OneEach | None:
+    """Does a graph go through one row of a larger tensor, and through nothing else that comes from outside?"""
+    plain = [(node, given) for node in found.nodes if (given := _input(node)) is not None and _is_plain(given)]
+    if len(plain) != 1 or plain[0][1].dim() < 2 or plain[0][1].shape[0] != 1:
+        return None
+    node, given = plain[0]
+    address, size = storage_key(given)
+    if size < TIMES * given.numel() * given.element_size():
+        return None
+    row = (address, tuple(given.shape))
+    return OneEach(seen, compat.order_of(node), len(found.nodes), row, {int(given.storage_offset())})
+
+
+def _is_plain(tensor: Any) -> bool:
+    return compat.grad_fn_of(tensor) is None
 
 
 def _applications(found: Walk) -> dict[int, list[int]]:
@@ -84,7 +120,7 @@ def _applications(found: Walk) -> dict[int, list[int]]:
 
 def _input(node: Any) -> Any:
     """What a linear layer or a convolution was given; None for other operations."""
-    name = {"AddmmBackward0": "mat1", "MmBackward0": "self", "ConvolutionBackward0": "input"}.get(node.name())
+    name = _INPUT.get(node.name())
     saved = ((kept, tensor) for kept, _, tensor in compat.saved_states(node)) if name is not None else ()
     return next((tensor for kept, tensor in saved if kept == name), None)
 
@@ -99,62 +135,87 @@ def _of_one_tensor(found: Walk, places: list[int]) -> bool:
     inputs = [_input(found.nodes[place]) for place in places]
     storages = {storage_key(one)[0] for one in inputs}
     offsets = {int(one.storage_offset()) for one in inputs}
-    plain = all(compat.grad_fn_of(one) is None for one in inputs)
-    return plain and len(storages) == 1 and len(offsets) == len(inputs)
+    return all(map(_is_plain, inputs)) and len(storages) == 1 and len(offsets) == len(inputs)
 
 
 def _independent(found: Walk, applied: dict[int, list[int]]) -> bool:
-    """No use of a parameter leads to another use of the same one: nothing is handed from turn to turn."""
+    """No use of a parameter leads to another use of the same one: nothing is handed from iteration to iteration."""
     users: dict[int, list[int]] = {}
     for number, places in enumerate(applied.values()):
         for place in places:
             users.setdefault(place, []).append(number)
     orders = [compat.order_of(node) for node in found.nodes]
     oldest_first = sorted(range(len(orders)), key=lambda place: (orders[place] != compat.LEAF_ORDER, orders[place]))
-    behind = [0] * len(orders)  # a bit for each parameter that was used behind this node
+    below = [0] * len(orders)  # a bit for each parameter that was used on the way to this node
     for place in oldest_first:
         for one, _ in found.inputs[place]:
-            behind[place] |= behind[one]
+            below[place] |= below[one]
         for number in users.get(place, ()):
-            if behind[place] >> number & 1:
+            if below[place] >> number & 1:
                 return False
-            behind[place] |= 1 << number
+            below[place] |= 1 << number
     return True
 
 
-def _layer(node: Any) -> Layer | None:
-    given = _input(node)
-    if given is None:
-        return None
-    row, device = tuple(given.shape), str(given.device)
-    if node.name() == "ConvolutionBackward0":
-        names = ("stride", "padding", "dilation", "transposed", "output_padding", "groups")
-        weight = next((tensor for name, _, tensor in compat.saved_states(node) if name == "weight"), None)
-        how = tuple(getattr(node, f"_saved_{name}") for name in names)
-        return Layer(row, tuple(weight.shape), given.dtype, device, how) if weight is not None else None
-    made = compat.output_shape(node, 0)
-    return Layer(row, (row[-1], made[-1]), given.dtype, device) if made else None
+# Once the run is over
 
 
-# The end of the run
-
-
-def find_singles(after: Aftermath, seen: list[OneByOne]) -> Iterator[Singles]:
-    """The loops of the program that took a batch apart, each once, with what a batch would save."""
+def find_singles(after: Aftermath, seen: SingleRows) -> Iterator[Singles]:
+    """The loops of the program that took a batch apart, each once."""
     told: set[int] = set()
-    for one in seen:
+    for one in seen.one_by_one:
         places = _places(after, one.orders)
-        where = after.places.where(one.seen.place)
         loop = _loop_around(after, places) if len(places) == len(one.orders) else None
-        if loop is None or where is None or loop[0].number in told:
-            continue
-        place, head_number = loop
-        told.add(place.number)
-        spot = after.places.where(place)
-        if spot is not None:
-            level = after.places.sources.site(after.places.table[head_number])
-            swept = where.site_at(where.innermost_turn)
-            yield Singles(spot.site, level, len(one.orders), one.nodes, swept, _measure(one))
+        if loop is not None and loop[0].number not in told:
+            told.add(loop[0].number)
+            yield from _single(after, one.seen, *loop, len(one.orders), one.nodes, "pass")
+    for each in seen.one_each.values():
+        if each is not None and len(each.rows) >= LOOKS:
+            yield from _each_iteration(after, each)
+
+
+def _single(
+    after: Aftermath, seen: PassSeen, place: Place, loop: int, times: int, nodes: int, kind: str
+) -> Iterator[Singles]:
+    spot, where = after.places.where(place), after.places.where(seen.place)
+    if spot is not None and where is not None:
+        around = after.places.sources.site(after.places.table[loop])
+        yield Singles(spot.site, around, times, nodes, where.site_at(where.innermost_turn), kind)
+
+
+def _each_iteration(after: Aftermath, each: OneEach) -> Iterator[Singles]:
+    """A loop, entered again and again, each iteration of which trains on one row and needs nothing of the one before."""
+    runs = [run for run in after.passes if run.place and run.place.number == each.seen.site and run.place.turns]
+    built = _places(after, (each.order,))
+    if len(runs) < TIMES or not built or built[0].call != runs[0].place.call:  # type: ignore[union-attr]
+        return
+    last = [run.place.turns[-1] for run in runs if run.place is not None]
+    loops, entries, times = {turn[0] for turn in last}, {turn[1] for turn in last}, max(turn[2] for turn in last)
+    statement = after.places.sources.statement(last[0][0])
+    if len(loops) > 1 or len(entries) < 2 or times < TIMES or not isinstance(statement, ast.For):
+        return
+    first, then = runs[0].moment, runs[1].moment
+    between = [place for place in after.trail if first <= place.moment < then]
+    if len(runs) < len([run for run in after.passes if run.moment >= first]) or _hangs_together(between, statement):
+        return
+    steps = sum(first <= step.moment < then for step in after.steps)
+    if steps <= 1 and all(place.call == built[0].call for place in between):
+        yield from _single(after, each.seen, built[0], last[0][0], times, each.nodes, "step" if steps else "sum")
+
+
+def _hangs_together(between: list[Place], loop: ast.For) -> bool:
+    """Is something handed from one iteration to the next, or are the gradients of single samples looked at?"""
+    statements = [one for one in ast.walk(loop) if isinstance(one, ast.stmt) and one is not loop]
+    known = {target.text for target in targets(loop)}
+    given = {target.text for one in statements for target in targets(one)}
+    for one in sorted(statements, key=lambda one: (one.lineno, one.col_offset)):
+        plain = isinstance(one, ast.AugAssign) and ".item()" in ast.unparse(one.value)  # a running number
+        if not plain and {name.text for name in reads(one)} & (given - known):
+            return True
+        known |= {target.text for target in targets(one)}
+    kinds = {kind_of(one) for one in statements}
+    words = {getattr(node, "attr", "") for one in statements for part in head(one) for node in ast.walk(part)}
+    return not between or bool(kinds - {None, "cleared"}) or any(word.startswith("clip_grad") for word in words)
 
 
 def _places(after: Aftermath, orders: tuple[int, ...]) -> list[Place]:
@@ -169,7 +230,7 @@ def _places(after: Aftermath, orders: tuple[int, ...]) -> list[Place]:
 
 
 def _loop_around(after: Aftermath, places: list[Place]) -> tuple[Place, int] | None:
-    """The statement in whose loop the applications lie, one or more a turn, and the number of the loop's own."""
+    """The statement in whose loop the applications lie, one or more an iteration, and the number of the loop's own."""
     for levels in zip(*(place.chain() for place in places), strict=False):
         first = levels[0]
         if any(level.call != first.call for level in levels):
@@ -181,9 +242,8 @@ def _loop_around(after: Aftermath, places: list[Place]) -> tuple[Place, int] | N
             turns = {t[2] for level in levels for t in level.turns if t[:2] == (number, entry)}
             if len(turns) == len(places):
                 return first, number
-        moments = {level.moment for level in levels}
         statement = after.places.sources.statement(first.number)
-        if len(moments) == 1 and statement is not None and _part_below(levels, places) and _comprehends(statement):
+        if len({level.moment for level in levels}) == 1 and _part_below(levels, places) and _comprehends(statement):
             return first, first.number
     return None
 
@@ -194,47 +254,6 @@ def _part_below(levels: tuple[Place, ...], places: list[Place]) -> bool:
     return len({rest[0].call if rest else index for index, rest in enumerate(below)}) == len(places)
 
 
-def _comprehends(statement: ast.stmt) -> bool:
-    kinds = (ast.ListComp, ast.GeneratorExp)
-    return any(isinstance(node, kinds) for part in head(statement) for node in ast.walk(part))
-
-
-def _measure(one: OneByOne) -> Measured | None:
-    """Do the layers' work on ones of the same shapes, row by row and in one go. Nothing of the program is touched."""
-    torch = compat.torch_module()
-    rows = min(len(one.orders), MOST)
-    single = together = 0.0
-    deadline = time.perf_counter() + SPARE
-    try:
-        with torch.no_grad():
-            for layer in one.layers:
-                weight = torch.ones(layer.weight, dtype=layer.dtype, device=layer.device)
-                row = torch.ones(layer.row, dtype=layer.dtype, device=layer.device)
-                batch = torch.ones((rows, *layer.row[1:]), dtype=layer.dtype, device=layer.device)
-                single += _time(torch, layer, row, weight, rows, deadline)
-                together += _time(torch, layer, batch, weight, 1, deadline)
-    except (RuntimeError, TimeoutError):  # out of memory, or too slow to be measured
-        return None
-    if together <= 0 or single < CLEAR * together:
-        return None  # nothing is claimed of a batch that is not clearly faster here
-    return Measured(rows * len(one.layers), single, together)
-
-
-def _time(torch: Any, layer: Layer, given: Any, weight: Any, times: int, deadline: float) -> float:
-    def work() -> None:
-        for _ in range(times):
-            if layer.how is None:
-                torch.mm(given.reshape(-1, given.shape[-1]), weight)
-            else:
-                torch.convolution(given, weight, None, *layer.how)
-        if layer.device.startswith("cuda"):
-            torch.cuda.synchronize(layer.device)
-
-    measured = []
-    for _ in range(ROUNDS + 1):
-        start = time.perf_counter()
-        work()
-        measured.append(time.perf_counter() - start)
-        if time.perf_counter() > deadline:
-            raise TimeoutError
-    return min(measured[1:])  # what is more than that is other work on the machine
+def _comprehends(statement: ast.stmt | None) -> bool:
+    parts = head(statement) if statement is not None else ()
+    return any(isinstance(node, ast.ListComp | ast.GeneratorExp) for part in parts for node in ast.walk(part))

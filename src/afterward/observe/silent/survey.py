@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Pass, Step, operation
+from afterward.model.gradients import Entry
+from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Optimizer, Pass, Step, operation
 from afterward.model.names import container_of, form_of, stem
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.steps import with_library_steps
@@ -33,12 +34,13 @@ from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.places import Places
 from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
-from afterward.observe.silent.idle import find_idle, find_unheld, find_zeroed
+from afterward.observe.silent.idle import find_idle, find_unheld
+from afterward.observe.silent.ledger import LedgerWriter, entries_of
 from afterward.observe.silent.overwritten_losses import find_unswept
-from afterward.observe.silent.single_iterations import OneEach, find_single_turns
-from afterward.observe.silent.singles import OneByOne, find_singles
+from afterward.observe.silent.singles import SingleRows, find_singles
 from afterward.observe.silent.stored_graphs import Storage
-from afterward.observe.silent.updates import Updates, has_gradient
+from afterward.observe.silent.touches import steps_not_run, touches_of
+from afterward.observe.silent.updates import Known, Updates
 from afterward.observe.silent.used_nodes import contains
 from afterward.observe.silent.wasted import Part, find_left_out, find_wasted, parts_left_out
 
@@ -46,43 +48,6 @@ NEARLY = 0.8  # of the steps that have gone by must have left something in a con
 SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
 STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
 NODES = 4000  # of a kept graph, looked at
-
-
-class Gradients:
-    """Follows, from look to look, whether a parameter's gradient was zeroed after it had been used."""
-
-    def __init__(self) -> None:
-        self.versions: dict[int, int] = {}
-        self.written: dict[int, int] = {}  # how often the gradient itself was written to, in place
-        self.stale: set[int] = set()
-        self.window = 0
-
-    def look(self, leaves: dict[int, Any], window: int) -> tuple[frozenset[int], frozenset[int]]:
-        """(leaves that have a gradient of their present values, leaves whose used gradient is there again)."""
-        if window != self.window:  # passes were not looked at in between: nothing is known about what they left
-            self.window = window
-            self.versions.clear()
-            self.written.clear()
-            self.stale.clear()
-        filled, piled = set(), set()
-        for number, leaf in leaves.items():
-            changed = self.versions.get(number, leaf._version) != leaf._version
-            self.versions[number] = leaf._version
-            written = leaf.grad._version if leaf.grad is not None else 0
-            # A gradient that was reset begins its count anew; one that is only added to counts on.
-            same = written > self.written.get(number, -1)
-            self.written[number] = written
-            if not has_gradient(leaf):
-                self.stale.discard(number)
-            elif not changed:
-                filled.add(number)
-            elif not same:
-                self.stale.discard(number)
-            elif number in self.stale:
-                piled.add(number)  # a second time: the sum of old and new was used in between
-            else:
-                self.stale.add(number)
-        return frozenset(filled), frozenset(piled)
 
 
 @dataclass(slots=True)
@@ -110,29 +75,29 @@ class Detail:
 class Surveyor:
     """Collects what the surveys of one run have shown, and writes it as a history at the end."""
 
-    def __init__(self, recorders: Recorders, updates: Updates) -> None:
+    def __init__(self, recorders: Recorders, updates: Updates, ledger: LedgerWriter) -> None:
         self.recorders = recorders
         self.updates = updates
+        self.ledger = ledger
         self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
         self.kept: dict[str, Kept] = {}
         self.rows: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many in all
-        self.one_by_one: list[OneByOne] = []
-        self.one_each: list[OneEach] = []
+        self.single_rows = SingleRows()
         self.storage = Storage()
         self.grown = Grown()
         self.bare: list[Bare] = []
         self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
         self.leaf_names: dict[int, str] = {}
-        self.owners: dict[int, set[str]] = {}
-        self.optimizers: dict[int, tuple[str, frozenset[int], bool]] = {}  # name, leaves, has it any gradient?
 
     def look(self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None) -> None:
         """One survey: who holds what, while a pass is about to run or at the end."""
         names = search(list(user_frames(frame, is_user_file)), is_user_file)
         # To search all that is alive takes long: while the program runs, those with a name or a step will do.
         self._note_optimizers(living_optimizers(names) if seen is None else self.updates.living() | names.optimizers)
-        for number, name in names.leaves.items():
-            self.leaf_names.setdefault(number, name)
+        for address, name in names.leaves.items():
+            number = self.updates.leaves.at(address)
+            if number is not None:
+                self.leaf_names.setdefault(number, name)
         self._note_kept(names, recorder, at_end=seen is None)
         if seen is not None and seen.swept is not None:
             earlier = [
@@ -141,13 +106,8 @@ class Surveyor:
             self.parts += parts_left_out(names, seen, earlier[-1].counter if earlier else 0)
 
     def _note_optimizers(self, found: dict[int, tuple[str, Any]]) -> None:
-        for number, (name, optimizer) in found.items():
-            leaves = parameters_held_by(optimizer)
-            known = self.optimizers.get(number)
-            shown = known[0] if known is not None and name == type(optimizer).__name__ else name
-            any_gradient = any(p.grad is not None for p in leaves) or (known is not None and known[2])
-            self.optimizers[number] = (shown, frozenset(id(p) for p in leaves), any_gradient)
-            self.updates.meet(optimizer)
+        for name, optimizer in found.values():
+            self.updates.meet(optimizer, name)
 
     def _note_kept(self, names: Names, recorder: Recorder, *, at_end: bool) -> None:
         """Values that hold graphs of several past steps: many in a container, or one sum of many."""
@@ -237,62 +197,64 @@ class Surveyor:
         self.look(recorder, None)
         self.updates.finish(recorder.moment)
         places = Places(recorder)
-        after = Aftermath(recorder, places, self.updates, self.leaf_names, self.optimizers)
-        leaf_numbers: dict[int, int] = {}
-        for event in after.passes:
-            for leaf in event.leaves or ():
-                leaf_numbers.setdefault(leaf, len(leaf_numbers))
+        after = Aftermath(recorder, places, self.updates, self.leaf_names)
+        leaf_numbers = sorted(after.reached | after.held)
         unswept, left_out = find_unswept(after), tuple(find_left_out(after, self.parts))
         sites = [*(one.site for one in unswept), *(one.site for one in left_out)]
         told = {(site.file, site.line) for site in sites}
         return with_library_steps(
             History(
                 (),
+                tuple(self._pass(number, event, places) for number, event in enumerate(after.passes)),
                 tuple(
-                    self._pass(number, event, places, leaf_numbers)
-                    for number, event in enumerate(after.events)
-                    if isinstance(event, PassSeen)
+                    self._step(number, event, owner, places)
+                    for number, (event, owner) in enumerate(zip(after.steps, after.owners, strict=True))
                 ),
-                tuple(self._step(event, places, leaf_numbers) for event in after.events if isinstance(event, StepSeen)),
                 leaves=self._leaves(leaf_numbers),
+                optimizers=tuple(self._optimizers(after)),
+                gradients=tuple(self._gradients(after)),
                 kept=tuple(self._kept(places, after.passes)),
                 idle=tuple(find_idle(after)),
                 unswept=unswept,
                 left_out=left_out,
                 wasted=tuple(find_wasted(after, told)) if final else (),
                 unheld=tuple(find_unheld(after)),
-                zeroed=tuple(find_zeroed(after)),
                 flat=tuple(find_flat_parts(after, self.bare)),
-                singles=(*find_singles(after, self.one_by_one), *find_single_turns(after, self.one_each))
-                if final
-                else (),
+                singles=tuple(find_singles(after, self.single_rows)) if final else (),
                 gaps=tuple(gaps),
             )
         )
 
-    def _leaves(self, leaf_numbers: dict[int, int]) -> tuple[Leaf, ...]:
+    def _leaves(self, leaf_numbers: list[int]) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}
-        for name, members, _ in self.optimizers.values():
-            for member in members:
-                owners.setdefault(member, []).append(name)
-        return tuple(
-            Leaf(number, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ())))
-            for leaf, number in leaf_numbers.items()
-        )
+        for known in self.updates.known.values():
+            for member in known.held:
+                owners.setdefault(member, []).append(known.name)
+        return tuple(Leaf(leaf, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ()))) for leaf in leaf_numbers)
 
-    def _step(self, event: StepSeen, places: Places, leaf_numbers: dict[int, int]) -> Step:
-        name, members, _ = self.optimizers.get(event.optimizer, ("an optimizer", frozenset(), True))
+    def _optimizers(self, after: Aftermath) -> Iterator[Optimizer]:
+        written = steps_not_run(after)
+        for known in self.updates.known.values():
+            yield Optimizer(known.number, known.name, frozenset(known.held), stem(known.name) in written)
+
+    def _gradients(self, after: Aftermath) -> Iterator[Entry]:
+        runs = {id(event): number for number, event in enumerate(after.passes)}
+        steps = {(event.moment, event.optimizer): number for number, event in enumerate(after.steps)}
+        looked = {(note.until, note.optimizer) for note in self.ledger.notes}
+        blind = [event.moment for event in after.steps if (event.moment, event.optimizer) not in looked]
+        return entries_of(self.ledger.notes, touches_of(after), runs, steps, blind)
+
+    def _step(self, number: int, event: StepSeen, owner: Known | None, places: Places) -> Step:
         return Step(
             places.where(event.place),
             clock_of(event),
-            name,
-            frozenset(leaf_numbers[leaf] for leaf in members if leaf in leaf_numbers),
+            owner.name if owner is not None else "an optimizer",
+            frozenset(owner.held) if owner is not None else frozenset(),
+            owner=owner.number if owner is not None else -1,
+            id=number,
         )
 
-    def _pass(self, number: int, event: PassSeen, places: Places, leaves: dict[int, int]) -> Pass:
-        def known(some: frozenset[int] | None) -> frozenset[int]:
-            return frozenset(leaves[one] for one in some or () if one in leaves)
-
+    def _pass(self, number: int, event: PassSeen, places: Places) -> Pass:
         detail = self.details.get(id(event))
         return Pass(
             number,
@@ -305,11 +267,9 @@ class Surveyor:
             None if event.swept is None else frozenset(event.swept),
             bytes=event.bytes,
             window=event.window,
-            reached=known(event.leaves),
-            filled=known(event.filled),
-            piled=known(event.piled),
-            stale=known(event.stale),
-            overwritten=known(event.overwritten),
+            reached=event.leaves or frozenset(),
+            stale=event.stale,
+            overwritten=event.overwritten,
             value=detail.value if detail else None,
             clock=detail.clock if detail else None,
             released=detail.released if detail else None,

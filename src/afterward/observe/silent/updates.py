@@ -15,6 +15,7 @@ from afterward.observe import compat
 from afterward.observe.failure.walk import Shown
 from afterward.observe.looking import parameters_held_by
 from afterward.observe.recording.events import PassSeen
+from afterward.observe.silent.identities import Identities
 
 NUMBERS = 512  # of a parameter, by which a change of it is noticed
 STEPS = 4  # of optimizers, looked at after a pass that was looked at
@@ -31,22 +32,20 @@ class Held:
     moved: bool = False  # some update has written to it
     reached: bool = False  # some pass has reached it, or it had a gradient
 
-    def stands_for(self, parameter: Any) -> bool:
-        """An identity may be given to another parameter once the first is gone."""
-        return self.reference() is parameter
-
 
 @dataclass(slots=True)
 class Known:
     """One optimizer, as the looks have shown it."""
 
+    number: int
     reference: weakref.ref[Any]
+    name: str
+    had_gradient: bool = False  # some parameter of it had a gradient when it was looked at
+    gone_at: int | None = None  # the node counter as it went
     held: dict[int, Held] = field(default_factory=dict)
     moved_at: int = -1  # the moment of the last look that saw any of its parameters changed
     looks: int = 0
     still: int = 0  # looked-at steps in a row, up to now, that changed nothing
-    emptied: list[tuple[int, int, str]] = field(default_factory=list)  # (moment of pass, of step, "none" | "zero")
-    used: int = 0  # steps that found gradients of the passes before them
     complete: bool = False  # it was looked at once more when the run, or its life, ended
 
 
@@ -54,7 +53,10 @@ class Updates:
     """What the looks at passes and at the steps after them have shown about parameters."""
 
     def __init__(self) -> None:
-        self.known: dict[int, Known] = {}
+        self.leaves = Identities()
+        self.optimizers = Identities()
+        self.known: dict[int, Known] = {}  # by number
+        self._at: dict[int, list[Known]] = {}  # by address, one after the other
         self.shapes: dict[int, tuple[int, ...]] = {}  # of leaves that passes have reached
         self._versions: dict[int, tuple[int, int]] = {}  # leaf -> (its version, the node counter) at the last look
         self._reached: dict[int, int] = {}  # leaf -> moment of the pass that reached it, since the last step
@@ -64,28 +66,36 @@ class Updates:
     def pass_begins(self, seen: PassSeen, shown: Shown) -> frozenset[int]:
         """Note what a pass reaches; says which leaves were changed after the forward had used them."""
         stale = set()
-        for number, leaf in shown.leaves.items():
-            now = self._version(leaf)
+        for address, leaf in shown.leaves.items():
+            number, now = self.leaves.of(leaf), self._version(leaf)
             version, counter = self._versions.get(number, (now, 0))
-            if version != now and shown.used_at.get(number, counter) < counter:
+            if version != now and shown.used_at.get(address, counter) < counter:
                 stale.add(number)
             self._versions[number] = (now, seen.counter)
             self.shapes[number] = tuple(leaf.shape)
             self._reached[number] = seen.moment
             self._note_sum(number, leaf)
         for known in self.known.values():
-            for number in known.held.keys() & shown.leaves.keys():
+            for number in known.held.keys() & (seen.leaves or frozenset()):
                 known.held[number].reached = True
         return frozenset(stale)
 
     def overwritten(self, shown: Shown) -> frozenset[int]:
         """Leaves that the graph has saved and that a step has changed since without torch's notice."""
-        since = ((number, self._unnoticed[number][1]) for number in shown.saved_at if number in self._unnoticed)
-        return frozenset(number for number, counter in since if shown.saved_at[number] < counter)
+        saved = ((self.leaves.at(address), order) for address, order in shown.saved_at.items())
+        return frozenset(n for n, order in saved if n in self._unnoticed and order < self._unnoticed[n][1])
 
     def _version(self, parameter: Any) -> int:
         """How often a parameter was written to, as far as torch or a look at a step has noticed."""
-        return int(parameter._version) + self._unnoticed.get(id(parameter), (0, 0))[0]
+        return int(parameter._version) + self._unnoticed.get(self.leaves.of(parameter), (0, 0))[0]
+
+    def numbers(self, leaves: Iterable[Any]) -> frozenset[int]:
+        return frozenset([self.leaves.of(leaf) for leaf in leaves])
+
+    @property
+    def held(self) -> frozenset[int]:
+        """Every parameter that an optimizer was seen to hold."""
+        return frozenset(leaf for known in self.known.values() for leaf in known.held)
 
     @property
     def untouched(self) -> frozenset[int]:
@@ -108,32 +118,32 @@ class Updates:
         """Look at an optimizer that has just stepped: what it changed, and whether it had gradients to do it with."""
         known = self._known(optimizer)
         for parameter in compat.written_unnoticed(optimizer):
-            times, _ = self._unnoticed.get(id(parameter), (0, 0))
-            self._unnoticed[id(parameter)] = (times + 1, counter)
+            number = self.leaves.of(parameter)
+            self._unnoticed[number] = (self._unnoticed.get(number, (0, 0))[0] + 1, counter)
         parameters = list(parameters_of(optimizer))
         changed = self._look(known, parameters, moment)
         known.looks += 1
         known.still = 0 if changed else known.still + 1
-        mine = [(p, at) for p in parameters if (at := self._reached.pop(id(p), None)) is not None]
-        if not mine:
-            return
-        if all(p.grad is None for p, _ in mine):
-            if not changed:
-                known.emptied.append((max(at for _, at in mine), moment, "none"))
-        elif any(p.grad is not None and (not _plain(p.grad) or has_gradient(p)) for p, _ in mine):
-            known.used += 1
-        else:
-            known.emptied.append((max(at for _, at in mine), moment, "zero"))
+        for parameter in parameters:
+            self._reached.pop(self.leaves.of(parameter), None)
 
-    def meet(self, optimizer: Any) -> None:
+    def meet(self, optimizer: Any, name: str) -> None:
         """Note an optimizer that a survey has found."""
         known = self._known(optimizer)
+        if name != type(optimizer).__name__:
+            known.name = name
+        known.had_gradient |= any(p.grad is not None for p in parameters_of(optimizer))
         self._look(known, parameters_of(optimizer), known.moved_at)
 
     def living(self) -> dict[int, tuple[str, Any]]:
-        """The optimizers met so far that are still there, under the names of their classes."""
-        found = {number: known.reference() for number, known in self.known.items()}
-        return {number: (type(one).__name__, one) for number, one in found.items() if one is not None}
+        """The optimizers met so far that are still there, by address, under the names of their classes."""
+        found = [known.reference() for known in self.known.values()]
+        return {id(one): (type(one).__name__, one) for one in found if one is not None}
+
+    def owner_of(self, address: int, counter: int) -> Known | None:
+        """The optimizer that was at an address when the node counter stood there."""
+        living = [one for one in self._at.get(address, ()) if one.gone_at is None or counter <= one.gone_at]
+        return living[0] if living else None
 
     def finish(self, moment: int) -> None:
         """One more look at every optimizer that is still alive."""
@@ -144,17 +154,24 @@ class Updates:
                 known.complete = True
 
     def _known(self, optimizer: Any) -> Known:
-        known = self.known.get(id(optimizer))
-        if known is None or known.reference() is not optimizer:
-            known = self.known[id(optimizer)] = Known(weakref.ref(optimizer, self._goes))
+        number = self.optimizers.of(optimizer)
+        known = self.known.get(number)
+        if known is None:
+            known = Known(number, weakref.ref(optimizer, self._goes), type(optimizer).__name__)
+            self.known[number] = known
+            self._at.setdefault(id(optimizer), []).append(known)
         return known
 
     def _goes(self, reference: weakref.ref[Any]) -> None:
         """An optimizer is going; it still holds its parameters, so this is the time for a last look at them."""
         try:
+            counter = compat.sequence_counter()
             for known in self.known.values():
+                if known.reference is not reference:
+                    continue
+                known.gone_at = counter() if counter is not None else 0
                 parameters = [held.reference() for held in known.held.values()]
-                if known.reference is reference and all(parameter is not None for parameter in parameters):
+                if all(parameter is not None for parameter in parameters):
                     self._look(known, parameters, known.moved_at + 1)
                     known.complete = True
         except Exception:  # as Python itself is going, parts of it are gone already; nobody asks any more
@@ -164,15 +181,16 @@ class Updates:
         changed = False
         parameter: Any
         for parameter in parameters:
-            held = known.held.get(id(parameter))
-            if held is None or not held.stands_for(parameter):
+            number = self.leaves.of(parameter)
+            held = known.held.get(number)
+            if held is None:
                 held = Held(weakref.ref(parameter), tuple(parameter.shape), self._version(parameter))
-                known.held[id(parameter)] = held
+                known.held[number] = held
                 changed = True  # it may have been: nobody knows how it was before
             elif held.version != self._version(parameter):
                 held.version, held.moved, changed = self._version(parameter), True, True
             held.trains = bool(parameter.requires_grad)
-            if parameter.grad is not None or id(parameter) in self._reached:
+            if parameter.grad is not None or number in self._reached:
                 held.reached = True
         if changed:
             known.moved_at = moment
@@ -181,20 +199,6 @@ class Updates:
 
 def parameters_of(optimizer: Any) -> Iterable[Any]:
     return parameters_held_by(optimizer)
-
-
-def has_gradient(leaf: Any) -> bool:
-    """Is there a gradient other than zeros?"""
-    gradient = leaf.grad
-    if gradient is None or not _plain(gradient):
-        return False
-    with compat.torch_module().no_grad():
-        return bool(gradient.any())
-
-
-def _plain(tensor: Any) -> bool:
-    """A tensor of torch's own make: one of another, such as one spread over machines, is not asked for its numbers."""
-    return type(tensor) is compat.torch_module().Tensor and not tensor.is_sparse
 
 
 def loss_value(outputs: Any) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
-from afterward.model.history import FlatPart, History, LeftOut, Singles, Unheld, Wasted, Zeroed
+from afterward.model.history import FlatPart, History, LeftOut, Pass, Singles, Step, Unheld, Wasted
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Block, Event, Lane, Story
@@ -27,9 +27,11 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     for wasted in history.wasted:
         if wasted.site.same_lines(site):
             return _wasted(wasted, sources)
-    for zeroed in history.zeroed:
-        if zeroed.site.same_lines(site) or (zeroed.zeroed is not None and zeroed.zeroed.same_lines(site)):
-            return _zeroed(zeroed, sources)
+    for empty in history.ledger.empty:
+        step = history.step(empty.step)
+        here = [one for one in (empty.cleared, _site_of(step)) if one is not None and one.same_lines(site)]
+        if empty.lost and here:
+            return _zeroed(step, empty.cleared, _site_of(history.run(empty.lost[-1])), sources)
     for unheld in history.unheld:
         if unheld.site.same_lines(site):
             return _unheld(unheld, sources)
@@ -139,22 +141,29 @@ def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
     return sheet.story(f"Line {wasted.site.line} builds graphs that no backward ever walks")
 
 
-def _zeroed(zeroed: Zeroed, sources: SourceTexts) -> Story:
+def _site_of(event: Step | Pass) -> Site | None:
+    return event.where.site if event.where is not None else None
+
+
+def _zeroed(stepped: Step, cleared: Site | None, produced: Site | None, sources: SourceTexts) -> Story:
     sheet = Sheet()
     sheet.column("", "only")
-    lane = sheet.lane(Lane("gradients", f"of {zeroed.optimizer}", None, role="bridge"))
-    swept = sheet.event(Event(0, "pass", _call(zeroed.swept, sources), zeroed.swept.line, (lane,)))
+    lane = sheet.lane(Lane("gradients", f"of {stepped.optimizer}", None, role="bridge"))
+    call = _call(produced, sources) if produced is not None else "backward()"
+    swept = sheet.event(Event(0, "pass", call, produced.line if produced is not None else None, (lane,)))
     made = sheet.block(lane, "grad", "gradient")
-    line = zeroed.zeroed.line if zeroed.zeroed is not None else None
+    line = cleared.line if cleared is not None else None
     wiped = sheet.event(Event(0, "write", "zeroed", line))
     sheet.end(made, wiped)
     sheet.block(lane, "ghost", "zero")
-    step = sheet.event(Event(0, "step", f"{zeroed.optimizer}.step()", zeroed.site.line))
-    sheet.tell(f"The backward on line {zeroed.swept.line} fills the gradients.", "frees", event=swept)
+    site = _site_of(stepped)
+    step = sheet.event(Event(0, "step", f"{stepped.optimizer}.step()", site.line if site is not None else None))
+    on = f" on line {produced.line}" if produced is not None else ""
+    sheet.tell(f"The backward{on} fills the gradients.", "frees", event=swept)
     sheet.tell(f"{f'Line {line} zeroes' if line is not None else 'Something zeroes'} them before the step.", "writes",
                event=wiped)  # fmt: skip
-    sheet.tell(f"`{zeroed.optimizer}.step()` finds nothing to follow.", "fails", event=step)
-    return sheet.story(f"`{zeroed.optimizer}` steps after its gradients were zeroed")
+    sheet.tell(f"`{stepped.optimizer}.step()` finds nothing to follow.", "fails", event=step)
+    return sheet.story(f"`{stepped.optimizer}` steps after its gradients were zeroed")
 
 
 def _unheld(unheld: Unheld, sources: SourceTexts) -> Story:
@@ -203,7 +212,7 @@ def _single_turns(singles: Singles, sources: SourceTexts) -> Story:
         swept = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
         sheet.end(block, swept)
         if number == 1:
-            sheet.tell(f"Line {singles.site.line} takes one sample out of `{singles.source}`.", block=block)
+            sheet.tell(f"Line {singles.site.line} takes one row of a tensor.", block=block)
             sheet.tell(
                 f"Line {singles.swept.line} sweeps its {counted(singles.nodes, 'operation')}.", "frees", event=swept
             )

@@ -58,7 +58,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     if unswept is not None:
         return _unswept(unswept, sources)
     runs = _passes_at(history, site)
-    if wanted == "zero_grad" and len([run for run in runs if run.piled]) > 1:
+    if wanted == "zero_grad" and len([run for run in runs if history.ledger.piled(run.id)]) > 1:
         return _piled(history, found, runs, sources)
     first = next((label.site for label in found.secondary if _passes_at(history, label.site)), None)
     if wanted == "remove_duplicate" and first is not None and runs:
@@ -193,7 +193,7 @@ def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: Source
     name = found.bridge.name if found.bridge is not None else "grad"
     lane = sheet.lane(Lane(name, "what backward adds to", None, role="bridge"))
     blocks, events, steps = [], [], []
-    start = next((n for n, run in enumerate(runs) if run.piled), 1)
+    start = next((n for n, run in enumerate(runs) if history.ledger.piled(run.id)), 1)
     shown = runs[max(start - 2, 0) : max(start - 2, 0) + 3]
     for number, run in enumerate(shown):
         sheet.column(_step(run, number + 1))

@@ -224,7 +224,7 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
     machine.account.written(base)
     if base.needs and base.node is None:
         machine.account.by_hand.add(id(base))
-        machine.account.updated(base, by_hand=True)
+        machine.account.changed_by_hand(base)
     if records and base.needs and base.node is None and not isinstance(base, Unknown):
         machine.stop("a leaf that needs gradients is written to in place")
     made: GraphNode | None = None

@@ -102,7 +102,8 @@ def _begin(machine: Machine, owner: Instance, stepping: bool) -> None:
 
 def _write(machine: Machine, owner: Instance) -> None:
     changed = []
-    machine.account.stepped(owner, [leaf for leaf in owner.inner.get("params", ()) if isinstance(leaf, Tensor)])
+    mine = [leaf for leaf in owner.inner.get("params", ()) if isinstance(leaf, Tensor)]
+    machine.account.stepped(mine, len(machine.steps))
     for group in (
         owner.attributes.get("param_groups", ()) if isinstance(owner.attributes.get("param_groups"), list) else ()
     ):
@@ -111,7 +112,6 @@ def _write(machine: Machine, owner: Instance) -> None:
             if isinstance(leaf, Tensor) and leaf.needs and leaf.grad is not None:
                 leaf.version.count += 1
                 changed.append(leaf)
-                machine.account.updated(leaf)
     machine.steps.append(passes.StepMade(machine.here(), machine.graph.tick(), owner, changed))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import keeping
@@ -36,8 +36,6 @@ class PassMade:
     leaves: list[Tensor]
     receiver: str
     created: tuple[int, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
-    filled: list[Tensor] = field(default_factory=list)  # leaves with a gradient already
-    piled: list[Tensor] = field(default_factory=list)  # leaves whose used gradient it added to, and that was used again
 
 
 @dataclass(slots=True)

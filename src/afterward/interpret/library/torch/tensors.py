@@ -377,7 +377,7 @@ def set_attribute(machine: Machine, owner: Tensor, name: str, value: Value, node
     if name == "requires_grad":
         switch(machine, owner, value, node, ".requires_grad = False")
     elif name == "grad":
-        machine.account.wiped.pop(id(owner), None)
+        machine.account.gradient_given(owner, value, machine.here())
         owner.grad = value if isinstance(value, Tensor) else None
     elif name == "data":
         machine.account.by_hand.add(id(owner))

@@ -1,0 +1,204 @@
+"""Writes the gradient ledger for the passes and steps that are looked at.
+
+At each look it asks the leaves: is there a gradient, how often was it written to, has the leaf changed? From that
+follows what happened in between; the statement that did it is found once the run is over. Nothing is kept alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from afterward.model.gradients import BY_HAND, CHANGED, CLEARED, MISSING, PRODUCED, READ, REPLACED, UNSEEN, USED, Entry
+from afterward.model.site import Site
+from afterward.observe import compat
+from afterward.observe.recording.events import PassSeen
+from afterward.observe.silent.identities import Identities
+
+NUMBERS = 512  # of a leaf that no optimizer holds, by which a change of it is noticed
+
+
+@dataclass(slots=True)
+class _State:
+    """One leaf as the last look left it."""
+
+    version: int
+    writes: int  # to its gradient, in place, so many at least if it is still the same; -1: there was none
+    full: bool  # there is a gradient from then on
+    total: float | None = None  # of some of its numbers, where no optimizer holds it
+    moment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """An entry to be, and the moments between which it happened."""
+
+    what: str
+    leaves: frozenset[int]
+    since: int
+    until: int
+    run: PassSeen | None = None
+    optimizer: int = 0  # the address of the one that stepped
+
+
+class LedgerWriter:
+    """Follows the gradients of leaves from look to look."""
+
+    def __init__(self, leaves: Identities) -> None:
+        self.leaves = leaves
+        self.notes: list[Noted] = []
+        self._states: dict[int, _State] = {}
+        self._window: int | None = None
+
+    def unseen(self) -> None:
+        """Something was not looked at: from here on nothing is known of any gradient."""
+        if self._states:
+            self._states.clear()
+            self.notes.append(Noted(UNSEEN, frozenset(), 0, 0))
+
+    def pass_begins(self, seen: PassSeen, leaves: Iterable[Any], held: frozenset[int]) -> None:
+        """A pass is about to add to the gradients of these leaves; optimizers hold some of them."""
+        if seen.window != self._window:
+            self.unseen()
+            self._window = seen.window
+        found = _Found()
+        numbers = []
+        for leaf in leaves:
+            number = self.leaves.of(leaf)
+            numbers.append(number)
+            self._compare(number, leaf, found, held)
+            state = self._states[number]
+            # The pass adds in place; with `create_graph=True` it puts another in the place of the old one.
+            state.writes = 0 if seen.creates_graph else state.writes + 1
+            state.full, state.moment = True, seen.moment
+        self.notes += found.notes(seen.moment)
+        self.notes.append(Noted(PRODUCED, frozenset(numbers), seen.moment, seen.moment, seen))
+
+    def stepped(self, optimizer: Any, parameters: Iterable[Any], moment: int) -> None:
+        """An optimizer has stepped, with the gradients that are there now."""
+        found = _Found()
+        used: set[int] = set()
+        missing: set[int] = set()
+        for leaf in parameters:
+            if not leaf.requires_grad:
+                continue
+            number = self.leaves.of(leaf)
+            before = self._states.get(number)
+            if before is not None:
+                before.version, before.total = leaf._version, None  # the step has changed it
+            self._compare(number, leaf, found, frozenset((number,)))
+            state = self._states[number]
+            state.moment = moment
+            (used if state.full else missing).add(number)
+        self.notes += found.notes(moment)
+        for what, some in ((USED, used), (MISSING, missing)):
+            if some:
+                self.notes.append(Noted(what, frozenset(some), moment, moment, optimizer=id(optimizer)))
+
+    def _compare(self, number: int, leaf: Any, found: _Found, held: frozenset[int]) -> None:
+        """Note what happened to a leaf and its gradient since the last look."""
+        full = has_gradient(leaf)
+        writes = leaf.grad._version if leaf.grad is not None else -1
+        total = None if number in held else _total(leaf)
+        before = self._states.get(number)
+        self._states[number] = _State(leaf._version, writes, full, total)
+        if before is None:
+            if full:
+                found.add(UNSEEN, number, 0)
+            return
+        if before.version != leaf._version or (None not in (total, before.total) and total != before.total):
+            found.add(CHANGED, number, before.moment)
+        if before.full and not full:
+            found.add(CLEARED, number, before.moment)
+        elif full and (not before.full or writes < before.writes):
+            # A gradient that is only added to counts its writes on; another one begins anew.
+            found.add(REPLACED, number, before.moment)
+
+
+class _Found:
+    """What one look has found out about several leaves."""
+
+    def __init__(self) -> None:
+        self._leaves: dict[str, set[int]] = {UNSEEN: set(), CHANGED: set(), CLEARED: set(), REPLACED: set()}
+        self._since: dict[str, int] = {}
+
+    def add(self, what: str, leaf: int, since: int) -> None:
+        self._leaves[what].add(leaf)
+        self._since[what] = max(self._since.get(what, 0), since)
+
+    def notes(self, until: int) -> Iterator[Noted]:
+        for what, leaves in self._leaves.items():
+            if leaves:
+                yield Noted(what, frozenset(leaves), self._since[what], until)
+
+
+def has_gradient(leaf: Any) -> bool:
+    """Is there a gradient other than zeros? A tensor of another make, as one that is spread over machines, is not asked
+    for its numbers."""
+    gradient = leaf.grad
+    if gradient is None:
+        return False
+    if not _is_plain(gradient):
+        return True
+    with compat.torch_module().no_grad():
+        return bool(gradient.any())
+
+
+def _is_plain(tensor: Any) -> bool:
+    return type(tensor) is compat.torch_module().Tensor and not tensor.is_sparse
+
+
+def _total(leaf: Any) -> float | None:
+    """By value: a program that updates by hand may write through `.data`, which torch does not count."""
+    torch = compat.torch_module()
+    if type(leaf) not in (torch.nn.Parameter, torch.Tensor) or not leaf.is_floating_point():
+        return None
+    with torch.no_grad():
+        return float(leaf.detach().flatten()[:: max(1, leaf.numel() // NUMBERS)].abs().sum().item())
+
+
+# Once the run is over
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An executed statement that speaks of gradients: what it does to them, when and where."""
+
+    moment: int
+    what: str  # CLEARED, REPLACED, READ, or USED: it changes something else with them
+    site: Site | None
+
+
+def entries_of(
+    notes: Iterable[Noted],
+    touches: list[Touch],
+    runs: Mapping[int, int],
+    steps: Mapping[tuple[int, int], int],
+    blind: Iterable[int] = (),
+) -> Iterator[Entry]:
+    """The ledger. `runs` numbers the passes by their identity, `steps` the steps by moment and optimizer; `blind` are
+    the moments of steps that were not looked at."""
+    unlooked = sorted(blind)
+    for note in notes:
+        if note.what == PRODUCED:
+            yield Entry(PRODUCED, note.leaves, run=runs.get(id(note.run), -1))
+        elif note.what in (USED, MISSING):
+            number = steps.get((note.until, note.optimizer))
+            yield Entry(note.what, note.leaves, step=number) if number is not None else Entry(UNSEEN, note.leaves)
+        elif note.what == UNSEEN or (note.what == CHANGED and any(note.since < at <= note.until for at in unlooked)):
+            yield Entry(UNSEEN, note.leaves)
+        else:
+            yield from _told(note, [touch for touch in touches if note.since <= touch.moment < note.until])
+
+
+def _told(note: Noted, between: list[Touch]) -> Iterator[Entry]:
+    """What happened to gradients between two looks, with the statements that did it."""
+    by_hand = [touch for touch in between if touch.what == USED]
+    if note.what == CHANGED and by_hand:
+        yield Entry(USED, note.leaves, step=BY_HAND, site=by_hand[-1].site)
+        return
+    if any(touch.what in (READ, REPLACED, USED) for touch in between):
+        yield Entry(READ, note.leaves)
+    sites = [touch.site for touch in between if touch.what == note.what]
+    yield Entry(note.what, note.leaves, site=sites[-1] if sites else None)

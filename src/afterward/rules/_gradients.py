@@ -1,0 +1,118 @@
+"""What the rules about gradients ask the ledger: the looked-at steps of each optimizer, and the passes around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from afterward.model.gradients import Empty, Use
+from afterward.model.history import History, Pass, Step
+from afterward.model.site import Site, Where, parting
+
+BY_HAND = -2  # in place of an optimizer: the program updates these parameters itself
+
+
+@dataclass(slots=True)
+class Taken:
+    """One step that was looked at: the gradients it used, and those that it did not find."""
+
+    number: int  # in the history, or below zero: an update by hand
+    step: Step | None
+    uses: list[Use] = field(default_factory=list)
+    empty: list[Empty] = field(default_factory=list)
+
+    @property
+    def at(self) -> int:
+        """Its place in the ledger."""
+        return min([one.at for one in self.uses] + [one.at for one in self.empty])
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """The passes whose gradients were cleared before this step could use them."""
+        return tuple(dict.fromkeys(run for one in self.empty for run in one.lost))
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """The passes whose gradients it used."""
+        return tuple(dict.fromkeys(run for one in self.uses for run in one.runs))
+
+    @property
+    def where(self) -> Where | None:
+        return self.step.where if self.step is not None else None
+
+    @property
+    def site(self) -> Site | None:
+        if self.step is None:
+            return self.uses[0].site if self.uses else None
+        return site_at(self.step.where)
+
+
+def steps_of_optimizers(history: History) -> Iterator[list[Taken]]:
+    """The steps that were looked at, in order, of one optimizer after the other."""
+    taken: dict[int, Taken] = {}
+    for number, uses in history.ledger.uses_by_step().items():
+        taken[number] = Taken(number, history.step(number) if number >= 0 else None, uses)
+    for number, empty in history.ledger.empty_by_step().items():
+        taken.setdefault(number, Taken(number, history.step(number))).empty = empty
+    groups: dict[int, list[Taken]] = {}
+    for one in sorted(taken.values(), key=lambda one: one.at):
+        groups.setdefault(one.step.owner if one.step is not None else BY_HAND, []).append(one)
+    yield from groups.values()
+
+
+def site_at(where: Where | None) -> Site | None:
+    return where.site_at(where.innermost_turn) if where is not None else None
+
+
+def in_one_iteration(run: Pass, step: Taken) -> bool:
+    """Do a pass and a step belong to one iteration of the loop (or to one call)?"""
+    return run.where is not None and step.where is not None and parting(run.where, step.where).how in _ONE_AFTER_OTHER
+
+
+def in_other_iterations(history: History, runs: Iterable[int], step: Taken) -> bool:
+    """Do all these passes belong to another iteration of the loop than the step?"""
+    pairs = [(history.run(run).where, step.where) for run in runs]
+    return bool(pairs) and all(one and other and parting(one, other).how == "turns" for one, other in pairs)
+
+
+def produced_between(history: History, before: Taken | None, step: Taken) -> list[int]:
+    """The passes, between two steps of an optimizer, that produced for what the later one used."""
+    leaves = {use.leaf for use in step.uses} | {one.leaf for one in step.empty}
+    since = before.at if before is not None else -1
+    runs = history.ledger.productions
+    return [run for at, run, reached in runs if since < at < step.at and reached & leaves]
+
+
+def is_lost(history: History, run: int) -> bool:
+    """Was all that a pass produced cleared before anything used it? It then was for nothing.
+
+    What it produced for tensors that no optimizer holds, an input say, may have been what it was for.
+    """
+    held = frozenset(leaf for optimizer in history.optimizers for leaf in optimizer.leaves)
+    fates = history.ledger.produced_by(run)
+    return bool(fates) and all(
+        leaf in held and fate.cleared and not (fate.used_by or fate.read or fate.changed or fate.unseen)
+        for leaf, fate in fates.items()
+    )
+
+
+_ONE_AFTER_OTHER = ("statements", "same")
+
+
+def comes_before_backward(history: History, steps: list[Taken]) -> list[Taken]:
+    """The steps that come before the backward of their own iteration: each finds the gradients of the one before, or
+    none any more. Empty where that is not so for all of them."""
+    if not steps or steps[0].uses or any(one.begun for one in steps[0].empty) or steps[0].step is None:
+        return []
+    late = [step for step in steps[1:] if step.runs or step.lost]
+    early = [step for step in late if in_other_iterations(history, step.runs or step.lost, step)]
+    if len(early) < len(late) or not all(_backward_follows(history, step, steps) for step in early[:-1]):
+        return []
+    return early
+
+
+def _backward_follows(history: History, step: Taken, steps: list[Taken]) -> bool:
+    """Is there a pass, in the same iteration and after this step, for what the optimizer holds?"""
+    after = [one for one in steps if one.at > step.at]
+    runs = (after[0].runs or after[0].lost) if after else ()
+    return any(in_one_iteration(history.run(run), step) for run in runs)

@@ -1,0 +1,58 @@
+"""AFT410: gradients are computed for an optimizer that never steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model import facts
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.history import History, Optimizer
+from afterward.rules import rule
+from afterward.rules._silent import site_of, warning
+
+ENOUGH = 3  # passes whose gradients for it were cleared unused
+
+
+@rule("AFT410", Severity.WARNING)
+def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
+    """Gradients are computed for an optimizer and cleared again, and it never steps."""
+    stepping = {step.owner for step in history.steps}
+    for optimizer in history.optimizers:
+        if optimizer.id in stepping or optimizer.step_not_run or -1 in stepping:
+            continue
+        runs = _cleared_unused(history, optimizer)
+        if len(runs) >= ENOUGH:
+            yield _diagnose(history, optimizer, runs)
+
+
+def _cleared_unused(history: History, optimizer: Optimizer) -> list[int]:
+    """The passes that produced for it what was cleared unused; none where anything of it was ever used or read."""
+    mine = {key: fate for key, fate in history.ledger.fates.items() if key[1] in optimizer.leaves}
+    if any(fate.used_by or fate.read or fate.changed for fate in mine.values()):
+        return []
+    return list(dict.fromkeys(run for (run, _), fate in mine.items() if fate.cleared))
+
+
+def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagnosis:
+    name = optimizer.name
+    made = site_of(history.run(runs[-1]))
+    fates = history.ledger.produced_by(runs[-1]).items()
+    cleared = next((fate.cleared_at for leaf, fate in fates if leaf in optimizer.leaves and fate.cleared_at), None)
+    return warning(
+        f"`{name}` never steps",
+        made,
+        f"computes gradients for what `{name}` holds, and no step uses them",
+        f"Gradients for the {len(optimizer.leaves)} parameters of `{name}` were computed in {len(runs)} passes that "
+        f"were looked at, and cleared again. `{name}.step()` was never called, so these parameters are not trained.",
+        Remedy(
+            "move_step",
+            Effect.CHANGES_GRADIENTS,
+            "never",
+            made,
+            name,
+            facts=(facts.code("update", f"{name}.step()"),),
+        ),
+        secondary=(Label(cleared, "clears them"),) if cleared is not None else (),
+        bridge=Bridge(name, "local"),
+        freed=made,
+    )

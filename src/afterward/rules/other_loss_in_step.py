@@ -1,0 +1,81 @@
+"""AFT409: another network's loss gets into a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from afterward.model import facts
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.gradients import Use
+from afterward.model.history import History
+from afterward.rules import rule
+from afterward.rules._gradients import Taken, steps_of_optimizers
+from afterward.rules._silent import several, site_of, warning
+
+ENOUGH = 2  # steps that another optimizer's loss got into: all that were looked at, but for the first
+
+
+@rule("AFT409", Severity.WARNING)
+def other_loss_in_step(history: History) -> Iterator[Diagnosis]:
+    """A step also uses the gradients of a loss that another optimizer has already stepped for."""
+    for steps in steps_of_optimizers(history):
+        used = [step for step in steps if step.uses and step.step is not None]
+        mixed = [(step, found) for step in used if (found := _foreign(history, step))]
+        if len(mixed) >= max(ENOUGH, len(used) - 1):
+            yield _diagnose(history, *mixed[-1], len(mixed))
+
+
+def _foreign(history: History, step: Taken) -> list[tuple[Use, int, int]]:
+    """The gradients in a step whose pass another optimizer had used before the next pass began: (use, pass, step)."""
+    found = []
+    for use in step.uses:
+        for run, later in pairwise(use.runs):
+            taken = _taken_by_another(history, step, run, later)
+            if taken is not None and not use.again:
+                found.append((use, run, taken))
+    return found
+
+
+def _taken_by_another(history: History, step: Taken, run: int, later: int) -> int | None:
+    assert step.step is not None
+    for fate in history.ledger.produced_by(run).values():
+        for number in fate.used_by:
+            other = history.step(number) if number >= 0 else None
+            if other is None or other.owner == step.step.owner or other.leaves & step.step.leaves:
+                continue
+            if history.run(run).moment < other.moment < history.run(later).moment:
+                return number
+    return None
+
+
+def _diagnose(history: History, step: Taken, found: list[tuple[Use, int, int]], times: int) -> Diagnosis:
+    assert step.step is not None
+    use, run, taken = found[0]
+    name, other = step.step.optimizer, history.step(taken).optimizer
+    own = site_of(history.run(use.runs[-1]))
+    made = site_of(history.run(run))
+    leaves = [use.leaf for use, _, _ in found]
+    names = tuple(dict.fromkeys(history.leaf(leaf).name for leaf in leaves))
+    who = several(names) or f"{len(leaves)} parameters"
+    return warning(
+        f"the loss of `{other}` also gets into the steps of `{name}`",
+        made,
+        f"also adds to the gradients of {who}",
+        f"`{other}` has stepped with the gradients of line {made.line}. They stay in {who}, line {own.line} adds its "
+        f"own, and `{name}` uses the sum ({times} of the steps that were looked at).",
+        Remedy(
+            "zero_grad",
+            Effect.CHANGES_GRADIENTS,
+            "own_loss",
+            own,
+            name,
+            facts=(facts.code("clear", f"{name}.zero_grad()"), facts.lines("lines", own)),
+        ),
+        secondary=(
+            Label(own, "adds the gradients that the step is for"),
+            *((Label(step.site, "uses the sum of both"),) if step.site is not None else ()),
+        ),
+        bridge=Bridge(f"{names[0]}.grad" if names and names[0] else "grad", "attribute"),
+        freed=made,
+    )

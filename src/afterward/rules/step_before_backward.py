@@ -1,0 +1,55 @@
+"""AFT408: an optimizer steps before the backward of its own iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model import facts
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.history import History
+from afterward.rules import rule
+from afterward.rules._gradients import Taken, comes_before_backward, steps_of_optimizers
+from afterward.rules._silent import site_of, warning
+
+ENOUGH = 2  # steps, beside the first, that come before their backward
+
+
+@rule("AFT408", Severity.WARNING)
+def step_before_backward(history: History) -> Iterator[Diagnosis]:
+    """A step comes before the backward of its own iteration: it finds old gradients, or none."""
+    for steps in steps_of_optimizers(history):
+        early = comes_before_backward(history, steps)
+        if len(early) >= ENOUGH:
+            yield _diagnose(history, early)
+
+
+def _diagnose(history: History, early: list[Taken]) -> Diagnosis:
+    step = early[0]
+    assert step.step is not None
+    name, used = step.step.optimizer, bool(step.uses)
+    made = site_of(history.run((step.runs or step.lost)[-1]))
+    site = step.site or made
+    what = "uses the gradients of the iteration before" if used else "finds no gradient to use"
+    ends = (
+        "The first step changes nothing, and the gradients of the last iteration are never used."
+        if used
+        else "They are zeroed before the next step: nothing is trained, and no error is raised."
+    )
+    return warning(
+        f"`{name}` steps before the backward of its own iteration",
+        site,
+        what,
+        f"In each iteration `{name}.step()` runs before `backward()`, in {len(early)} of {len(early) + 1} steps that "
+        f"were looked at. The gradients that line {made.line} computes come too late for it. {ends}",
+        Remedy(
+            "move_step",
+            Effect.CHANGES_GRADIENTS,
+            "own_backward",
+            site,
+            name,
+            facts=(facts.code("update", f"{name}.step()"), facts.lines("lines", made)),
+        ),
+        secondary=(Label(made, "computes the gradients, after the step"),),
+        bridge=Bridge("grad", "attribute"),
+        freed=made,
+    )
