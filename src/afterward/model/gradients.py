@@ -63,6 +63,7 @@ class Empty:
     at: int = 0
     cleared: Site | None = None
     begun: bool = True  # had any pass produced a gradient for this leaf before?
+    site: Site | None = None
 
 
 @dataclass(slots=True)
@@ -118,7 +119,7 @@ class GradientLedger:
     def empty_by_step(self) -> dict[int, list[Empty]]:
         steps: dict[int, list[Empty]] = {}
         for one in self.empty:
-            steps.setdefault(one.step, []).append(one)
+            steps.setdefault(one.step if one.step != BY_HAND else -1 - one.at, []).append(one)
         return steps
 
     # The replay, one method for each kind of entry
@@ -172,7 +173,7 @@ class GradientLedger:
         for leaf in sorted(entry.leaves):
             lost = tuple(self._lost.pop(leaf, ()))
             begun = leaf in self._held
-            self.empty.append(Empty(entry.step, leaf, lost, self._at, self._lost_at.get(leaf), begun))
+            self.empty.append(Empty(entry.step, leaf, lost, self._at, self._lost_at.get(leaf), begun, entry.site))
 
     def _changed(self, entry: Entry) -> None:
         for _, fate, _ in self._present(entry):

@@ -43,7 +43,7 @@ class Taken:
     @property
     def site(self) -> Site | None:
         if self.step is None:
-            return self.uses[0].site if self.uses else None
+            return (self.uses[0].site if self.uses else None) or (self.empty[0].site if self.empty else None)
         return site_at(self.step.where)
 
 
@@ -53,7 +53,8 @@ def steps_of_optimizers(history: History) -> Iterator[list[Taken]]:
     for number, uses in history.ledger.uses_by_step().items():
         taken[number] = Taken(number, history.step(number) if number >= 0 else None, uses)
     for number, empty in history.ledger.empty_by_step().items():
-        taken.setdefault(number, Taken(number, history.step(number))).empty = empty
+        step = history.step(number) if number >= 0 else None
+        taken.setdefault(number, Taken(number, step)).empty = empty
     groups: dict[int, list[Taken]] = {}
     for one in sorted(taken.values(), key=lambda one: one.at):
         groups.setdefault(one.step.owner if one.step is not None else BY_HAND, []).append(one)
@@ -75,6 +76,14 @@ def in_other_iterations(history: History, runs: Iterable[int], step: Taken) -> b
     return bool(pairs) and all(one and other and parting(one, other).how == "turns" for one, other in pairs)
 
 
+def is_within(run: Pass, step: Taken) -> bool:
+    """Was a pass run by the step itself, as the closure of LBFGS is?"""
+    if run.where is None or step.where is None:
+        return False
+    mine = [(level.call, level.moment) for level in step.where.levels]
+    return [(level.call, level.moment) for level in run.where.levels[: len(mine)]] == mine
+
+
 def produced_between(history: History, before: Taken | None, step: Taken) -> list[int]:
     """The passes, between two steps of an optimizer, that produced for what the later one used."""
     leaves = {use.leaf for use in step.uses} | {one.leaf for one in step.empty}
@@ -90,6 +99,8 @@ def is_lost(history: History, run: int) -> bool:
     """
     held = frozenset(leaf for optimizer in history.optimizers for leaf in optimizer.leaves)
     fates = history.ledger.produced_by(run)
+    if history.run(run).stale:
+        return False  # AFT203: it came after the step that it was for
     return bool(fates) and all(
         leaf in held and fate.cleared and not (fate.used_by or fate.read or fate.changed or fate.unseen)
         for leaf, fate in fates.items()

@@ -126,8 +126,8 @@ HELPS: dict[tuple[str, str], str] = {
         "batch_samples",
         "steps",
     ): "take mini-batches out of that tensor, with one `backward()` and one step for each; "
-    "that is another optimisation: one step per batch instead of one per sample makes fewer and less noisy steps, and the "
-    "learning rate may have to be raised",
+    "that is another optimisation: one step per batch instead of one per sample makes fewer and less noisy steps, and "
+    "the learning rate may have to be raised",
     ("batch_samples", "sums"): "take mini-batches out of that tensor, with one `backward()` for each; a loss that is "
     "averaged over the batch gives the mean of these gradients instead of their sum",
 }

@@ -9,7 +9,14 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History
 from afterward.model.site import Site
 from afterward.rules import rule
-from afterward.rules._gradients import Taken, comes_before_backward, is_lost, produced_between, steps_of_optimizers
+from afterward.rules._gradients import (
+    Taken,
+    comes_before_backward,
+    is_lost,
+    is_within,
+    produced_between,
+    steps_of_optimizers,
+)
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps of one optimizer, each left without gradients that were made for it
@@ -33,6 +40,8 @@ def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
 def _partly(history: History, steps: list[Taken]) -> list[tuple[Taken, int]]:
     """The steps with a pass before each whose gradients were all cleared unused; empty where one step lost nothing."""
     found = []
+    if any(is_within(history.run(run), step) for step in steps for run in step.runs):
+        return []  # a closure clears what was there before it
     for before, step in pairwise([None, *(step for step in steps if step.uses)]):
         assert step is not None
         lost = [run for run in produced_between(history, before, step) if is_lost(history, run)]
@@ -45,13 +54,14 @@ def _partly(history: History, steps: list[Taken]) -> list[tuple[Taken, int]]:
 def _diagnose(history: History, step: Taken, times: int) -> Diagnosis:
     cleared = next((one.cleared for one in step.empty if one.cleared is not None), None)
     name = step.step.optimizer if step.step is not None else ""
+    which = f"steps of `{name}`" if name else "updates"
     return _warning(
         cleared or step.site,
         site_of(history.run(step.lost[-1])),
         step.site,
         name,
-        f"Each of the {times} steps of `{name}` that were looked at found no gradient left of the "
-        "pass before it. Nothing is trained, and nothing says so.",
+        f"Each of the {times} {which} that were looked at found no gradient left of the "
+        "pass before it. Nothing is trained, and no error is raised.",
         "steps without them",
     )
 

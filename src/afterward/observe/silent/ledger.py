@@ -195,6 +195,12 @@ def entries_of(
 def _told(note: Noted, between: list[Touch]) -> Iterator[Entry]:
     """What happened to gradients between two looks, with the statements that did it."""
     by_hand = [touch for touch in between if touch.what == USED]
+    cleared = [touch for touch in between if touch.what == CLEARED]
+    if by_hand and cleared and cleared[0].moment < by_hand[0].moment:  # `p.grad.zero_()`, and then `p -= lr * p.grad`
+        if note.what == CLEARED:
+            yield Entry(CLEARED, note.leaves, site=cleared[0].site)
+            yield Entry(MISSING, note.leaves, step=BY_HAND, site=by_hand[0].site)
+        return
     if note.what == CHANGED and by_hand:
         yield Entry(USED, note.leaves, step=BY_HAND, site=by_hand[-1].site)
         return

@@ -184,7 +184,7 @@ def _single(
 
 
 def _each_iteration(after: Aftermath, each: OneEach) -> Iterator[Singles]:
-    """A loop, entered again and again, each iteration of which trains on one row and needs nothing of the one before."""
+    """A loop, entered again and again: each iteration trains on one row and needs nothing of the one before."""
     runs = [run for run in after.passes if run.place and run.place.number == each.seen.site and run.place.turns]
     built = _places(after, (each.order,))
     if len(runs) < TIMES or not built or built[0].call != runs[0].place.call:  # type: ignore[union-attr]

@@ -22,7 +22,6 @@ from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.walk import saved_bytes, walk
-from afterward.observe.looking import parameters_held_by
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, SHIFT
 from afterward.observe.marks.userfiles import is_user_file

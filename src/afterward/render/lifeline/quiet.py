@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
+from afterward.model.gradients import BY_HAND
 from afterward.model.history import FlatPart, History, LeftOut, Pass, Singles, Step, Unheld, Wasted
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
@@ -27,7 +28,7 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     for wasted in history.wasted:
         if wasted.site.same_lines(site):
             return _wasted(wasted, sources)
-    for empty in history.ledger.empty:
+    for empty in (one for one in history.ledger.empty if one.step != BY_HAND):
         step = history.step(empty.step)
         here = [one for one in (empty.cleared, _site_of(step)) if one is not None and one.same_lines(site)]
         if empty.lost and here:
