@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from afterward.render.paths import shown
 from afterward.render.terminal import show
 from afterward.render.text import as_text
 from afterward.tasks import run as task
+from afterward.tasks.run import print_error, warn
 
 if TYPE_CHECKING:
     from afterward.render.live import LiveView
@@ -60,19 +60,18 @@ def perform(options: argparse.Namespace) -> int:
             options.target,
             options.arguments,
             as_module=options.module,
-            note=lambda found: "\n" + as_text(found),
             prepare=prepare,
+            ended=_last_words,
         )
     finally:
         if view is not None:
             view.close(watching[0].standing() if watching else None)
-    _print_as_python_would(outcome.error)
     _tell(outcome.report, options)
     if out is not None:
         write_report(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
     if history is not None or page is not None:
         _draw(outcome, page, history, folder)
-    return outcome.exit
+    return _leave(outcome)
 
 
 def _draw(outcome: task.Outcome, page: Path | None, history: Path | None, folder: str) -> None:
@@ -94,23 +93,23 @@ def _view(options: argparse.Namespace) -> LiveView | None:
     return LiveView(sys.stderr)
 
 
-def _print_as_python_would(error: BaseException | None) -> None:
-    """The program's own last words. Our note is left out here: the report follows in full."""
+def _last_words(error: BaseException | None) -> None:
+    """What Python prints when a program has ended so."""
     if error is None:
         return
     if isinstance(error, SystemExit):
         if error.code is not None and not isinstance(error.code, int):
-            print(error.code, file=sys.stderr)
+            warn(str(error.code))
         return
-    notes = getattr(error, "__notes__", None)
-    ours = [note for note in notes or () if isinstance(note, str) and "[AFT" in note.split(":", 1)[0]]
-    if ours and notes is not None:
-        notes[:] = [note for note in notes if note not in ours]
-    sys.stdout.flush()
-    if sys.excepthook is not sys.__excepthook__:  # the program has its own way of ending
-        sys.excepthook(type(error), error, error.__traceback__)
-    else:
-        traceback.print_exception(type(error), error, error.__traceback__)
+    print_error(error)
+
+
+def _leave(outcome: task.Outcome) -> int:
+    """The status to leave with. A program that an interrupt ended died by that signal, and so do we."""
+    if isinstance(outcome.error, KeyboardInterrupt):
+        sys.excepthook = lambda *error: None  # it was printed before
+        raise KeyboardInterrupt
+    return outcome.exit
 
 
 def _tell(report: Report, options: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.marks.program import without_our_frames
+from afterward.observe.marks.stack import without_our_frames
 from afterward.observe.marks.userfiles import is_user_file
 
 _MRO = type.__dict__["__mro__"]

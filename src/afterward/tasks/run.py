@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from afterward.errors import ProgramNotFound
 from afterward.model.beat import Beat
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.history import Gap, History
@@ -207,13 +206,14 @@ def run(
     as_module: bool = False,
     note: Note | None = None,
     prepare: Callable[[Watched], None] | None = None,
+    ended: Callable[[BaseException | None], None] | None = None,
 ) -> Outcome:
     """Run a program as Python would, watch it, and say what became of its graphs.
 
-    `prepare` may change the watch before anything runs.
+    `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended.
     """
     from afterward.observe.marks.importing import imports_marked
-    from afterward.observe.marks.program import run_program, without_our_frames
+    from afterward.observe.marks.program import run_program
     from afterward.observe.recording.children import children_announced
     from afterward.observe.recording.session import Session
     from afterward.tasks.children import Household
@@ -232,13 +232,9 @@ def run(
         hooks.enter_context(joinable(watched))
         hooks.enter_context(children_announced(household))
         session.start()
-        try:
-            run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
-        except ProgramNotFound:
-            raise
-        except BaseException as raised:
-            raised.__traceback__ = without_our_frames(raised.__traceback__)
-            error = raised
+        error = run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
+        if ended is not None:
+            ended(error)
         watched.look_into(error)
         if not watched.findings:
             watched.look_back()
@@ -248,6 +244,20 @@ def run(
     return Outcome(report, error, status, lambda: watched.saved(report))
 
 
+def print_error(error: BaseException) -> None:
+    """Print an exception as Python prints one that has ended a program."""
+    from afterward.observe.marks import program
+
+    program.print_error(error)
+
+
+def warn(line: str) -> None:
+    """Say something to a person, whatever the program has done to its streams."""
+    from afterward.observe import looking
+
+    looking.warn(line)
+
+
 def exit_status(error: BaseException | None) -> int:
     """The status with which Python would leave after this."""
     if error is None:
@@ -255,7 +265,9 @@ def exit_status(error: BaseException | None) -> int:
     if isinstance(error, SystemExit):
         if error.code is None:
             return 0
-        return error.code & 0xFF if isinstance(error.code, int) else 1
+        if not isinstance(error.code, int):
+            return 1
+        return error.code & 0xFF if -(1 << 63) <= error.code < 1 << 63 else 0xFF  # too large for C: -1
     if isinstance(error, KeyboardInterrupt):
         return 130
     return 1

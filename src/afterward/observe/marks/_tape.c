@@ -37,6 +37,8 @@ static PyMethodDef unnoticed_call = {
     "hook", (PyCFunction)(void (*)(void))call_unnoticed, METH_FASTCALL, "A hook of afterward's.",
 };
 
+static PyObject *as_method(PyObject *module, PyObject *function) { return PyInstanceMethod_New(function); }
+
 static PyObject *unnoticed(PyObject *module, PyObject *function) { return PyCFunction_New(&unnoticed_call, function); }
 
 int tape_make_room(Tape *self) {
@@ -307,6 +309,7 @@ static PyObject *repeats(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"unnoticed", unnoticed, METH_O, "A hook that no tracer sees; an exception that it hands back is raised."},
+    {"as_method", as_method, METH_O, "A function that binds to an object as a method does."},
     {"repeats", repeats, METH_VARARGS, "How often the last marks before a place are there again from there on."},
     {NULL, NULL, 0, NULL},
 };
@@ -352,7 +355,7 @@ static int fill_module(PyObject *module) {
     Py_INCREF(type);
     if (PyModule_AddObject(module, "Tape", type) < 0)
         return -1;
-    return fill_marks(module);
+    return fill_marks(module) < 0 ? -1 : fill_apart(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};

@@ -67,6 +67,7 @@ static inline int tape_write(Tape *self, uint64_t number, uint64_t counter) {
     return self->marked < MARKS ? 0 : tape_make_room(self);
 }
 
-int fill_marks(PyObject *module); /* adds the types of _marks.c */
+int fill_marks(PyObject *module); /* adds what _marks.c has */
+int fill_apart(PyObject *module); /* and _apart.c */
 
 #endif

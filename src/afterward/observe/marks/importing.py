@@ -15,7 +15,9 @@ from typing import Any
 from afterward.observe.marks.marking import marking_of
 from afterward.observe.marks.pickling import plain_when_pickled
 from afterward.observe.marks.rewrite import mark_module, reads_bytecode
+from afterward.observe.marks.stack import without_our_frames
 from afterward.observe.marks.statements import Statements
+from afterward.observe.marks.tape import as_method
 from afterward.observe.marks.userfiles import is_user_file
 
 OnGap = Callable[[str], None]
@@ -47,15 +49,35 @@ def _decoded(data: bytes) -> str:
         return data.decode("utf-8", "replace")
 
 
-class _MarkingLoader(importlib.machinery.SourceFileLoader):
-    """Reads source as ever, but compiles it with marks, and neither reads nor writes `__pycache__`."""
+@contextmanager
+def sources_marked(statements: Statements, on_gap: OnGap) -> Iterator[None]:
+    """Within this block, Python's own loader of source files gives code with marks for files of the program's.
 
-    statements: Statements
-    on_gap: OnGap
+    It reads and writes `__pycache__` as ever, and is the same class: nothing shows but the code.
+    """
+    loader = importlib.machinery.SourceFileLoader
+    plain: Any = loader.get_code
 
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        return marked_code(self.get_data(path), path, self.statements, self.on_gap)
+    def get_code(self: Any, name: str) -> Any:
+        try:
+            code = plain(self, name)
+            path = self.path
+            if code is None or type(self) is not loader or type(path) is not str or not is_user_file(path):
+                return code
+            try:
+                return marked_code(self.get_data(path), path, statements, on_gap)
+            except Exception as error:
+                on_gap(f"{path} could not be marked: {type(error).__name__}")
+                return code
+        except BaseException as error:
+            error.__traceback__ = without_our_frames(error.__traceback__)
+            return error
+
+    setattr(loader, "get_code", as_method(get_code))  # noqa: B010
+    try:
+        yield
+    finally:
+        delattr(loader, "get_code")  # it inherits the plain one
 
 
 class _TellingLoader(Loader):
@@ -97,10 +119,6 @@ class _Finder(MetaPathFinder):
             return spec
         elif fullname.endswith("cloudpickle") and hasattr(spec.loader, "exec_module"):
             spec.loader = _TellingLoader(spec.loader, self.pickle_plainly)
-        elif type(spec.loader) is importlib.machinery.SourceFileLoader and is_user_file(spec.origin or "<none>"):
-            loader = _MarkingLoader(spec.loader.name, spec.loader.path)
-            loader.statements, loader.on_gap = self.statements, self.on_gap
-            spec.loader = loader
         return spec
 
     def pickle_plainly(self, module: ModuleType) -> None:
@@ -126,7 +144,8 @@ def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[st
             finder.pickle_plainly(module)
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        with sources_marked(statements, on_gap):
+            yield
     finally:
         sys.meta_path.remove(finder)
         finder.pickling.close()

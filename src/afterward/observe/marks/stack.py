@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 
@@ -68,3 +68,22 @@ def runs_inside_another(frame: FrameType | None, engine: Any) -> bool:
         met += frame.f_code is code
         frame = frame.f_back
     return met > 1
+
+
+_HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback as Python alone would have it."""
+    kept = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE + os.sep):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    result: TracebackType | None = None
+    for one in reversed(kept):
+        try:
+            result = TracebackType(result, one.tb_frame, one.tb_lasti, one.tb_lineno)
+        except TypeError:  # an entry without a line, as generated code may have
+            result = TracebackType(result, one.tb_frame, one.tb_lasti, -1)
+    return result

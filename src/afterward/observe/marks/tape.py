@@ -96,12 +96,18 @@ def unnoticed(hook: Callable[..., Any]) -> Callable[..., Any]:
         found: Callable[..., Any] = _tape.unnoticed(hook)
         return found
 
-    def called(*args: Any) -> None:
-        error = hook(*args)
-        if error is not None:
-            raise error
+    def called(*args: Any) -> Any:
+        answer = hook(*args)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
 
     return called
+
+
+def as_method(hook: Callable[..., Any]) -> Any:
+    """Such a hook for the place of a method of a class."""
+    return _tape.as_method(unnoticed(hook)) if _tape is not None else lambda *args: unnoticed(hook)(*args)
 
 
 def repeats(marks: array[int], start: int, length: int, most: int) -> int:
