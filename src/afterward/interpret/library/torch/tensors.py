@@ -381,6 +381,6 @@ def set_attribute(machine: Machine, owner: Tensor, name: str, value: Value, node
         owner.grad = value if isinstance(value, Tensor) else None
     elif name == "data":
         machine.account.by_hand.add(id(owner))
-        machine.account.updated(owner, by_hand=True)
+        machine.account.changed_by_hand(owner)
     else:
         owner.attributes[name] = value
