@@ -12,7 +12,7 @@ from afterward.model.site import Site, Where
 NodeId = int
 LeafId = int
 
-ERRORS = ("second_backward", "inplace", "no_grad", "ddp_ready_twice", "donated_buffers")
+ERRORS = ("second_backward", "inplace", "no_grad", "ddp_ready_twice", "ddp_unfinished", "donated_buffers")
 
 
 UNKNOWN_OUTPUT = -1
@@ -80,6 +80,7 @@ class Leaf:
     id: LeafId
     name: str
     optimizers: tuple[str, ...] = ()
+    replicated: bool = False  # DistributedDataParallel keeps it alike on all ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,8 @@ class Pass:
     by_library: bool = False  # a library keeps the graph on its own account, as `torch.func` does
     # The calls of a library between the program's own statement and the engine; None where nobody looked.
     through: tuple[str, ...] | None = None
+    reduced: frozenset[LeafId] = frozenset()  # leaves whose gradients DistributedDataParallel reduces across ranks
+    parameter: str = ""  # the parameter that torch names in the error
     nested: bool = False  # it ran inside of another pass, as a checkpoint's does
     count: int = 0  # of the passes by the same call, up to this one, those that are forgotten too
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made

@@ -7,6 +7,7 @@ the record, never a broken run.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from math import prod
@@ -445,6 +446,24 @@ def error_kind(error: BaseException) -> str | None:
         return "no_grad"
     if "mark a variable ready only once" in text:
         return "ddp_ready_twice"
+    if "Expected to have finished reduction in the prior iteration" in text:
+        return "ddp_unfinished"
     if "donated buffer" in text:
         return "donated_buffers"
     return None
+
+
+_WITHOUT_GRADIENT = re.compile(r"did not receive grad for rank \d+: ([\d ]+)")
+_READY_TWICE = re.compile(r"with name (\S+) has been marked as ready twice")
+
+
+def parameters_without_gradient(error: BaseException) -> frozenset[int] | None:
+    """The numbers of the parameters that DistributedDataParallel waited for in vain; None where torch does not tell."""
+    found = _WITHOUT_GRADIENT.search(str(error))
+    return frozenset(int(number) for number in found[1].split()) if found is not None else None
+
+
+def parameter_ready_twice(error: BaseException) -> str:
+    """The parameter that torch names in that error, by its dotted name."""
+    found = _READY_TWICE.search(str(error))
+    return found[1] if found is not None else ""

@@ -130,4 +130,15 @@ HELPS: dict[tuple[str, str], str] = {
     "the learning rate may have to be raised",
     ("batch_samples", "sums"): "take mini-batches out of that tensor, with one `backward()` for each; a loss that is "
     "averaged over the batch gives the mean of these gradients instead of their sum",
+    ("combine_losses", "reduced"): "add the losses and call `backward()` once on the sum; the gradients of both losses "
+    "are then reduced across ranks",
+    ("use_parameters", ""): "call this part of the module in every step, or leave its parameters out with "
+    "`requires_grad_(False)`",
+    ("use_parameters", "in_loss"): "add what they compute to the loss, or do not return it from the module's `forward`",
+    ("find_unused", ""): "pass `find_unused_parameters=True` to `DistributedDataParallel`; it then searches the graph "
+    "for unused parameters in every step",
+    ("no_reentrant", ""): "pass `use_reentrant=False` to `checkpoint`< on {lines}>; it then makes no backward pass of "
+    "its own, and each parameter is marked once",
+    ("no_reentrant", "static"): "pass `static_graph=True` to `DistributedDataParallel`, if every step uses the same "
+    "parameters the same number of times",
 }

@@ -16,6 +16,9 @@ def advice(case: Case) -> tuple[str, ...]:
     failing = _fails_next(case)
     if failing is not None:
         return (prefix + failing,)
+    if is_reduced_once(case):
+        diverge = "DistributedDataParallel reduces the gradients of the first `backward()` only, so ranks diverge"
+        return (prefix + f"would run without an error and train wrongly: {diverge}",)
     if case.cause is Cause.STATE_CARRIED_OVER:
         risk = (
             ", and may fail in a later step: the optimizer has changed parameters since" if case.stepped_between else ""
@@ -50,6 +53,12 @@ def advice(case: Case) -> tuple[str, ...]:
     size = case.reuse.early.bytes if case.reuse.early is not None else 0
     cost = f", keeping {human(size)} until then" if size else ""
     return (prefix + f"{_on_line(case)}would be right here: {_OUTCOMES[outcome(case)]}{cost}",)
+
+
+def is_reduced_once(case: Case) -> bool:
+    """Do both passes go over one forward pass of a DistributedDataParallel module? It reduces in the first alone."""
+    early = case.reuse.early
+    return early is not None and bool(early.reduced & case.history.leaves_under(case.history.walk_of(case.reuse.late)))
 
 
 def _on_line(case: Case) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Label, Severity
-from afterward.model.history import History, Pass
+from afterward.model import facts
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.history import History, Pass, operation
+from afterward.model.site import Site
 from afterward.rules import _remedies as remedy
 from afterward.rules import _speech as say
 from afterward.rules import rule
@@ -21,7 +23,46 @@ def ddp_ready_twice(history: History) -> Iterator[Diagnosis]:
         if late.error != "ddp_ready_twice" or late.where is None:
             continue
         case = case_of(history, late)
-        yield _diagnose(case) if case is not None else _unknown(late)
+        checkpoints = _checkpoints(history, late)
+        if case is None and len(checkpoints) > 1:
+            yield _checkpointed(history, late, checkpoints)
+        else:
+            yield _diagnose(case) if case is not None else _unknown(late)
+
+
+def _checkpoints(history: History, late: Pass) -> list[Site]:
+    """The calls of `checkpoint` whose backward makes a pass of its own, in the order of the forward pass."""
+    nodes = sorted((history.node(n) for n in history.walk_of(late) if history.knows(n)), key=lambda node: node.order)
+    loop = late.where.innermost_turn if late.where is not None else None
+    return [n.where.site_at(loop) for n in nodes if n.where is not None and operation(n.op) == "CheckpointFunction"]
+
+
+def _checkpointed(history: History, late: Pass, checkpoints: list[Site]) -> Diagnosis:
+    assert late.where is not None
+    site = late.where.site_at(late.where.innermost_turn)
+    name = f"`{late.parameter}`" if late.parameter else "a parameter"
+    first, *others = checkpoints
+    if len(checkpoints) == 2:
+        labels = [Label(first, f"uses {name} in a checkpoint")]
+        labels += [Label(one, "uses it again in another checkpoint") for one in others]
+    else:  # which two of them use it is not known
+        labels = [Label(one, "a checkpoint that runs a backward pass of its own") for one in dict.fromkeys(checkpoints)]
+    return Diagnosis(
+        message=f"{name} is used in more than one checkpoint of a DistributedDataParallel module",
+        primary=Label(site, f"each checkpoint's own backward marks {name} ready"),
+        secondary=tuple(labels),
+        why="DistributedDataParallel reduces each parameter's gradient once per forward pass. A checkpoint with "
+        "`use_reentrant=True` runs a backward pass of its own, and each of these reaches the same parameters.",
+        remedies=(
+            Remedy("no_reentrant", Effect.SAME_GRADIENTS, "", first, facts=(facts.lines("lines", *checkpoints),)),
+            Remedy("no_reentrant", Effect.SAME_GRADIENTS, "static", site),
+        ),
+        built=first,
+        freed=site,
+        reused=site,
+        bridge=Bridge(late.parameter, "attribute") if late.parameter else None,
+        caught=late.caught,
+    )
 
 
 def _diagnose(case: Case) -> Diagnosis:

@@ -11,7 +11,7 @@ from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
-from afterward.rules._retaining import is_spoilt
+from afterward.rules._retaining import is_reduced_once, is_spoilt
 
 
 @rule("AFT102", Severity.ERROR)
@@ -64,4 +64,6 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     if case.bridge is not None and case.bridge.is_target and case.foreign:
         # Two losses learn to meet one target: neither is meant to train what the target was computed by.
         return remedy.detach_input(case, Form.MADE), remedy.combine_losses(case)
+    if is_reduced_once(case):  # a second backward over one forward pass would not be reduced across ranks
+        return remedy.combine_losses(case), remedy.recompute_forward(case)
     return remedy.combine_losses(case), remedy.retain_graph(case)

@@ -49,22 +49,25 @@ class Watched:
                 error.add_note(self.note(each))
 
     def look_into(self, error: BaseException | None) -> None:
-        """An exception that no pass raised has left the program: was a freed value read off the graph?"""
+        """An exception that no pass raised has left the program: was a freed value read off the graph,
+        or did DistributedDataParallel refuse a forward pass?"""
         if error is None or isinstance(error, SystemExit) or self.escaped(error) or "torch" not in sys.modules:
             return
         from afterward.observe.failure.saved_reads import examine_read
+        from afterward.observe.failure.unfinished_reduction import examine_unfinished
         from afterward.observe.marks.userfiles import is_user_file
 
         session = self.session
         try:
-            history = examine_read(
-                session.recorders.current(), error, is_user=is_user_file, gaps=session.gaps, ledger=session.ledger
-            )
+            recorder, gaps, ledger = session.recorders.current(), session.gaps, session.ledger
+            history = examine_read(recorder, error, is_user=is_user_file, gaps=gaps, ledger=ledger)
+            if history is None:
+                history = examine_unfinished(recorder, error, is_user=is_user_file, gaps=gaps, ledger=ledger)
             if history is not None:
                 session.histories.append(history)
                 self.broken(error, history)
         except Exception as failure:
-            session.failed_open("a read of a freed value could not be examined", failure)
+            session.failed_open("the error that ended the program could not be examined", failure)
 
     def escaped(self, error: BaseException | None) -> set[int]:
         """The findings whose exception left the program: by cause or context, it is the one that ended it."""

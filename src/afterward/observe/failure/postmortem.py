@@ -196,6 +196,7 @@ class Autopsy:
                 reached=self._known(event.leaves),
                 stale=self._known(event.stale),
                 overwritten=self._known(event.overwritten),
+                reduced=self._known(event.reduced),
                 through=event.through,
                 nested=event.nested,
                 count=event.count,
@@ -253,6 +254,7 @@ class Autopsy:
             nested_in=function_around(frame, self.is_user),
             nested=runs_inside_another(frame, compat.backward_entry()),
             through=library_calls(frame, self.is_user),
+            parameter=compat.parameter_ready_twice(error) if kind == "ddp_ready_twice" else "",
             read_in=self._read_in(error),
             receiver=flow.receiver(self.sources, run.where) if run.where is not None else "",
             trains=frozenset(

@@ -31,7 +31,7 @@ def examine_read(
     frames, line = _frames(error, is_user)
     if not frames or compat.error_kind(error) != "second_backward":
         return None
-    reading = _Reading(recorder, is_user, ledger)
+    reading = Reading(recorder, is_user, ledger)
     node = reading.node_read(frames[0], line)
     return None if node is None else reading.history_of_read(node, frames, line, str(error), tuple(gaps))
 
@@ -52,7 +52,7 @@ def _frames(error: BaseException, is_user: Any) -> tuple[list[FrameType], int]:
     return frames[::-1], line
 
 
-class _Reading(Autopsy):
+class Reading(Autopsy):
     def node_read(self, frame: FrameType, line: int) -> Any:
         """The node, freed, that the line reads a saved value of."""
         try:
@@ -72,7 +72,7 @@ class _Reading(Autopsy):
     ) -> History:
         self.inputs, self.outputs = [], ()
         self.look_from([(node, 0)], frames)
-        self._rewind(frames[0].f_code.co_filename, line)
+        self.rewind(frames[0].f_code.co_filename, line)
         nodes = self.remains.nodes(self.places, self.wording)
         seen = self.passes_seen()
         counter = compat.sequence_counter()
@@ -91,7 +91,7 @@ class _Reading(Autopsy):
         )
         return self.told(nodes, late, (*self.passes(seen), late), gaps)
 
-    def _rewind(self, file: str, line: int) -> None:
+    def rewind(self, file: str, line: int) -> None:
         """Forget what ran while the exception made its way up: `finally` blocks and the like."""
         for last in range(len(self.trail) - 1, -1, -1):
             if self._is_at(self.trail[last], file, line):

@@ -212,8 +212,8 @@ def storage_pointer(tensor: Any) -> int | None:
 
 
 def _length(path: str) -> tuple[bool, int, int]:
-    """What ranks names of one parameter: `model.head.weight` says more than `parameters[3]`."""
-    return path.endswith("]"), path.count(".") + path.count("["), len(path)
+    """What ranks names of one parameter: `model.head.weight` says more than `parameters[3]`, and than private names."""
+    return is_private(path) or path.endswith("]"), path.count(".") + path.count("["), len(path)
 
 
 def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[Any, str, str, int]]:

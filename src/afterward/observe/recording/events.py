@@ -45,6 +45,7 @@ class PassSeen:
     site: int = -1  # the number of the statement that called it
     stale: frozenset[int] = frozenset()  # numbers of leaves that were changed after the forward had used them
     overwritten: frozenset[int] = frozenset()  # numbers of leaves, saved by it, that torch did not see being written
+    reduced: frozenset[int] = frozenset()  # numbers of leaves whose gradients are reduced across ranks
     place: Place | None = None
     outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
     one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss

@@ -28,6 +28,7 @@ from afterward.observe.recording.events import PassSeen, StepSeen
 from afterward.observe.recording.gc_pause import collector_at_rest
 from afterward.observe.recording.progress import OnBeat, Pulse
 from afterward.observe.recording.recorder import Recorder, Recorders
+from afterward.observe.recording.replicas import Replicas
 from afterward.observe.silent.flat_parts import Bare
 from afterward.observe.silent.ledger import LedgerWriter
 from afterward.observe.silent.survey import Detail, Surveyor
@@ -75,6 +76,7 @@ class Session:
         self._steps_looked_at = 0
         self._began = time.perf_counter()
         self._updates = Updates()
+        self._replicas = Replicas()
         self.ledger = LedgerWriter(self._updates.leaves)
         self.surveyor = Surveyor(self.recorders, self._updates, self.ledger)
 
@@ -232,6 +234,8 @@ class Session:
                 self.ledger.unseen()
             seen.stale = self._updates.pass_begins(seen, shown)
             seen.overwritten = self._updates.overwritten(shown)
+            reduced = self._replicas.reduced(shown.leaves)
+            seen.reduced = frozenset(self._updates.leaves.of(shown.leaves[one]) for one in reduced)
             self._tape.steps_due = STEPS_LOOKED_AT
             self.surveyor.bare += [Bare(seen, shown.bare)] if shown.bare else []
         self.surveyor.details[id(seen)] = detail
@@ -279,7 +283,8 @@ class Session:
         if known == self._last_error:
             return None  # an outer pass, through which the error of an inner one travels
         kind = compat.error_kind(error)
-        if kind is None:
+        inner = kind == "ddp_ready_twice" and runs_inside_another(sys._getframe(1), compat.backward_entry())
+        if kind is None or inner:  # a checkpoint's own pass knows its part alone: the outer one shows all uses
             return None
         self._last_error = known
         try:

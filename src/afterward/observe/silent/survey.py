@@ -269,6 +269,7 @@ class Surveyor:
             reached=event.leaves or frozenset(),
             stale=event.stale,
             overwritten=event.overwritten,
+            reduced=event.reduced,
             value=detail.value if detail else None,
             clock=detail.clock if detail else None,
             released=detail.released if detail else None,

@@ -1,0 +1,51 @@
+"""AFT112: a second backward over one forward pass of a DistributedDataParallel module, which is not reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.history import History, LeafId, Pass
+from afterward.rules import rule
+from afterward.rules._silent import several, site_of, warning
+
+
+@rule("AFT112", Severity.WARNING)
+def ddp_not_reduced(history: History) -> Iterator[Diagnosis]:
+    """DistributedDataParallel reduces once per forward pass: what a second backward adds stays on its own rank."""
+    seen: set[tuple[str, int]] = set()
+    for early, late in pairwise(run for run in history.passes if run.call == "backward"):
+        shared = _not_reduced(early, late)
+        if shared and late.where is not None:
+            place = (late.where.site.file, late.where.site.line)
+            if place not in seen:
+                seen.add(place)
+                yield _diagnose(history, early, late, shared)
+
+
+def _not_reduced(early: Pass, late: Pass) -> frozenset[LeafId]:
+    """Leaves that the earlier pass has reduced, and that the later one reaches over the same forward pass."""
+    if not early.retains_graph or early.swept is None or late.swept is None or late.error is not None:
+        return frozenset()
+    return early.reduced & late.reduced if early.swept & late.swept else frozenset()
+
+
+def _diagnose(history: History, early: Pass, late: Pass, shared: frozenset[LeafId]) -> Diagnosis:
+    site = site_of(late)
+    names = tuple(sorted(history.leaf(leaf).name for leaf in shared))
+    who = several(names) or f"{len(shared)} parameters"
+    first = site_of(early) if early.where is not None else None
+    labels = (Label(first, "reduced the gradients across ranks"),) if first is not None else ()
+    return warning(
+        "ranks diverge: the gradients of this backward are not reduced",
+        site,
+        "goes over the same forward pass again; what it adds stays on this rank",
+        "DistributedDataParallel reduces gradients once per forward pass, in the first `backward()`. This second one "
+        f"adds to {who} on each rank alone, so the parameters drift apart, and no error is raised.",
+        Remedy("combine_losses", Effect.CHANGES_GRADIENTS, "reduced", first or site),
+        secondary=labels,
+        bridge=Bridge(names[0], "attribute") if names and names[0] else None,
+        nodes=len(late.swept or ()),
+        freed=first,
+    )
