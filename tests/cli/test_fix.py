@@ -216,17 +216,19 @@ def _below(pid: int) -> list[int]:
 
 
 def test_a_read_only_folder_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tempfile
+    from afterward.tasks import files, journal
 
-    from afterward.tasks import files
+    plain = journal._write_through
 
-    def refuse(*, prefix: str, dir: str) -> tuple[int, str]:
-        raise PermissionError(13, "Permission denied", os.path.join(dir, prefix))
+    def refuse(path: Path, data: bytes) -> None:
+        if path.parent == tmp_path:
+            raise PermissionError(13, "Permission denied", str(path))
+        plain(path, data)
 
     file = tmp_path / "train.py"
     file.write_text("x = 1\n")
     original = {str(file): files.read(str(file))}
-    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(journal, "_write_through", refuse)
     with pytest.raises(files.FileNotWritten, match="Permission denied; nothing was written"):
         files.write(original, {str(file): "x = 2\n"})
     assert file.read_text() == "x = 1\n"

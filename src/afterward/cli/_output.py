@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from afterward.errors import ReportNotWritten
+from afterward.render.json_report import relative
 
 
 def claimed(out: str | None) -> Path | None:
@@ -18,6 +20,16 @@ def claimed(out: str | None) -> Path | None:
     except OSError as error:
         raise ReportNotWritten(f"can not write the report to {out}: {error.strerror}") from None
     return path
+
+
+def finish_interrupted() -> None:
+    """A change of several files that was cut short by a death is made whole before anything else is done."""
+    from afterward.tasks.journal import recovered
+
+    for made, files in recovered():
+        names = ", ".join(relative(file) for file in files)
+        done = "finished an interrupted change of" if made else "took back an interrupted change of"
+        print(f"afterward: {done} {names}", file=sys.stderr)
 
 
 def write_report(path: Path, text: str) -> None:

@@ -115,9 +115,11 @@ def _count(number: int, word: str) -> str:
 
 def _fix(report: Report) -> None:
     """Write what can be cured without a run. The status stays that of the check: check again to see it clean."""
+    from afterward.cli._output import finish_interrupted
     from afterward.tasks.check_fix import rewrite
     from afterward.tasks.files import write
 
+    finish_interrupted()
     done = rewrite(report.findings)
     for found, remedy in done.cured:
         file = found.primary.site.file

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from afterward.cli._output import claimed, write_report
+from afterward.cli._output import claimed, finish_interrupted, write_report
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
 from afterward.model.facts import Note
@@ -46,6 +46,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def perform(options: argparse.Namespace) -> int:
+    finish_interrupted()
     out, page = claimed(options.out), claimed(options.html)
     try:
         fixed = _search(options)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
-import tempfile
 import tokenize
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from afterward.errors import AfterwardError, SourceUnreadable
+from afterward.tasks.journal import change
 
 
 class FileChanged(AfterwardError):
@@ -45,7 +44,7 @@ def read(path: str) -> Original:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return Original(data, data.decode(encoding), encoding)
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        raise SourceUnreadable(f"{path}: can not be read: {error}") from None
+        raise SourceUnreadable(f"{path}: cannot be read: {error}") from None
 
 
 def compiles(text: str, file: str) -> bool:
@@ -59,40 +58,15 @@ def compiles(text: str, file: str) -> bool:
 
 def write(originals: Mapping[str, Original], texts: Mapping[str, str]) -> None:
     """Put the new texts in place: all of them, or none."""
-    scratch: list[tuple[str, str]] = []
+    changed: dict[str, tuple[bytes, bytes]] = {}
     try:
         for path, text in texts.items():
             if Path(path).read_bytes() != originals[path].data:
                 raise FileChanged(f"{path} has changed since it was diagnosed; nothing was written")
-            scratch.append((_beside(path, originals[path].encoded(text)), path))
-        for part, path in scratch:
-            os.replace(part, path)
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, "the file is read-only", path)
+            changed[path] = (originals[path].data, originals[path].encoded(text))
+        change(changed)
     except OSError as error:
         path = error.filename or next(iter(texts))
-        raise FileNotWritten(f"can not write {path}: {error.strerror}; nothing was written") from None
-    finally:
-        _remove(part for part, _ in scratch)
-
-
-def _beside(path: str, data: bytes) -> str:
-    """The new content in a file of its own, next to the old one and with its permissions."""
-    target = os.path.realpath(path)
-    if not os.access(target, os.W_OK):
-        raise PermissionError(13, "the file is read-only", path)
-    number, part = tempfile.mkstemp(prefix=".afterward-", dir=os.path.dirname(target))
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(part, os.stat(target).st_mode & 0o7777)
-    except BaseException:
-        _remove((part,))
-        raise
-    return part
-
-
-def _remove(parts: Iterable[str]) -> None:
-    for part in parts:
-        with contextlib.suppress(OSError):
-            os.unlink(part)
+        raise FileNotWritten(f"cannot write {path}: {error.strerror}; nothing was written") from None
