@@ -82,6 +82,9 @@ survive: $(READY)  ## check every file of the standard library and of site-packa
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
 
+invisible: $(READY)  ## programs that look at themselves, plain against `run`: what differs
+	$(BIN)/python tools/invisible.py
+
 properties: $(READY)  ## every kind of edit on thousands of files: none may be broken; CHECKOUTS="DIR ..." adds folders
 	$(BIN)/python tools/edit_properties.py $(CHECKOUTS)
 
@@ -129,4 +132,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help demo browser test check bless score bench soak prove retain-table plant agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean
+.PHONY: invisible help demo browser test check bless score bench soak prove retain-table plant agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean

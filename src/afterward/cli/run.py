@@ -16,7 +16,7 @@ from afterward.render.paths import shown
 from afterward.render.terminal import show
 from afterward.render.text import as_text
 from afterward.tasks import run as task
-from afterward.tasks.run import print_error, warn
+from afterward.tasks.run import our_imports, print_error, warn
 
 if TYPE_CHECKING:
     from afterward.render.live import LiveView
@@ -66,11 +66,12 @@ def perform(options: argparse.Namespace) -> int:
     finally:
         if view is not None:
             view.close(watching[0].standing() if watching else None)
-    _tell(outcome.report, options)
-    if out is not None:
-        write_report(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
-    if history is not None or page is not None:
-        _draw(outcome, page, history, folder)
+    with our_imports():
+        _tell(outcome.report, options)
+        if out is not None:
+            write_report(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
+        if history is not None or page is not None:
+            _draw(outcome, page, history, folder)
     return _leave(outcome)
 
 

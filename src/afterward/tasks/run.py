@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -37,10 +37,12 @@ class Watched:
 
     def broken(self, error: BaseException, history: History) -> None:
         """A pass broke: diagnose it now, and attach the diagnosis to the exception."""
+        from afterward.observe.marks.own_modules import own_modules
         from afterward.observe.recording.gc_pause import collector_at_rest
-        from afterward.rules import diagnose
 
-        with collector_at_rest():
+        with own_modules.ours(), collector_at_rest():
+            from afterward.rules import diagnose
+
             found = diagnose(history)
         numbers = self._tell(history, found)
         setattr(error, _ATTRIBUTE, numbers)
@@ -216,6 +218,7 @@ def run(
     `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended.
     """
     from afterward.observe.marks.importing import imports_marked
+    from afterward.observe.marks.own_modules import own_modules
     from afterward.observe.marks.program import run_program
     from afterward.observe.recording.children import children_announced
     from afterward.observe.recording.session import Session
@@ -238,12 +241,14 @@ def run(
         error = run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
         if ended is not None:
             ended(error)
-        watched.look_into(error)
-        if not watched.findings:
-            watched.look_back()
-    household.gather(error)
-    status = exit_status(error)
-    report = watched.report([target, *arguments], error, status)
+        with own_modules.ours():
+            watched.look_into(error)
+            if not watched.findings:
+                watched.look_back()
+    with own_modules.ours():
+        household.gather(error)
+        status = exit_status(error)
+        report = watched.report([target, *arguments], error, status)
     return Outcome(report, error, status, lambda: watched.saved(report))
 
 
@@ -259,6 +264,13 @@ def warn(line: str) -> None:
     from afterward.observe import looking
 
     looking.warn(line)
+
+
+def our_imports() -> AbstractContextManager[None]:
+    """Within this block, what is imported is ours, whatever modules the program has."""
+    from afterward.observe.marks.own_modules import own_modules
+
+    return own_modules.ours()
 
 
 def exit_status(error: BaseException | None) -> int:

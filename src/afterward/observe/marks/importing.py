@@ -13,7 +13,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from afterward.observe.marks.marking import marking_of
-from afterward.observe.marks.pickling import plain_when_pickled
+from afterward.observe.marks.pickling import plain_when_marshalled, plain_when_pickled
 from afterward.observe.marks.rewrite import mark_module, reads_bytecode
 from afterward.observe.marks.stack import without_our_frames
 from afterward.observe.marks.statements import Statements
@@ -144,7 +144,7 @@ def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[st
             finder.pickle_plainly(module)
     sys.meta_path.insert(0, finder)
     try:
-        with sources_marked(statements, on_gap):
+        with sources_marked(statements, on_gap), plain_when_marshalled(statements):
             yield
     finally:
         sys.meta_path.remove(finder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import linecache
+import marshal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, ModuleType
@@ -16,6 +17,7 @@ from typing import Any
 from afterward.observe.marks.marking import Mark
 from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import Statements
+from afterward.observe.marks.tape import unnoticed
 
 _FUTURES = 0
 for _name in __future__.all_feature_names:
@@ -41,6 +43,41 @@ def plain_when_pickled(module: ModuleType, statements: Statements) -> Iterator[N
     finally:
         if table.get(CodeType) is reduce_plain:
             table[CodeType] = reduce
+
+
+@contextmanager
+def plain_when_marshalled(statements: Statements) -> Iterator[None]:
+    """Within this block, `marshal` writes marked code as plain code."""
+    dumps, dump = marshal.dumps, marshal.dump
+
+    def plain_dumps(value: Any, *args: Any) -> Any:
+        return _answer(lambda: dumps(_without_marks(value, statements), *args))
+
+    def plain_dump(value: Any, *args: Any) -> Any:
+        return _answer(lambda: dump(_without_marks(value, statements), *args))
+
+    marshal.dumps, marshal.dump = unnoticed(plain_dumps), unnoticed(plain_dump)
+    try:
+        yield
+    finally:
+        marshal.dumps, marshal.dump = dumps, dump
+
+
+def _answer(call: Callable[[], Any]) -> Any:
+    """What a call gives, or raises: that is handed back, to be raised without our frames."""
+    try:
+        return call()
+    except BaseException as error:
+        error.__traceback__ = None
+        return error
+
+
+def _without_marks(value: Any, statements: Statements) -> Any:
+    if isinstance(value, CodeType):
+        return plain_code(value, statements)
+    if type(value) in (tuple, list) and any(isinstance(one, CodeType) for one in value):
+        return type(value)(_without_marks(one, statements) for one in value)
+    return value
 
 
 def _table(module: ModuleType) -> dict[Any, Any] | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from afterward.errors import ProgramNotFound
 from afterward.observe.marks.importing import OnGap, marked_code
+from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.stack import without_our_frames
 from afterward.observe.marks.statements import Statements
 
@@ -126,6 +127,7 @@ def _put_first(folder: str) -> None:
     if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
         return
     sys.path[0] = folder
+    own_modules.begin(folder)
 
 
 def _file_code(main: ModuleType, target: str, statements: Statements, on_gap: OnGap) -> CodeType:

@@ -1,0 +1,28 @@
+"""A program that looks at itself behaves under `afterward run` as under Python. `make invisible` tries all of them."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tools import invisible
+
+# Each of these was once different, and takes no torch.
+SAMPLE = (
+    "frames_below_main", "print_stack", "warning_stacklevel", "main_globals", "main_loader", "settrace_lines",
+    "restricted_builtins", "prepare_missing", "marshal_elsewhere", "recursion_near", "exit_large", "exit_text",
+    "die_by_sigint", "del_at_exit", "excepthook_raises", "last_value", "stdout_none", "stderr_none", "no_line",
+    "order_of_streams", "two_lambdas_cloudpickle", "hot_exceptions", "folder", "zipapp", "module", "module_import_error",
+    "imported_syntax_error", "import_system", "plugin_by_path", "through_link", "local_ast", "pdb_commands",
+)  # fmt: skip
+WITH_TORCH = ("own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="what programs print of themselves is that of Python 3.11")
+@pytest.mark.parametrize("name", SAMPLE + WITH_TORCH)
+def test_a_program_sees_no_difference(name: str) -> None:
+    if "cloudpickle" in name:
+        pytest.importorskip("cloudpickle")
+    program = invisible.programs()[name]
+    assert list(invisible.differences(name, program, "run")) == []

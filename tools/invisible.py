@@ -1,0 +1,132 @@
+"""Runs programs that look at themselves, plain and watched, and prints what differs.
+
+python tools/invisible.py [NAMES ...] [--jobs N] [--by run|watch|install]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.invisible.programs import ARRANGED, BESIDE, PLAIN, Beside  # noqa: E402
+from tests.invisible.torch_programs import TORCH  # noqa: E402
+
+TIMEOUT = 120
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What one run of a program showed."""
+
+    status: int
+    out: str
+    err: str
+    files: tuple[str, ...]
+
+
+def programs() -> dict[str, Beside]:
+    """All programs, by name."""
+    found: dict[str, Beside] = {}
+    for name, source in {**PLAIN, **TORCH}.items():
+        beside = BESIDE.get(name, Beside())
+        found[name] = Beside({**beside.files, "main.py": source}, beside.argv, stdin=beside.stdin)
+    return {**found, **ARRANGED}
+
+
+def arrange(program: Beside, folder: Path) -> None:
+    for name, text in program.files.items():
+        if program.archive:
+            with zipfile.ZipFile(folder / program.archive, "a") as archive:
+                archive.writestr(name, text)
+        else:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(text.encode())
+    for name, target in program.links.items():
+        (folder / name).symlink_to(target)
+
+
+def behaviour(program: Beside, by: str) -> Behaviour:
+    """Run a program in a fresh folder, plainly or watched."""
+    with tempfile.TemporaryDirectory() as temporary:
+        base = Path(os.path.realpath(temporary))
+        folder = base / "program"
+        folder.mkdir()
+        arrange(program, folder)
+        done = subprocess.run(
+            [*_command(by, base), *program.argv],
+            cwd=folder, input=program.stdin, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", **program.environment},
+        )  # fmt: skip
+        files = tuple(sorted(str(one.relative_to(folder)) for one in folder.rglob("*")))
+    return Behaviour(done.returncode, _same(done.stdout, base), _same(_theirs(done.stderr), base), files)
+
+
+def _command(by: str, base: Path) -> list[str]:
+    if by == "plain":
+        return [sys.executable]
+    return [sys.executable, "-m", "afterward", "run", "--out", str(base / "report.txt")]
+
+
+def _theirs(text: str) -> str:
+    """What the program itself has printed: without our lines at the end."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("afterward: "))
+
+
+def _same(text: str, base: Path) -> str:
+    """Addresses and the folder's name differ from run to run."""
+    return re.sub(r"0x[0-9a-f]{6,}", "0x", text.replace(str(base), "BASE"))
+
+
+def differences(name: str, program: Beside, by: str) -> Iterator[str]:
+    plain, watched = behaviour(program, "plain"), behaviour(program, by)
+    if plain.status != watched.status:
+        yield f"status {plain.status}, not {watched.status}"
+    for what in ("out", "err"):
+        one, other = getattr(plain, what).splitlines(), getattr(watched, what).splitlines()
+        if one != other:
+            pairs = [*zip(one, other, strict=False), *((line, "(no line)") for line in one[len(other) :])]
+            pairs += [("(no line)", line) for line in other[len(one) :]]
+            first = next(pair for pair in pairs if pair[0] != pair[1])
+            yield f"{what}: {first[0][:90]!r}, not {first[1][:90]!r}"
+    if plain.files != watched.files:
+        yield f"files: {sorted(set(plain.files) ^ set(watched.files))}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--by", default="run")
+    options = parser.parse_args()
+    chosen = {name: one for name, one in programs().items() if not options.names or name in options.names}
+
+    def tried(item: tuple[str, Beside]) -> tuple[str, list[str]]:
+        try:
+            return item[0], list(differences(*item, options.by))
+        except subprocess.TimeoutExpired:
+            return item[0], ["took too long"]
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(tried, chosen.items()))
+    for name, found in results:
+        if found:
+            print(f"| {name} | {'; '.join(found)} |")
+    same = sum(not found for _, found in results)
+    print(f"{same} of {len(results)} programs are the same under `{options.by}` as under Python")
+    return 0 if same == len(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
