@@ -13,7 +13,8 @@ SAMPLE = (
     "frames_below_main", "print_stack", "warning_stacklevel", "main_globals", "main_loader", "settrace_lines",
     "restricted_builtins", "prepare_missing", "marshal_elsewhere", "recursion_near", "exit_large", "exit_text",
     "die_by_sigint", "del_at_exit", "excepthook_raises", "last_value", "stdout_none", "stderr_none", "no_line",
-    "order_of_streams", "two_lambdas_cloudpickle", "hot_exceptions", "folder", "zipapp", "module", "module_import_error",
+    "order_of_streams", "two_lambdas_cloudpickle", "hot_exceptions", "folder", "zipapp", "module",
+    "module_import_error",
     "imported_syntax_error", "import_system", "plugin_by_path", "through_link", "local_ast", "pdb_commands",
 )  # fmt: skip
 WITH_TORCH = ("own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training")

@@ -8,6 +8,8 @@ import time
 from array import array
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from afterward.model.history import Gap, History
@@ -40,6 +42,7 @@ QUIET = 1 << 15  # passes noted in a row before the recorder is tidied up
 SECOND = 2  # the pass of a site that is looked at more closely: the first may be unlike the others
 SECOND_SURVEY = 64  # the pass of a site at which everything is looked at once more: what grows by epochs shows now
 LATE_LOOKS = (16, 256)  # the passes of a site at which suspects are looked at once more
+EXAMINED = 4  # failing passes of a call site that are examined: a program may catch the same error ten thousand times
 FIRST_LOOKS = 8  # passes looked at per call site; after that only each power of two
 FEW_LOOKS, MOST_LOOKS = 4, 40  # or up to so many, while passes of another site, or steps, were seen only a few times
 
@@ -52,6 +55,14 @@ OUR_FILES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fi
 
 def _no_counter() -> int:
     return 0
+
+
+@dataclass
+class Failures:
+    """The passes of one statement that failed in one way."""
+
+    count: int = 0
+    findings: dict[str, Any] = field(default_factory=dict)  # what was put on the last of the errors that was examined
 
 
 class Session:
@@ -69,6 +80,7 @@ class Session:
         self._looks: dict[int, int] = {}
         self._counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
+        self._failures: dict[tuple[int, str], Failures] = {}  # by the statement that called, and the kind of error
         self._last_error: tuple[int, int] | None = None  # its identity, and how many passes there were by then
         self._warned = False
         self._window = 0
@@ -276,37 +288,46 @@ class Session:
 
     def _pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
         error = sys.exc_info()[1]
-        if error is None:
-            return None
-        # A new error may lie where an old one lay: but then a pass has begun since.
-        known = (id(error), self.recorders.current().passes)
-        if known == self._last_error:
-            return None  # an outer pass, through which the error of an inner one travels
-        kind = compat.error_kind(error)
-        inner = kind == "ddp_ready_twice" and runs_inside_another(sys._getframe(1), compat.backward_entry())
-        if kind is None or inner:  # a checkpoint's own pass knows its part alone: the outer one shows all uses
-            return None
-        self._last_error = known
         try:
-            inputs = (args[3] if len(args) > 3 else ()) or ()
-            with unseen():
-                history = examine(
-                    self.recorders,
-                    error,
-                    kind,
-                    outputs,
-                    inputs,
-                    frame=sys._getframe(1),
-                    is_user=is_user_file,
-                    gaps=self.gaps,
-                    ledger=self.ledger,
-                )
-            self.histories.append(history)
-            if self.on_broken is not None:
-                self.on_broken(error, history)
+            kind = compat.error_kind(error) if error is not None else None
+            if error is not None and kind is not None:
+                self._failed(error, kind, outputs, args, sys._getframe(1))
         except BaseException as failure:
             return self._came_up("the failing backward pass could not be examined", failure, error)
         return None
+
+    def _failed(self, error: BaseException, kind: str, outputs: Any, args: tuple[Any, ...], frame: FrameType) -> None:
+        recorder = self.recorders.current()
+        # A new error may lie where an old one lay: but then a pass has begun since.
+        known = (id(error), recorder.passes)
+        if known == self._last_error:
+            return  # an outer pass, through which the error of an inner one travels
+        if kind == "ddp_ready_twice" and runs_inside_another(frame, compat.backward_entry()):
+            return  # a checkpoint's own pass knows its part alone: the outer one shows all uses
+        self._last_error = known
+        failures = self._failures.setdefault((recorder.marks[-1] >> SHIFT if recorder.marks else -1, kind), Failures())
+        failures.count += 1
+        if failures.count > EXAMINED:  # a program that catches it again and again: it is what it was before
+            vars(error).update(failures.findings)
+            return
+        inputs = (args[3] if len(args) > 3 else ()) or ()
+        with unseen():
+            history = examine(
+                self.recorders,
+                error,
+                kind,
+                outputs,
+                inputs,
+                frame=frame,
+                is_user=is_user_file,
+                gaps=self.gaps,
+                ledger=self.ledger,
+            )
+        self.histories.append(history)
+        if self.on_broken is not None:
+            before = dict(vars(error))
+            self.on_broken(error, history)
+            failures.findings = {name: one for name, one in vars(error).items() if name not in before}
 
     def look_back(self, *, final: bool = True) -> History | None:
         """What the whole run has shown, or so far; None where no pass was seen."""

@@ -1,0 +1,36 @@
+"""A program that meets the same error again and again is not examined each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.watching import watch_source
+
+from afterward.observe.recording.session import EXAMINED
+
+CAUGHT = """\
+w = torch.ones(3, requires_grad=True)
+for i in range(60):
+    y = (w * w).sum()
+    y.backward()
+    try:
+        y.backward()
+    except RuntimeError as error:
+        if i == {last}:
+            raise
+"""
+
+
+def test_the_first_errors_of_a_statement_are_examined(tmp_path: Path, torch_as_it_was: None) -> None:
+    seen = watch_source(CAUGHT.format(last=-1), tmp_path)
+    assert seen.error is None
+    assert len(seen.session.histories) == EXAMINED
+    assert all(found.caught for found in seen.watched.report(["program.py"], None, 0).findings)
+
+
+def test_the_one_that_ends_the_program_is_explained_all_the_same(tmp_path: Path, torch_as_it_was: None) -> None:
+    seen = watch_source(CAUGHT.format(last=40), tmp_path)
+    assert len(seen.session.histories) == EXAMINED
+    report = seen.watched.report(["program.py"], seen.error, 1)
+    assert [found.caught for found in report.findings].count(False) == 1
+    assert report.error == "second_backward"
