@@ -115,7 +115,9 @@ def _now(printed: str, shown: str) -> str:
     """What a page shows, with the lines that are printed now; what it leaves out, it still leaves out."""
     if _agrees(printed, shown):
         return shown
-    lines, parts = printed.rstrip().splitlines(), re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
+    short = [line for line in shown.splitlines() if line.endswith(" ...")]
+    lines = [next((one for one in short if line.startswith(one[:-4])), line) for line in printed.rstrip().splitlines()]
+    parts = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
     result = []
     for number, part in enumerate(parts):
         before, last = part.splitlines(), number == len(parts) - 1

@@ -98,9 +98,9 @@ def test_state_lives_across_cells_and_each_run_has_its_name(book: Notebook) -> N
     cell = book.run("opt.zero_grad()\nloss.backward()\nopt.step()")
     assert "error[AFT101]" in cell.text
     assert "--> In[6]:2:1" in cell.text
-    assert "needs values that In[5]'s backward freed" in cell.text
+    assert "needs values that In[5]'s `backward()` freed" in cell.text
     assert "::: In[4]:1" in cell.text
-    assert "changed by `opt.step()` (line 3 of In[5])" in " ".join(cell.text.split())
+    assert "`opt.step()` (line 3 of In[5]) modified" in " ".join(cell.text.split())
     # Both cells behind the loss have to run again: the first alone would not do.
     assert "run line 1 of In[3] and line 1 of In[4] again" in " ".join(cell.text.split())
 
@@ -111,7 +111,7 @@ def test_running_a_cell_again_is_the_next_step(book: Notebook) -> None:
     assert book.run(step).texts == []
     text = book.run(step).text
     assert "error[AFT103]" in text
-    assert "`h` still holds the graph of In[4]" in text
+    assert "still holds the graph of In[4]" in text
     assert "--> In[5]:2:1\n" in text
 
 
@@ -121,7 +121,7 @@ def test_a_forward_in_another_cell_is_outside_the_cell_that_is_run_again(book: N
     book.run(sweep)
     text = " ".join(book.run(sweep).text.split())
     assert "error[AFT104]" in text
-    assert "each run of the cell goes backward through it" in text
+    assert "every run of the cell calls `backward()` through it" in text
 
 
 def test_loops_in_a_cell_count_steps_as_ever(book: Notebook) -> None:
@@ -134,7 +134,7 @@ def test_loops_in_a_cell_count_steps_as_ever(book: Notebook) -> None:
         """
     ).text
     assert "--> In[3]:4:5, step 2" in text
-    assert "needs values that step 1's backward freed" in text
+    assert "needs values that step 1's `backward()` freed" in text
 
 
 def test_the_traceback_is_shown_once_and_unchanged(bare: Notebook) -> None:
@@ -177,7 +177,7 @@ def test_lines_under_a_cell_magic_are_the_cells_own(book: Notebook, magic: str) 
     above = magic.count("\n") + 1
     text = book.run(magic + "\nz = model(x).sum()\nz.backward()\nif True:\n    z.backward()").text
     assert f"--> In[3]:{above + 4}:5" in text
-    assert f"the backward on line {above + 2}" in text
+    assert f"the `backward()` on line {above + 2}" in text
     assert "z = model(x).sum()" in text
 
 
@@ -202,7 +202,7 @@ def test_await_in_a_cell(book: Notebook) -> None:
         """
     ).text
     assert "--> In[3]:6:1" in text
-    assert "the backward on line 4" in text
+    assert "the `backward()` on line 4" in text
 
 
 def test_the_report_of_one_cell(book: Notebook) -> None:
@@ -422,7 +422,7 @@ def test_a_real_kernel(tmp_path: Path) -> None:
     assert (error.output_type, shown.output_type) == ("error", "display_data")
     assert "--> In[5]:1:1" in shown.data["text/plain"]
     assert "::: In[3]:1" in shown.data["text/plain"]
-    assert "needs values that In[4]&#x27;s backward freed" in shown.data["text/html"]
+    assert "needs values that In[4]&#x27;s `backward()` freed" in shown.data["text/html"]
     # A front end needs nothing but these two: no widget, no script, no style sheet, nothing to fetch.
     assert set(shown.data) == {"text/plain", "text/html"}
     assert not re.search(r"<(script|style|link|iframe)|class=|https?:|url\(", shown.data["text/html"])
@@ -452,5 +452,5 @@ def test_the_terminal_gets_text(tmp_path: Path) -> None:
     )
     assert "error[AFT101]" in done.stdout, done.stderr
     assert "--> In[9]:1:1" in done.stdout
-    assert "needs values that In[8]'s backward freed" in done.stdout
+    assert "needs values that In[8]'s `backward()` freed" in done.stdout
     assert "<div" not in done.stdout

@@ -76,13 +76,13 @@ def test_remedies_keep_their_patch_and_proof() -> None:
         patch="--- a\n+++ b\n",
         proof=Proof("proven", (Note("ran", (facts.size("size", 8),)),), 20, 1),
     )
-    report = Report(("train.py",), (Diagnosis("m", Label(site, "here"), remedies=(remedy,), code="AFT103"),))
+    report = Report(("train.py",), (Diagnosis(Label(site, "reused"), remedies=(remedy,), code="AFT103"),))
     assert read_saved(as_saved(SavedRun(report))).report == report
 
 
 def test_files_are_named_from_the_folder() -> None:
     site = Site("/home/me/project/train.py", 1, 1)
-    run = SavedRun(Report(("train.py",), (Diagnosis("m", Label(site, "here")),)), (), {site.file: "x = 1\n"})
+    run = SavedRun(Report(("train.py",), (Diagnosis(Label(site)),)), (), {site.file: "x = 1\n"})
     assert files_of(run) == [site.file]
     back = read_saved(as_saved(run, "/home/me/project"))
     assert back.report.findings[0].primary.site.file == "train.py"

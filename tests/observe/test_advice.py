@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from tests.watching import watch_source
@@ -20,20 +19,23 @@ for step, x in enumerate(torch.randn(6, 1, 4), 1):
 
 
 def test_the_step_in_which_the_advice_fails(tmp_path: Path, torch_as_it_was: None) -> None:
-    note = next(n for f in watch_source(PROGRAM, tmp_path).findings for n in f.notes if "retain_graph" in n)
-    said = re.search(r"would fail in step (\d+): this step saves `([\w.]+)`", note)
-    assert said is not None, note
+    (found,) = watch_source(PROGRAM, tmp_path).findings
+    assert found.retain is not None
+    assert found.retain.kind == "retain_fails_next"
+    known = {fact.name: fact for fact in found.retain.facts}
     followed = watch_source(PROGRAM.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert isinstance(followed.error, RuntimeError)
     assert "modified by an inplace operation" in str(followed.error)
-    assert followed.names["step"] == int(said[1])
-    assert any(said[2] in label.text for f in followed.findings for label in f.secondary)
+    assert followed.names["step"] == known["step"].sites[0].step
+    modified = [fact.text for f in followed.findings for fact in f.facts if fact.name == "parameter"]
+    assert modified == [known["parameter"].text]
 
 
 def test_a_state_of_what_nobody_trains_only_grows(tmp_path: Path, torch_as_it_was: None) -> None:
     plain = PROGRAM.replace("    opt.step()\n", "")
-    note = next(n for f in watch_source(plain, tmp_path).findings for n in f.notes if "retain_graph" in n)
-    assert "every earlier step again" in note
+    (found,) = watch_source(plain, tmp_path).findings
+    assert found.retain is not None
+    assert found.retain.kind == "retain_all_steps"
     followed = watch_source(plain.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert followed.error is None
 
@@ -52,10 +54,10 @@ for x in torch.randn(5, 2, 4):
 
 
 def test_a_checkpoint_computes_anew_so_nothing_is_spoilt(tmp_path: Path, torch_as_it_was: None) -> None:
-    notes = [n for f in watch_source(CHECKPOINTED, tmp_path).findings for n in f.notes if "retain_graph" in n]
+    notes = [f.retain.kind for f in watch_source(CHECKPOINTED, tmp_path).findings if f.retain is not None]
     followed = watch_source(CHECKPOINTED.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert notes
-    assert any("would fail" in note for note in notes) == (followed.error is not None)
+    assert any(note.startswith("retain_fails") for note in notes) == (followed.error is not None)
 
 
 def test_an_operation_with_one_input_has_saved_the_parameter_itself(tmp_path: Path, torch_as_it_was: None) -> None:
@@ -69,7 +71,9 @@ for step in range(3):
     opt.step()
 """
     (found,) = watch_source(source, tmp_path).findings
-    assert any("would fail here too: `raw` was changed" in note for note in found.notes)
+    assert found.retain is not None
+    assert found.retain.kind == "retain_fails_here"
+    assert found.retain.facts[0].text == "raw"
     assert found.remedies[0].kind == "recompute_forward"
     followed = watch_source(source.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert "modified by an inplace operation" in str(followed.error)
@@ -88,6 +92,7 @@ for step in range(3):
     opt.step()
 """
     (found,) = watch_source(source, tmp_path).findings
-    assert any("would fail here too" in note for note in found.notes)
+    assert found.retain is not None
+    assert found.retain.kind == "retain_fails_here"
     followed = watch_source(source.replace("backward()", "backward(retain_graph=True)"), tmp_path)
     assert "inplace" in str(followed.error)

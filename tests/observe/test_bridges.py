@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.watching import watch_source
 
+from afterward.render.wording import said
+
 LOOP = """
 from collections import deque
 cell = torch.nn.GRUCell(4, 8)
@@ -50,7 +52,7 @@ def test_what_a_call_reads_has_a_name(tmp_path: Path, way: str) -> None:
     (found,) = watch_source(LOOP.format(before=before, turn=turn), tmp_path).findings
     assert found.bridge is not None
     assert found.bridge.name == name
-    assert f"`{name}`" in found.why
+    assert f"`{name}`" in said(found).why
 
 
 def test_what_retaining_a_kept_state_leads_to_is_said(tmp_path: Path) -> None:
@@ -58,7 +60,9 @@ def test_what_retaining_a_kept_state_leads_to_is_said(tmp_path: Path) -> None:
     turn = "\n    ".join([*turn.split("; "), "loss = h.sum()"])
     source = LOOP.format(before=before, turn=turn)
     (found,) = watch_source(source, tmp_path).findings
-    assert "fail once a later one reads what this one keeps: it saves `cell.weight_hh`" in found.notes[-1]
+    assert found.retain is not None
+    assert found.retain.kind == "retain_fails_later"
+    assert found.retain.facts[0].text == "cell.weight_hh"
     # So it is: the step runs, and the next one fails.
     retained = source.replace("backward()", "backward(retain_graph=True)")
     (again,) = watch_source(retained, tmp_path, "retained.py").findings

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tests.watching import watch_source
 
+from afterward.render.wording import said
+
 MEMORY = """
 critic = torch.nn.Linear(4, 1)
 encode = torch.nn.Linear(4, 4)
@@ -124,7 +126,7 @@ for x in torch.randn(2, 3):
 """
     (finding,) = watch_source(source, tmp_path).findings
     assert finding.code == "AFT104"
-    assert "`loss` is computed once" not in finding.why
+    assert "`loss` is computed once" not in said(finding).why
 
 
 def test_two_passes_that_both_train_the_shared_part(tmp_path: Path, torch_as_it_was: None) -> None:

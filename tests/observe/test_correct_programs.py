@@ -18,7 +18,7 @@ from afterward.observe.replay import replay
 def test_nothing_is_said_about_a_correct_program(name: str, tmp_path: Path, torch_as_it_was: None) -> None:
     seen = watch_source(PROGRAMS[name], tmp_path)
     assert seen.error is None, seen.error
-    assert [(found.code, found.primary.site.line, found.primary.text) for found in seen.findings] == []
+    assert [(found.code, found.primary.site.line, found.form) for found in seen.findings] == []
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_nor_when_most_of_the_run_is_forgotten(
 ) -> None:
     seen = watch_source(PROGRAMS[name], tmp_path)
     assert seen.error is None, seen.error
-    assert [(found.code, found.primary.site.line, found.primary.text) for found in seen.findings] == []
+    assert [(found.code, found.primary.site.line, found.form) for found in seen.findings] == []
 
 
 PLAIN = """

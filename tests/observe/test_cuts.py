@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.watching import watch_source
 
+from afterward.render.wording import said
+
 IN_A_ROW = {  # source, and the lines of the cuts: the first one is where the history was lost
     "data, then item": (
         "net = torch.nn.Linear(4, 1)\nz = net(torch.ones(2, 4))\na = z.data.sum()\n"
@@ -73,7 +75,7 @@ def test_cuts_that_lie_in_a_row_are_all_named(tmp_path: Path, how: str) -> None:
     (found,) = watch_source(source, tmp_path).findings
     assert found.code == "AFT401"
     assert [label.site.line for label in found.secondary] == lines
-    assert len(found.notes) == (len(lines) > 1)
+    assert [note.kind for note in found.notes] == ["more_cuts"] * (len(lines) > 1)
 
 
 CARRIED = """
@@ -103,7 +105,7 @@ def test_a_cut_that_nobody_keeps_is_mentioned(tmp_path: Path, how: str) -> None:
     before, turn, expected = FOR_NOBODY[how]
     (found,) = watch_source(CARRIED.format(before=before, turn=turn), tmp_path).findings
     assert found.code == "AFT103"
-    mentioned = [note for note in found.notes if "nobody keeps" in note]
+    mentioned = [said(found).notes[n] for n, note in enumerate(found.notes) if note.kind == "lost_cut"]
     assert len(mentioned) == (expected is not None)
     if expected is not None:
         assert mentioned[0].startswith(expected)
@@ -155,7 +157,7 @@ def test_what_the_program_draws_itself_is_not_cut_there(tmp_path: Path, drawn: s
     )
     (found,) = watch_source(text, tmp_path).findings
     assert found.code == "AFT401"
-    assert not any("sample" in label.text for label in (found.primary, *found.secondary))
+    assert not any("sample" in label.text for label in (said(found).primary, *said(found).secondary))
 
 
 def test_what_a_function_gives_back_is_no_argument_of_it(tmp_path: Path) -> None:

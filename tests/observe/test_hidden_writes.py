@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.watching import watch_source
 
-from afterward.render.wording import help_text
+from afterward.render.wording import help_text, said
 
 WRITES = {  # source, the code, the line that writes, and what is said to make it write
     "an activation over its input": (
@@ -38,7 +38,7 @@ def test_the_call_that_writes_is_named(tmp_path: Path, torch_as_it_was: None, wh
     (found,) = watch_source(source, tmp_path).findings
     assert (found.code, found.written.line) == (code, line)
     assert [remedy.kind for remedy in found.remedies] == ["out_of_place"]
-    assert how in help_text(found.code, found.remedies[0]) + "".join(label.text for label in found.secondary)
+    assert how in help_text(found, found.remedies[0]) + "".join(label.text for label in said(found).secondary)
 
 
 def test_an_activation_that_writes_elsewhere_is_not_blamed(tmp_path: Path, torch_as_it_was: None) -> None:

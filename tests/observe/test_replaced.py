@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.watching import watch_source
 
+from afterward.render.wording import said
+
 PROGRAM = """
 class Net(torch.nn.Module):
     def __init__(self):
@@ -34,8 +36,8 @@ def test_a_layer_that_is_replaced_after_the_optimizer_was_made(tmp_path: Path) -
     assert found.code == "AFT404"
     assert found.built is not None
     assert found.built.line == 12
-    assert "2 of its 4 parameters got no gradient" in found.primary.text
-    assert "`net.head.bias`, `net.head.weight`" in found.why
+    assert "2 of its 4 parameters got no gradient" in said(found).primary.text
+    assert "`net.head.bias` and `net.head.weight`" in said(found).why
     assert found.remedies[0].kind == "rebuild_optimizer"
 
 

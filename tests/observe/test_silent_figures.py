@@ -11,6 +11,7 @@ import torch
 from tests.watching import watch_source
 
 from afterward.observe.marks import tape
+from afterward.render.wording import said
 
 
 def _one(source: str, folder: Path):
@@ -42,7 +43,7 @@ for epoch in range(4):
     # An epoch is 4 turns of 4 marks, 20 turns of 2 marks and 3 for the loops, so the statement is 20 ticks of 59. Each
     # look reads the clock twice, and takes one tick off again: the other one stays, which makes it somewhat less.
     assert found.code == "AFT305"
-    assert found.why.endswith("They took about 31 % of the time.")
+    assert said(found).why.endswith("They took about 31 % of the time.")
 
 
 def test_the_share_of_time_of_losses_that_are_dropped(
@@ -65,7 +66,7 @@ for epoch in range(6):
     # From pass to pass: a step (with a look at it), zeroing, the loop, and five times a loss and a turn: 14.
     # Four losses are in vain.
     assert found.code == "AFT304"
-    assert "took about 29 % of the time" in found.why
+    assert "took about 29 % of the time" in said(found).why
 
 
 def test_what_a_log_keeps_and_adds_with_each_step(tmp_path: Path, torch_as_it_was: None) -> None:
@@ -82,7 +83,7 @@ for step in range(30):
         tmp_path,
     )
     assert (found.code, found.bytes) == ("AFT301", 30 * 4000)  # what `sin` saved, thirty times
-    assert "grows by about 3 nodes, 3.9 KB a step" in found.why
+    assert "each step adds 3 nodes (3.9 KB)" in said(found).why
 
 
 def test_how_long_a_needlessly_kept_graph_was_held(tmp_path: Path, torch_as_it_was: None) -> None:
@@ -96,9 +97,9 @@ for step in range(6):
 """
     dropped = _one(source.format(end="loss = None"), tmp_path)
     assert (dropped.code, dropped.bytes, dropped.nodes) == ("AFT303", 4000, 2)
-    assert " later, 6 times." in dropped.why
+    assert " later, 6 times." in said(dropped).why
     held = _one(source.format(end="kept = kept or loss"), tmp_path)
-    assert " later, 4 times." in held.why  # the first and the last loss still have names
+    assert " later, 4 times." in said(held).why  # the first and the last loss still have names
 
 
 def test_each_step_of_a_growing_history(tmp_path: Path, torch_as_it_was: None) -> None:
@@ -114,7 +115,7 @@ for step in range(8):
     )
     # Each step adds a product that saves its factor (a thousand bytes) and one that saves a number (8 bytes).
     assert found.code == "AFT302"
-    assert "adds about 3 nodes and 1008 B of saved values" in found.why
+    assert "adds about 3 nodes and 1008 B of saved values" in said(found).why
 
 
 def test_a_batch_is_measured_on_numbers_of_our_own(tmp_path: Path, torch_as_it_was: None) -> None:
@@ -128,7 +129,9 @@ after = torch.randn(2)
 """
     found = _one(source, tmp_path)
     assert (found.code, found.severity.value) == ("AFT306", "info")
-    assert all("the layers' 64 calls took" in note for note in found.notes)  # none where a batch was not clearly faster
+    assert all(
+        "the layers' 64 calls took" in note for note in said(found).notes
+    )  # none where a batch was not clearly faster
     drawn = torch.randn(1)
     names: dict[str, object] = {"torch": torch}
     exec(source, names)

@@ -94,7 +94,14 @@ def test_a_page_stands_alone() -> None:
 
 def _finding(**more: object) -> Diagnosis:
     site = Site("train.py", 1, 1, 0, 5, 2)
-    return Diagnosis("a `fault`", Label(site, "here <b>bold</b>"), code="AFT100", **more)  # type: ignore[arg-type]
+    return Diagnosis(Label(site, "reused"), code="AFT100", **more)  # type: ignore[arg-type]
+
+
+def _saying(text: str) -> dict[str, object]:
+    """A finding that shows this text wherever it shows a fact."""
+    site = Site(text, 1, 1)
+    known = (facts.code("value", text), facts.call("freed_by", site), facts.verbatim("loss", text))
+    return {"facts": known, "notes": (Note("raised", (facts.verbatim("error", text),)),)}
 
 
 def _page(source: str, *findings: Diagnosis) -> str:
@@ -102,7 +109,7 @@ def _page(source: str, *findings: Diagnosis) -> str:
 
 
 def test_source_is_text() -> None:
-    page = _page(EVIL, _finding(why=EVIL, notes=(EVIL,)))
+    page = _page(EVIL, _finding(**_saying(EVIL)))
     assert page.count("<script") == 2
     assert "window.hacked = 1</script>" not in page
     assert "\u202e" not in page
@@ -112,8 +119,8 @@ def test_source_is_text() -> None:
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
 @settings(max_examples=60, deadline=None)
 def test_no_text_becomes_a_tag(source: str) -> None:
-    plain = [tag for tag, _ in tags_of(_page("x", _finding(why="x", notes=("x",), nodes=1)))]
-    wild = [tag for tag, _ in tags_of(_page(source, _finding(why=source, notes=(source,), nodes=1)))]
+    plain = [tag for tag, _ in tags_of(_page("x", _finding(**_saying("x"), nodes=1)))]
+    wild = [tag for tag, _ in tags_of(_page(source, _finding(**_saying(source), nodes=1)))]
     free = ("code", "span", "li", "p")  # how many of these there are depends on lines and backticks
     assert [tag for tag in wild if tag not in free] == [tag for tag in plain if tag not in free]
 

@@ -230,8 +230,8 @@ def _deep(steps: int, each: int) -> SavedRun:
         error = "second_backward" if step == steps else None
         passes.append(Pass(step, ways[lines], (newest << 40) + 5, (Edge(newest - 1),), swept=swept, error=error))
     source = "import torch\nfor x in data:\n" + "".join(f"    h{n} = layer(h{n - 1})\n" for n in range(lines))
-    late = Label(Site("train.py", 3 + lines, 3 + lines, 0, 5, steps), "needs what was freed")
-    found = Diagnosis("a long way back", late, bridge=Bridge("h7", "local"), code="AFT103")
+    late = Label(Site("train.py", 3 + lines, 3 + lines, 0, 5, steps), "reused")
+    found = Diagnosis(late, bridge=Bridge("h7", "local"), code="AFT103")
     history = History(tuple(nodes), tuple(passes))
     return SavedRun(Report(("train.py",), (found,)), (Chapter(history, (0,)),), {"train.py": source})
 

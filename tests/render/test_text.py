@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Form, Label, Remedy, Report, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Form, Label, Remedy, Report, Role, Severity
+from afterward.model.facts import Note
 from afterward.model.site import Site
 from afterward.render.json_report import as_data
 from afterward.render.text import as_text
@@ -30,14 +31,19 @@ def finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
     monkeypatch.chdir(tmp_path)
     file = str(tmp_path / "train.py")
     built = Site(file, 4, 4, 21, 27, 1)
-    reused = Site(file, 5, 5, 4, 27, 2)
+    freed, reused = Site(file, 5, 5, 4, 27, 1), Site(file, 5, 5, 4, 27, 2)
     return Diagnosis(
-        message="backward through a graph that was already freed",
-        primary=Label(reused, "needs values that step 1's backward freed"),
-        secondary=(Label(built, "still holds the graph of step 1"),),
-        why="`hidden` comes out of each step and goes into the next with its history. "
-        "So this step's loss hangs on the graph of step 1, which step 1's backward has freed.",
-        notes=("`retain_graph=True` would send gradients through every earlier step again, and keep all their graphs",),
+        primary=Label(reused, Role.REUSED),
+        secondary=(Label(built, Role.READ), Label(freed, Role.FREED)),
+        facts=(
+            facts.code("value", "hidden"),
+            facts.step("built_step", built),
+            facts.step("step", reused),
+            facts.call("freed_by", freed),
+            facts.count("nodes", 12, "node"),
+            facts.size("bytes", 3145728),
+        ),
+        retain=Note("retain_all_steps"),
         remedies=(
             Remedy(
                 "detach_state",
@@ -48,9 +54,10 @@ def finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
             ),
         ),
         built=built,
-        freed=Site(file, 5, 5, 4, 27, 1),
+        freed=freed,
         reused=reused,
         bridge=Bridge("hidden", "global"),
+        other_bridges=(Bridge("state[0]", "local"), Bridge("state[1]", "local")),
         nodes=12,
         bytes=3145728,
         code="AFT103",
@@ -84,11 +91,11 @@ def test_what_is_labelled_is_shown_of_a_long_line(tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text(line + "\n")
     start = line.index("loss_4")
     site = Site(str(tmp_path / "long.py"), 1, 1, start, start + 26)
-    text = as_text(Diagnosis("cut", Label(site, "here"), code="AFT401"))
+    text = as_text(Diagnosis(Label(site, Role.REUSED), code="AFT401"))
     shown, mark = text.splitlines()[2:4]
     assert len(shown) <= 80
     assert shown.startswith("1 | ...")
     column = shown.index("loss_4")
     assert mark[column : column + 26] == "^" * 26
-    whole = as_text(Diagnosis("cut", Label(Site(site.file, 1, 1, 4, len(line)), "here"), code="AFT401"))
+    whole = as_text(Diagnosis(Label(Site(site.file, 1, 1, 4, len(line)), Role.REUSED), code="AFT401"))
     assert whole.splitlines()[2].startswith("1 |     terms = dict(")

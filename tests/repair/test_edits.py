@@ -141,7 +141,7 @@ def test_parentheses_stay_where_a_cut_was_taken_out() -> None:
         place = source.range(statement)
         site = Site("m.py", place.start.line, place.end.line, 0, place.end.column)
         remedy = Remedy("remove_detach", Effect.CHANGES_GRADIENTS, "", site)
-        found = Diagnosis("", Label(site, ""), (), cut=site, name="history-cut")
+        found = Diagnosis(Label(site), cut=site, name="history-cut")
         patch = next(candidates(Workshop({"m.py": text}), found, remedy))
         assert wanted in patch.applied({"m.py": text})["m.py"]
 
@@ -164,7 +164,7 @@ def test_a_pattern_is_no_place_to_read_a_name() -> None:
 def test_what_is_written_into_is_made_anew(line: str, wanted: str | None) -> None:
     text = f"import torch\nimport torch.nn.functional as F\n{line}\n"
     site = Site("m.py", 3, 3, 0, len(line))
-    found = Diagnosis("", Label(site, ""), written=site)
+    found = Diagnosis(Label(site), written=site)
     remedy = Remedy("out_of_place", Effect.SAME_GRADIENTS, "", site)
     patch = next(candidates(Workshop({"m.py": text}), found, remedy), None)
     assert (patch.applied({"m.py": text})["m.py"].splitlines()[2] if patch is not None else None) == wanted

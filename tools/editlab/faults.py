@@ -7,7 +7,7 @@ import re
 
 import libcst as cst
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Form, Label, Remedy, Ways
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Form, Label, Remedy, Role, Ways
 from afterward.model.site import Site
 from afterward.repair.names import is_read
 from afterward.repair.source import Source, Statement, descendants
@@ -73,9 +73,8 @@ class Faults:
         remedy = Remedy(kind, Effect.SAME_GRADIENTS, form, where, target)
         loop = self._site(chance.choice(self._loops)) if self._loops and chance.random() < 0.9 else None
         found = Diagnosis(
-            message="made up",
-            primary=Label(late[-1], ""),
-            secondary=(Label(built[-1], ""), Label(written[-1], "")),
+            primary=Label(late[-1]),
+            secondary=(Label(built[-1], Role.BUILT), Label(written[-1], Role.WRITTEN)),
             remedies=(remedy,),
             built=built[-1],
             freed=early[-1],

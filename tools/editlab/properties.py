@@ -134,11 +134,11 @@ class _Moved:
             self.site(found.ways.assigned),
         )
         bridge = found.bridge
-        labels = ((self.site(label.site), label.text) for label in found.secondary)
+        labels = ((self.site(label.site), label.role) for label in found.secondary)
         return replace(
             found,
-            primary=Label(primary, ""),
-            secondary=tuple(Label(site, text) for site, text in labels if site is not None),
+            primary=Label(primary),
+            secondary=tuple(Label(site, role) for site, role in labels if site is not None),
             remedies=(replace(remedy, site=self.site(remedy.site)),),
             built=self.site(found.built),
             freed=self.site(found.freed),

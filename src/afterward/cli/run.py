@@ -15,6 +15,7 @@ from afterward.render.json_report import as_json
 from afterward.render.paths import shown
 from afterward.render.terminal import show
 from afterward.render.text import as_text
+from afterward.render.wording import headline
 from afterward.tasks import run as task
 from afterward.tasks.run import our_imports, print_error, warn
 
@@ -120,7 +121,7 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
             site = found.primary.site
             place = f"{shown(site.file)}:{site.line}"
             print(
-                f"afterward: {place}: {found.code} {found.message}; the program caught the error",
+                f"afterward: {place}: {found.code} {headline(found)}; the program caught the error",
                 file=sys.stderr,
             )
         elif not to_file or options.format == "json":

@@ -21,6 +21,7 @@ from afterward import __version__
 from afterward.integrations.lsp_places import Lines, overlap
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.site import Site
+from afterward.render.wording import headline, said
 from afterward.tasks.editor import findings_in, page_for, suggestions
 
 PAUSE = 0.4  # seconds after the last change
@@ -90,7 +91,7 @@ class Server(LanguageServer):
     def _diagnostic(self, found: Diagnosis, place: types.Range) -> types.Diagnostic:
         return types.Diagnostic(
             place,
-            f"{found.message}: {found.primary.text}" if found.primary.text else found.message,
+            headline(found),
             _SEVERITY[found.severity],
             f"{found.code} {found.name}",
             source="afterward",
@@ -98,7 +99,7 @@ class Server(LanguageServer):
         )
 
     def _related(self, found: Diagnosis) -> list[types.DiagnosticRelatedInformation]:
-        places = [(label.site, label.text) for label in found.secondary]
+        places = [(label.site, label.text) for label in said(found).secondary]
         known = {(site.file, site.line) for site, _ in places}
         for site, text in ((found.built, "built here"), (found.freed, "freed here"), (found.written, "written here")):
             if site is not None and (site.file, site.line) not in known:
@@ -117,7 +118,7 @@ class Server(LanguageServer):
 
     def hover(self, uri: str, position: types.Position) -> types.Hover | None:
         for found, place in self.at(uri, types.Range(position, position)):
-            text = "\n\n".join(part for part in (found.why, page_for(found)) if part)
+            text = "\n\n".join(part for part in (said(found).why, page_for(found)) if part)
             return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), place)
         return None
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 import base64
 import itertools
 import re
-from dataclasses import replace
 from html import escape
 from typing import IO, Any
 
 from afterward.model.diagnosis import Diagnosis
 from afterward.render.spans import Line
 from afterward.render.terminal import show
-from afterward.render.text import as_text, lines_of
-from afterward.render.wording import help_text
+from afterward.render.text import as_text, source_lines
+from afterward.render.wording import said
 
 Told = tuple[Diagnosis, ...]
 
@@ -95,16 +94,14 @@ class Shown:
 def _finding_html(found: Diagnosis, svg: str = "") -> str:
     """The source and its labels line by line; the sentences as text that fits itself to the front end's width."""
     edge = {"error": _RED, "warning": _AMBER}.get(found.severity.value, _BLUE)
-    source = replace(found, why="", notes=(), remedies=())
-    sentences = [_sentence("", found.why)] if found.why else []
-    sentences += [_sentence("note", note) for note in found.notes]
-    for number, remedy in enumerate(found.remedies):
-        sentences.append(
-            _sentence("help", ("" if number == 0 else "or ") + help_text(found.code, remedy, found.primary.site))
-        )
+    told = said(found)
+    sentences = [_sentence("", told.why)] if told.why else []
+    sentences += [_sentence("note", note) for note in told.notes]
+    for number, (remedy, title) in enumerate(zip(found.remedies, told.helps, strict=True)):
+        sentences.append(_sentence("help", ("" if number == 0 else "or ") + title))
         if remedy.patch:
             sentences.append(f'<pre style="{_PRE};margin:.3em 0 .3em 3.6em">{escape(remedy.patch)}</pre>')
-    headline, *excerpt = [_line_html(line) for line in lines_of(source, WIDTH)]
+    headline, *excerpt = [_line_html(line) for line in source_lines(found, told, WIDTH)]
     shown = "\n".join(excerpt).rstrip("\n")
     words = f'<div style="{_TEXT}">{headline}</div><pre style="{_PRE}">{shown}</pre>{"".join(sentences)}'
     return _box(edge, words + (_picture_html(svg) if svg else ""))

@@ -25,12 +25,33 @@ class Effect(str, Enum):
     SKETCH = "sketch"
 
 
+class Certainty(str, Enum):
+    """How a finding is known: the tense of its sentences follows from it."""
+
+    OBSERVED = "observed"
+    INFERRED = "inferred"  # it happened; a part of it was worked out, not seen
+    PREDICTED = "predicted"  # nothing was run
+
+
+class Role(str, Enum):
+    """What a labelled place has to do with the fault. A rule may have roles of its own, named in its words."""
+
+    FAULT = "fault"  # of a fault that raises nothing: the statement that the report is about
+    BUILT = "built"
+    FREED = "freed"
+    REUSED = "reused"
+    READ = "read"  # where the value that leads to the old part is read again
+    WRITTEN = "written"
+    CUT = "cut"
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place in the reader's source and what it has to do with the fault."""
+    """A place in the reader's source and its role. Its words are the rule's template for that role."""
 
     site: Site
-    text: str
+    role: str = Role.FAULT
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +118,25 @@ class Ways:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """One fault. The primary label must make sense if it is all that an editor shows."""
+class Condition:
+    """A test whose outcome is not known before running, as the source writes it, and the outcome that leads here."""
 
-    message: str
+    test: str
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One fault: where, how it is known, what it is made of. It holds no sentence: `render` makes them."""
+
     primary: Label
     secondary: tuple[Label, ...] = ()
-    why: str = ""
-    notes: tuple[str, ...] = ()
+    form: str = ""  # which words of its rule, where it has several
+    facts: tuple[Fact, ...] = ()
+    notes: tuple[Note, ...] = ()
+    retain: Note | None = None  # what `retain_graph=True` would do
+    certainty: Certainty = Certainty.OBSERVED
+    conditions: tuple[Condition, ...] = ()  # a prediction: what must be so for it to happen
     remedies: tuple[Remedy, ...] = ()
     built: Site | None = None
     freed: Site | None = None
@@ -112,13 +144,20 @@ class Diagnosis:
     written: Site | None = None
     cut: Site | None = None
     bridge: Bridge | None = None
+    other_bridges: tuple[Bridge, ...] = ()  # further values that lead to the same part
     ways: Ways = Ways()
     nodes: int = 0
     bytes: int = 0
     caught: bool = False
+    always: bool = True  # a prediction: happens whatever the values are that the source does not tell
     code: str = ""  # stamped by @rule, with the two below
     name: str = ""
     severity: Severity = Severity.ERROR
+
+    @property
+    def bridges(self) -> tuple[Bridge, ...]:
+        """All values that lead to the part, the best one first."""
+        return (self.bridge, *self.other_bridges) if self.bridge is not None else ()
 
 
 @dataclass(frozen=True, slots=True)

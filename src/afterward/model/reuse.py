@@ -104,11 +104,18 @@ def find_reuse(history: History, late: Pass) -> Reuse | None:
 
 def bridge_of(history: History, reuse: Reuse) -> Value | None:
     """The best name for the value through which the pass came into the old part."""
+    return next(iter(bridges_of(history, reuse)), None)
+
+
+def bridges_of(history: History, reuse: Reuse) -> list[Value]:
+    """All values through which the pass comes into the old part, one for each way, the best name of each."""
+    found: dict[str, Value] = {}
     for entry in reuse.entries:
         names = [v for v in history.values if v.node == entry.node.id and v.output == entry.output]
         if names:
-            return _whole(history, reuse, names[0])
-    return None
+            value = _whole(history, reuse, names[0])
+            found.setdefault(value.name, value)
+    return list(found.values())
 
 
 def _whole(history: History, reuse: Reuse, value: Value) -> Value:

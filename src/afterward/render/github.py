@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.render.paths import shown
-from afterward.render.wording import help_text
+from afterward.render.wording import said
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -14,9 +14,9 @@ def as_github(report: Report) -> str:
 
 
 def _annotation(found: Diagnosis) -> str:
-    site = found.primary.site
-    change = help_text(found.code, found.remedies[0], site) if found.remedies else ""
-    text = ". ".join(part for part in (found.message, found.primary.text, found.why, change) if part)
+    site, words = found.primary.site, said(found)
+    change = words.helps[0] if words.helps else ""
+    text = ". ".join(part for part in (words.headline, words.primary.text, words.why, change) if part)
     where = f"file={_value(shown(site.file))},line={site.line},endLine={site.end_line},col={site.column + 1}"
     title = _value(f"{found.code} {found.name}")
     return f"::{_LEVELS[found.severity]} {where},title={title}::{_data(text)}"

@@ -24,6 +24,7 @@ from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
 from afterward.render.paths import shown
 from afterward.render.source import SourceTexts, counted, shortened, visible
+from afterward.render.wording import headline
 
 MOST = 50  # findings in one page
 
@@ -63,7 +64,7 @@ def _distinct(findings: Sequence[Diagnosis]) -> dict[int, int]:
     times: dict[int, int] = {}
     for number, found in enumerate(findings):
         site = found.primary.site
-        key = (found.code, found.message, found.primary.text, site.file, site.line, found.caught)
+        key = (found.code, headline(found), site.file, site.line, found.caught)
         number = first.setdefault(key if found.caught else number, number)
         times[number] = times.get(number, 0) + 1
     return times
@@ -101,7 +102,7 @@ def _title(report: Report) -> str:
     if not report.findings:
         return f"afterward: {program}"
     first = report.findings[0]
-    return f"{first.code} {first.message} ({program})"
+    return f"{first.code} {headline(first)} ({program})"
 
 
 def _header(report: Report) -> str:
@@ -117,7 +118,7 @@ def _contents(report: Report) -> str:
     if len(report.findings) < 2:
         return ""
     items = "".join(
-        f'<li><a href="#finding-{number}">{text(found.code)} {prose(found.message)}</a> '
+        f'<li><a href="#finding-{number}">{text(found.code)} {prose(headline(found))}</a> '
         f"<small>{text(_place(found))}</small></li>"
         for number, found in enumerate((report.findings[n] for n in list(_distinct(report.findings))[:MOST]), 1)
     )
@@ -169,7 +170,7 @@ def _article(
     parts = [
         f'<article id="finding-{number + 1}" tabindex="-1">'
         f'<h1 class="{found.severity.value}"><span class="code">{text(found.code)}</span>'
-        f"{prose(found.message)}{caught}</h1>"
+        f"{prose(headline(found))}{caught}</h1>"
         f'<p class="at">{text(_place(found))}</p>',
         _picture(story, number) if story is not None else "",
         f'<section aria-label="What happened"><h2>What happened</h2>{words_html(found)}{source_html(found, sources)}'

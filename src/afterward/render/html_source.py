@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 
-from afterward.model.diagnosis import Diagnosis, Label, Remedy
+from afterward.model.diagnosis import Diagnosis, Remedy
 from afterward.render.paths import shown
 from afterward.render.proofs import proof_text
 from afterward.render.source import SourceTexts, visible
-from afterward.render.wording import help_text
+from afterward.render.wording import Labelled, help_text, said
 
 CONTEXT = 1  # lines shown around a labelled one
 
@@ -43,13 +43,14 @@ def prose(words: str) -> str:
 
 
 def source_html(found: Diagnosis, sources: SourceTexts) -> str:
-    labels = [(label, label is found.primary) for label in (found.primary, *found.secondary)]
+    words = said(found)
+    labels = [(label, label is words.primary) for label in (words.primary, *words.secondary)]
     files = list(dict.fromkeys(label.site.file for label, _ in labels))
     return "".join(_file_html(file, [pair for pair in labels if pair[0].site.file == file], sources) for file in files)
 
 
-def _file_html(file: str, labels: list[tuple[Label, bool]], sources: SourceTexts) -> str:
-    by_line: dict[int, list[tuple[Label, bool]]] = {}
+def _file_html(file: str, labels: list[tuple[Labelled, bool]], sources: SourceTexts) -> str:
+    by_line: dict[int, list[tuple[Labelled, bool]]] = {}
     for label, primary in labels:
         by_line.setdefault(label.site.line, []).append((label, primary))
     wanted = sorted({n for line in by_line for n in range(max(line - CONTEXT, 1), line + CONTEXT + 1)})
@@ -66,7 +67,7 @@ def _file_html(file: str, labels: list[tuple[Label, bool]], sources: SourceTexts
     return f'<figure class="source"><figcaption>{text(shown(file))}</figcaption><ol>{"".join(rows)}</ol></figure>'
 
 
-def _line_html(file: str, number: int, labels: list[tuple[Label, bool]], sources: SourceTexts) -> str:
+def _line_html(file: str, number: int, labels: list[tuple[Labelled, bool]], sources: SourceTexts) -> str:
     line = sources.line(file, number).rstrip()
     spans = [_span(label, line) for label, _ in labels]
     marks = [(start, end, primary) for (start, end), (_, primary) in zip(spans, labels, strict=True)]
@@ -80,7 +81,7 @@ def _line_html(file: str, number: int, labels: list[tuple[Label, bool]], sources
     return f'<li class="{classes}" data-line="{number}"><code>{code or " "}</code>{under}</li>'
 
 
-def _span(label: Label, line: str) -> tuple[int, int]:
+def _span(label: Labelled, line: str) -> tuple[int, int]:
     site = label.site
     end = site.end_column if site.end_line == site.line and site.end_column is not None else len(line)
     start = min(max(site.column, 0), len(line))
@@ -133,10 +134,9 @@ def _kind(token: tokenize.TokenInfo) -> str:
 
 
 def words_html(found: Diagnosis) -> str:
-    shown = []
-    if found.why:
-        shown.append(f'<p class="why">{prose(found.why)}</p>')
-    shown += [f'<p class="note"><b>note</b> {prose(note)}</p>' for note in found.notes]
+    words = said(found)
+    shown = [f'<p class="why">{prose(words.why)}</p>'] if words.why else []
+    shown += [f'<p class="note"><b>note</b> {prose(note)}</p>' for note in words.notes]
     return "".join(shown)
 
 
@@ -148,7 +148,7 @@ def remedies_html(found: Diagnosis) -> str:
 
 
 def _remedy_html(found: Diagnosis, remedy: Remedy, number: int) -> str:
-    title = help_text(found.code, remedy, found.primary.site)
+    title = help_text(found, remedy)
     first = " best" if number == 0 else ""
     effect = _EFFECTS.get(remedy.effect.value, remedy.effect.value)
     shown = [f'<li class="remedy{first}"><p>{prose(title[:1].upper() + title[1:])} ']

@@ -13,7 +13,7 @@ from afterward.model.memory import Memory
 from afterward.model.site import Site
 from afterward.render.paths import in_json, relative
 from afterward.render.proofs import proof_text
-from afterward.render.wording import help_text
+from afterward.render.wording import help_text, said
 
 SCHEMA = "afterward/1"
 
@@ -85,13 +85,18 @@ def _lines(site: Site | None) -> dict[str, Any]:
 
 
 def _finding(found: Diagnosis) -> dict[str, Any]:
+    words = said(found)
     return {
         "code": found.code,
         "name": found.name,
         "severity": found.severity.value,
-        "message": found.message,
-        "why": found.why,
-        "notes": list(found.notes),
+        "message": words.headline,
+        "why": words.why,
+        "notes": list(words.notes),
+        "form": found.form,
+        "certainty": found.certainty.value,
+        "always": found.always,
+        "conditions": [{"test": one.test, "value": one.value} for one in found.conditions],
         "caught": found.caught,
         "built": _place(found.built),
         "freed": _place(found.freed),
@@ -99,6 +104,8 @@ def _finding(found: Diagnosis) -> dict[str, Any]:
         "written": _place(found.written),
         "cut": _place(found.cut),
         "bridge": _bridge(found.bridge),
+        "bridges": [_bridge(bridge) for bridge in found.bridges],
+        "retain_graph": found.retain.kind.removeprefix("retain_") if found.retain is not None else None,
         "nodes": found.nodes,
         "bytes": found.bytes,
         "remedies": [_remedy(found, remedy) for remedy in found.remedies],
@@ -119,7 +126,7 @@ def _remedy(found: Diagnosis, remedy: Remedy) -> dict[str, Any]:
     return {
         "kind": remedy.kind,
         "effect": remedy.effect.value,
-        "title": help_text(found.code, remedy, found.primary.site),
+        "title": help_text(found, remedy),
         "form": remedy.form,
         "target": remedy.target,
         "patch": remedy.patch,

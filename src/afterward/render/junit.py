@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.render.paths import printable, shown
 from afterward.render.text import as_text
+from afterward.render.wording import headline
 
 
 def as_junit(report: Report) -> str:
@@ -26,7 +27,7 @@ def _case(found: Diagnosis) -> str:
     text = _printable(as_text(found))
     return (
         f"<testcase name={name} classname={quoteattr(file)} line={quoteattr(str(site.line))}>"
-        f"<failure type={kind} message={quoteattr(found.message)}>{escape(text)}</failure></testcase>\n"
+        f"<failure type={kind} message={quoteattr(headline(found))}>{escape(text)}</failure></testcase>\n"
     )
 
 

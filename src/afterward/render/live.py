@@ -15,6 +15,7 @@ from afterward.model.beat import Beat
 from afterward.model.diagnosis import Diagnosis
 from afterward.render.memory import human
 from afterward.render.paths import shown
+from afterward.render.wording import headline
 
 ROWS = 7  # of the view
 SMALLEST = (2 * ROWS, 40)  # terminal, rows and columns, that has room for it
@@ -133,4 +134,4 @@ def _sizes(beat: Beat) -> str:
 
 def _one_line(found: Diagnosis) -> str:
     site = found.primary.site
-    return f"{found.severity.value} {found.code} {shown(site.file)}:{site.line}: {found.message}"
+    return f"{found.severity.value} {found.code} {shown(site.file)}:{site.line}: {headline(found)}"

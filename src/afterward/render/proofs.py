@@ -8,7 +8,7 @@ from afterward.model.diagnosis import Proof
 from afterward.model.facts import Fact, FactKind, Note
 from afterward.model.site import Site
 from afterward.render.template import fill
-from afterward.rules import find_rule
+from afterward.rules import words_of
 
 # By the kind of the note. `{finding}` is what is wrong with the changed program.
 PROOFS: dict[str, str] = {
@@ -64,5 +64,5 @@ def _with_findings(facts: Iterable[Fact]) -> Iterable[Fact]:
     """A finding is held by its code; it is shown as what that rule finds."""
     for fact in facts:
         if fact.name == "finding":
-            fact = Fact(fact.name, FactKind.VERBATIM, find_rule(fact.text).fault)
+            fact = Fact(fact.name, FactKind.VERBATIM, words_of(fact.text).fault)
         yield fact

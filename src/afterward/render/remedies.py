@@ -36,7 +36,7 @@ def helps(found: Diagnosis, width: int) -> Iterator[Line]:
     remedies = found.remedies
 
     def title(remedy: Remedy) -> str:
-        return help_text(found.code, remedy, found.primary.site)
+        return help_text(found, remedy)
 
     if not any(remedy.proof for remedy in remedies):
         for number, remedy in enumerate(remedies):

@@ -11,6 +11,8 @@ import afterward
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.site import Site
 from afterward.render.paths import in_json, relative
+from afterward.render.wording import said
+from afterward.rules import words_of
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -24,7 +26,7 @@ def as_sarif(report: Report) -> str:
                 "name": "afterward",
                 "version": afterward.__version__,
                 "rules": [
-                    {"id": code, "name": found.name, "shortDescription": {"text": found.message}}
+                    {"id": code, "name": found.name, "shortDescription": {"text": words_of(code).fault}}
                     for code, found in sorted(codes.items())
                 ],
             }
@@ -37,7 +39,8 @@ def as_sarif(report: Report) -> str:
 
 
 def _result(found: Diagnosis, index: int) -> dict[str, Any]:
-    text = ". ".join(part for part in (found.message, found.primary.text, found.why) if part)
+    words = said(found)
+    text = ". ".join(part for part in (words.headline, words.primary.text, words.why) if part)
     return {
         "ruleId": found.code,
         "ruleIndex": index,
@@ -46,7 +49,7 @@ def _result(found: Diagnosis, index: int) -> dict[str, Any]:
         "locations": [{"physicalLocation": _place(found.primary.site)}],
         "relatedLocations": [
             {"id": number, "physicalLocation": _place(label.site), "message": {"text": label.text}}
-            for number, label in enumerate(found.secondary, 1)
+            for number, label in enumerate(words.secondary, 1)
         ],
     }
 

@@ -1,42 +1,65 @@
 """Templates and how they are filled: the one place where facts become words.
 
 `{name}` is a fact, shown as its kind asks for. `[freed|frees]` is a verb: what was seen, and what is predicted.
-`<, {bytes}>` is left out where a fact in it is not known. Two of them in a row are alternatives written as
-`<...><!name: ...>`: the second is for when the fact `name` is not known.
+`<, {bytes}>` is left out where a fact in it is not known; `<!name:...>` is there only if that fact is not known, and
+`<?name:...>` only if it is, without showing it. They may stand in each other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from afterward.model.facts import Fact, FactKind
 from afterward.model.figures import duration, human
 from afterward.model.site import Site
 
-_OPTIONAL = re.compile(r"<(!\w+:)?([^<>]*)>")
 _VERB = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _FACT = re.compile(r"\{(\w+)\}")
+_CONDITION = re.compile(r"([!?])(\w+):")
 SHOWN = 2  # names that are listed before "and 3 more"
 
 
 def fill(template: str, facts: Iterable[Fact], *, present: bool = False, here: Site | None = None) -> str:
     """The template with its facts. `present`: nothing has happened yet. `here` is the place that is spoken of."""
     known = {fact.name: fact for fact in facts if fact.is_known}
-
-    def optional(match: re.Match[str]) -> str:
-        if match[1]:
-            return match[2].strip() if match[1][1:-1] not in known else ""
-        return match[2] if all(name in known for name in _FACT.findall(match[2])) else ""
-
-    text = _OPTIONAL.sub(optional, template)
+    text, _ = _chosen(template, 0, known)
     text = _VERB.sub(lambda match: match[2] if present else match[1], text)
     return _FACT.sub(lambda match: show(known[match[1]], here) if match[1] in known else "it", text)
 
 
+def _chosen(template: str, start: int, known: Mapping[str, Fact]) -> tuple[str, int]:
+    """The text from `start` up to the end of its group, without the optional parts that are not wanted."""
+    parts, own = [], []  # with what stands in groups, and without
+    at = start
+    while at < len(template) and template[at] != ">":
+        if template[at] == "<":
+            inner, at = _group(template, at + 1, known)
+            parts.append(inner)
+        else:
+            end = min((place for sign in "<>" if (place := template.find(sign, at)) >= 0), default=len(template))
+            parts.append(template[at:end])
+            own.append(template[at:end])
+            at = end
+    missing = any(name not in known for name in _FACT.findall("".join(own)))
+    return "" if start and missing else "".join(parts), at + 1
+
+
+def _group(template: str, start: int, known: Mapping[str, Fact]) -> tuple[str, int]:
+    condition = _CONDITION.match(template, start)
+    text, end = _chosen(template, condition.end() if condition else start, known)
+    if condition is not None and (condition[2] in known) == (condition[1] == "!"):
+        return "", end
+    return text, end
+
+
 def sentences(text: str) -> str:
     """With a capital letter at the beginning of each sentence; code keeps its case."""
-    return re.sub(r"(^|[.?!] )([a-z])", lambda match: match[1] + match[2].upper(), text)
+    parts = text.split("`")
+    for number in range(0, len(parts), 2):
+        begin = r"(^|[.?!] )([a-z])" if number == 0 else r"([.?!] )([a-z])"
+        parts[number] = re.sub(begin, lambda match: match[1] + match[2].upper(), parts[number])
+    return "`".join(parts)
 
 
 # Facts

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from afterward.model.diagnosis import Diagnosis, Label
+from afterward.model.diagnosis import Diagnosis
 from afterward.model.site import Site
 from afterward.render.paths import shown
 from afterward.render.remedies import helps
 from afterward.render.spans import Line, Span, wrapped
+from afterward.render.wording import Labelled, Said, said
 
 WIDTH = 80
 _DOTS = "..."
@@ -26,7 +27,20 @@ def as_text(found: Diagnosis, width: int = WIDTH) -> str:
 
 
 def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
-    yield _headline(found)
+    words = said(found)
+    yield from source_lines(found, words, width)
+    if words.why:
+        yield ()
+        yield from wrapped("", words.why, "", width)
+        yield ()
+    for note in words.notes:
+        yield from wrapped("note: ", note, "note", width)
+    yield from helps(found, width)
+
+
+def source_lines(found: Diagnosis, words: Said, width: int = WIDTH) -> Iterator[Line]:
+    """The headline, and the source with its labels."""
+    yield _headline(found, words)
     gutter = _gutter(found)
     site = found.primary.site
     step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
@@ -37,21 +51,14 @@ def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
         if file != site.file:
             first = min(label.site.line for label in found.secondary if label.site.file == file)
             yield (Span(" " * gutter + "::: ", "frame"), Span(f"{shown(file)}:{first}"))
-        yield from _excerpt(found, file, gutter, width)
-    if found.why:
-        yield ()
-        yield from wrapped("", found.why, "", width)
-        yield ()
-    for note in found.notes:
-        yield from wrapped("note: ", note, "note", width)
-    yield from helps(found, width)
+        yield from _excerpt(words, file, gutter, width)
 
 
-def _headline(found: Diagnosis) -> Line:
+def _headline(found: Diagnosis, words: Said) -> Line:
     caught = " (caught by the program)" if found.caught else ""
     return (
         Span(f"{found.severity.value}[{found.code}]", found.severity.value),
-        Span(f": {found.message}{caught}", "headline"),
+        Span(f": {words.headline}{caught}", "headline"),
     )
 
 
@@ -60,10 +67,10 @@ def _gutter(found: Diagnosis) -> int:
     return len(str(last)) + 1
 
 
-def _excerpt(found: Diagnosis, file: str, gutter: int, width: int) -> Iterator[Line]:
+def _excerpt(words: Said, file: str, gutter: int, width: int) -> Iterator[Line]:
     """The labelled lines of one file, in order; a gap between them is shown as dots."""
-    labels = [(label, label is found.primary) for label in (found.primary, *found.secondary)]
-    by_line: dict[int, list[tuple[Label, bool]]] = {}
+    labels = [(label, label is words.primary) for label in (*words.secondary, words.primary)]
+    by_line: dict[int, list[tuple[Labelled, bool]]] = {}
     for label, primary in labels:
         if label.site.file == file:
             by_line.setdefault(label.site.line, []).append((label, primary))
@@ -79,7 +86,7 @@ def _excerpt(found: Diagnosis, file: str, gutter: int, width: int) -> Iterator[L
         previous = line
 
 
-def _marker(label: Label, primary: bool, text: str, window: _Window, gutter: int, width: int) -> Iterator[Line]:
+def _marker(label: Labelled, primary: bool, text: str, window: _Window, gutter: int, width: int) -> Iterator[Line]:
     start, end = window.place(label.site.column), window.place(_end(label.site, text))
     length = max(end - start, 1)
     style = "primary" if primary else "secondary"

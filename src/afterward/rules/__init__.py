@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
 from importlib import resources
@@ -12,8 +13,12 @@ from importlib import resources
 from afterward.errors import UnknownRule
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
+from afterward.rules import _unused_ignore
 from afterward.rules._cause import forget
 from afterward.rules._helps import HELPS
+from afterward.rules._labels import LABELS
+from afterward.rules._notes import NOTES
 
 Check = Callable[[History], Iterator[Diagnosis]]
 
@@ -27,11 +32,6 @@ class Rule:
     severity: Severity
     summary: str
     check: Check
-
-    @property
-    def fault(self) -> str:
-        """What it finds, in one clause."""
-        return self.summary[:1].lower() + self.summary[1:].rstrip(".")
 
     def page(self) -> str:
         """The page that explains the rule."""
@@ -76,9 +76,29 @@ def find_rule(code_or_name: str) -> Rule:
     raise UnknownRule(f"no rule is called {code_or_name}; `afterward rules` lists them")
 
 
-def help_for(code: str, kind: str, form: str) -> str:
-    """The template of a remedy's words."""
-    return HELPS.get((kind, form)) or HELPS.get((kind, ""), kind)
+# Words: for `render` alone
+
+
+def words_of(code: str, form: str = "") -> Words:
+    """The templates of a rule, or of one form of its fault."""
+    module = _unused_ignore if code == _unused_ignore.CODE else sys.modules[find_rule(code).check.__module__]
+    words: Words | Mapping[str, Words] = module.WORDS
+    return words if isinstance(words, Words) else words[form] if form in words else next(iter(words.values()))
+
+
+def label_for(words: Words, role: str) -> str:
+    """The template of a labelled place."""
+    return words.labels.get(role) or LABELS.get(role, "")
+
+
+def note_for(words: Words, kind: str) -> str:
+    """The template of a note."""
+    return words.notes.get(kind) or NOTES.get(kind, "")
+
+
+def help_for(words: Words, kind: str, form: str) -> str:
+    """The template of a remedy."""
+    return words.helps.get((kind, form)) or HELPS.get((kind, form)) or HELPS.get((kind, "other"), "")
 
 
 def diagnose(history: History) -> tuple[Diagnosis, ...]:

@@ -7,13 +7,13 @@ from afterward.model.diagnosis import Effect, Form, Remedy
 from afterward.model.facts import Fact
 from afterward.model.history import Write
 from afterward.model.site import Level, Site
-from afterward.rules import _speech as say
+from afterward.rules import _sites as at
 from afterward.rules._cause import Case
 from afterward.rules._retaining import outcome
 
 
 def detach_state(case: Case) -> Remedy:
-    name = say.bridge_name(case)
+    name = at.bridge_name(case)
     return Remedy(
         "detach_state",
         Effect.CUTS_GRADIENTS,
@@ -38,36 +38,36 @@ def detaching(name: str) -> str:
 
 def detach_kept(case: Case) -> Remedy:
     return Remedy(
-        "detach_state", Effect.CUTS_GRADIENTS, Form.STORED, say.built_site(case), say.bridge_name(case), facts=_it(case)
+        "detach_state", Effect.CUTS_GRADIENTS, Form.STORED, at.built_site(case), at.bridge_name(case), facts=_it(case)
     )
 
 
 def detach_input(case: Case, form: str = Form.READ_LATE, *more: Fact) -> Remedy:
-    early = facts.call("early", say.freed_site(case), say.early_call(case))
+    early = facts.call("early", at.freed_site(case), at.early_call(case))
     return Remedy(
         "detach_input",
         Effect.CUTS_GRADIENTS,
         form,
         case.bridge.site if case.bridge is not None else None,
-        say.bridge_name(case),
+        at.bridge_name(case),
         facts=(*_it(case), early, *more),
     )
 
 
 def _it(case: Case) -> tuple[Fact, ...]:
     """The value by its name, where the bridge is one."""
-    name = say.known_name(case)
+    name = at.known_name(case)
     return (facts.code("target", name),) if name else ()
 
 
 def recompute_forward(case: Case) -> Remedy:
-    built = say.built_site(case)
+    built = at.built_site(case)
     return Remedy(
         "recompute_forward",
         Effect.CHANGES_GRADIENTS,
         "",
         built,
-        say.bridge_name(case),
+        at.bridge_name(case),
         facts=(*_it(case), facts.lines("lines", *_lines_behind(case, built))),
     )
 
@@ -112,18 +112,18 @@ def restore_input(case: Case, statement: str) -> Remedy:
         Effect.CHANGES_GRADIENTS,
         "restore",
         case.bridge.site if case.bridge is not None else None,
-        say.bridge_name(case),
+        at.bridge_name(case),
         statement,
         (facts.code("code", statement),),
     )
 
 
 def combine_losses(case: Case) -> Remedy:
-    return Remedy("combine_losses", Effect.SAME_GRADIENTS, "", say.freed_site(case), say.bridge_name(case))
+    return Remedy("combine_losses", Effect.SAME_GRADIENTS, "", at.freed_site(case), at.bridge_name(case))
 
 
 def retain_graph(case: Case, form: str = "") -> Remedy:
-    site = say.freed_site(case)
+    site = at.freed_site(case)
     return Remedy(
         "retain_graph",
         Effect.SAME_GRADIENTS,
@@ -134,16 +134,16 @@ def retain_graph(case: Case, form: str = "") -> Remedy:
 
 
 def create_graph(case: Case) -> Remedy:
-    site = say.freed_site(case)
+    site = at.freed_site(case)
     return Remedy("create_graph", Effect.CHANGES_GRADIENTS, "", site, facts=(facts.lines("lines", site),))
 
 
 def remove_duplicate(case: Case, form: str) -> Remedy:
     """Without the surplus backward: the later one, unless the form says that it is the earlier one."""
-    site = say.freed_site(case) if form in _EARLIER else say.reused_site(case)
-    early = facts.call("early", say.freed_site(case), say.early_call(case))
+    site = at.freed_site(case) if form in _EARLIER else at.reused_site(case)
+    early = facts.call("early", at.freed_site(case), at.early_call(case))
     return Remedy(
-        "remove_duplicate", Effect.CHANGES_GRADIENTS, form, site, say.bridge_name(case), facts=(*_it(case), early)
+        "remove_duplicate", Effect.CHANGES_GRADIENTS, form, site, at.bridge_name(case), facts=(*_it(case), early)
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, LeafId, Pass
+from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import several, site_of, warning
+from afterward.rules._silent import site_of, warning
 
 
 @rule("AFT112", Severity.WARNING)
@@ -34,18 +36,26 @@ def _not_reduced(early: Pass, late: Pass) -> frozenset[LeafId]:
 def _diagnose(history: History, early: Pass, late: Pass, shared: frozenset[LeafId]) -> Diagnosis:
     site = site_of(late)
     names = tuple(sorted(history.leaf(leaf).name for leaf in shared))
-    who = several(names) or f"{len(shared)} parameters"
     first = site_of(early) if early.where is not None else None
-    labels = (Label(first, "reduced the gradients across ranks"),) if first is not None else ()
     return warning(
-        "ranks diverge: the gradients of this backward are not reduced",
         site,
-        "goes over the same forward pass again; what it adds stays on this rank",
-        "DistributedDataParallel reduces gradients once per forward pass, in the first `backward()`. This second one "
-        f"adds to {who} on each rank alone, so the parameters drift apart, and no error is raised.",
-        Remedy("combine_losses", Effect.CHANGES_GRADIENTS, "reduced", first or site),
-        secondary=labels,
+        facts.names("who", names),
+        facts.count("parameters", len(shared), "parameter", measured=False),
+        remedy=Remedy("combine_losses", Effect.CHANGES_GRADIENTS, "reduced", first or site),
+        secondary=(Label(first, "reduced"),) if first is not None else (),
         bridge=Bridge(names[0], "attribute") if names and names[0] else None,
         nodes=len(late.swept or ()),
         freed=first,
     )
+
+
+WORDS = Words(
+    fault="ranks diverge: the gradients of a second `backward()` are not reduced",
+    headline="ranks diverge: the gradients of this second `backward()` are not reduced",
+    why="DistributedDataParallel reduces gradients once per forward pass, in the first `backward()`. This second one "
+    "adds to <{who}><!who:{parameters}> on each rank alone, so the parameters drift apart, and no error is raised.",
+    labels={
+        "fault": "goes through the same forward pass again; what it adds stays on this rank",
+        "reduced": "[reduced|reduces] the gradients across ranks",
+    },
+)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
 from afterward.model.history import History, Pass, Value
 from afterward.model.site import Site
+from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import several
-
-SHOWN = 3  # names in the text
 
 
 @rule("AFT111", Severity.ERROR)
@@ -30,17 +28,13 @@ def _diagnose(history: History, early: Pass, late: Pass) -> Diagnosis:
     site = late.where.site_at(loop)
     freed = early.where.site_at(loop) if early.where is not None else None
     missed = [leaf for leaf in history.leaves if leaf.replicated and leaf.id not in early.reached]
-    names = several(tuple(leaf.name for leaf in missed), SHOWN)
-    when = f" in {freed.step_name}" if freed is not None and freed.step is not None else ""
+    names = tuple(leaf.name for leaf in missed)
     uses = [value for value in history.values if value.site is not None]
-    unreached = "did not reach them" if len(missed) > 1 else "did not reach it"
-    labels = [Label(freed, f"this backward{when} {unreached}")] if freed is not None else []
     return Diagnosis(
-        message="a DistributedDataParallel module waits for gradients of parameters that no loss reached",
-        primary=Label(site, f"still waits for the gradient of {names}"),
-        secondary=(*labels, *_use_labels(uses)),
-        why=f"DistributedDataParallel reduces the gradient of every parameter in every step. The backward{when} gave "
-        f"{names} none, so that step's reduction never finished. {_reason(uses)}",
+        Label(site, Role.REUSED),
+        (*((Label(freed, Role.FREED),) if freed is not None else ()), *_use_labels(uses)),
+        _form(uses),
+        (facts.names("who", names), facts.step("freed_step", freed)),
         remedies=_remedies(uses, names, site),
         built=next((value.site for value in uses), site),
         freed=freed,
@@ -57,22 +51,41 @@ def _use_labels(uses: list[Value]) -> Iterator[Label]:
         assert site is not None
         if (site.file, site.line) not in seen:
             seen.add((site.file, site.line))
-            text = f"`{value.name}` is used here, and its output reaches no loss"
-            yield Label(site, text if value.how == "read" else f"`{value.name}` is used here, and this did not run")
+            yield Label(site, "used" if value.how == "read" else "not_run", (facts.code("name", value.name),))
 
 
-def _reason(uses: list[Value]) -> str:
+def _form(uses: list[Value]) -> str:
     if any(value.how == "read" for value in uses):
-        return "They took part in the forward pass, but the loss does not depend on what they computed."
-    if uses:
-        return "The statement that uses them did not run in that step."
-    return "No statement that ran in that step uses them."
+        return "not_in_loss"
+    return "not_run" if uses else ""
 
 
-def _remedies(uses: list[Value], names: str, site: Site) -> tuple[Remedy, ...]:
+def _remedies(uses: list[Value], names: tuple[str, ...], site: Site) -> tuple[Remedy, ...]:
     form = "in_loss" if any(value.how == "read" for value in uses) else ""
     where = next((value.site for value in uses), site)
     return (
-        Remedy("use_parameters", Effect.CHANGES_GRADIENTS, form, where, facts=(facts.code("target", names),)),
+        Remedy("use_parameters", Effect.CHANGES_GRADIENTS, form, where, facts=(facts.names("target", names),)),
         Remedy("find_unused", Effect.SAME_GRADIENTS, "", site),
     )
+
+
+def _words(reason: str) -> Words:
+    return Words(
+        fault="a DistributedDataParallel module waits for gradients of parameters that no loss reached",
+        headline="a DistributedDataParallel module waits for the gradient of {who}, which no loss reached",
+        why="DistributedDataParallel reduces the gradient of every parameter in every step. The `backward()`< in "
+        f"{{freed_step}}> gave {{who}} none, so that step's reduction never finished. {reason}",
+        labels={
+            "reused": "still waits for the gradient of {who}",
+            "freed": "this `backward()`< in {freed_step}> did not reach {who}",
+            "used": "{name} is used here, and its output reaches no loss",
+            "not_run": "{name} is used here, and this did not run",
+        },
+    )
+
+
+WORDS = {
+    "": _words("No statement that ran in that step uses them."),
+    "not_in_loss": _words("They took part in the forward pass, but the loss does not depend on what they computed."),
+    "not_run": _words("The statement that uses them did not run in that step."),
+}

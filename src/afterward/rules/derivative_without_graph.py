@@ -7,26 +7,25 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import FlatPart, History
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
 
 
 @rule("AFT407", Severity.WARNING)
 def derivative_without_graph(history: History) -> Iterator[Diagnosis]:
-    """A penalty or another part of a loss is a derivative taken without `create_graph=True`, and teaches nothing."""
+    """A penalty or another part of a loss is a derivative computed without `create_graph=True`: it has no effect."""
     for part in history.flat:
         yield _diagnose(part)
 
 
 def _diagnose(part: FlatPart) -> Diagnosis:
     return warning(
-        "a part of the loss has no history",
         part.site,
-        f"`{part.name}` is added, and has no history",
-        f"`{part.name}` is computed from what the `autograd.grad` on line {part.taken.line} returns, and without "
-        "`create_graph=True` that is plain numbers. It changes the value of the loss, and no gradient: "
-        f"the backward on line {part.swept.line} does not see it.",
-        Remedy(
+        facts.code("name", part.name),
+        facts.lines("taken", part.taken),
+        facts.lines("backward", part.swept),
+        remedy=Remedy(
             "create_graph",
             Effect.CHANGES_GRADIENTS,
             "penalty",
@@ -34,12 +33,24 @@ def _diagnose(part: FlatPart) -> Diagnosis:
             part.name,
             facts=(facts.lines("lines", part.taken),),
         ),
-        secondary=(
-            Label(part.taken, "the derivative is taken here, without a graph"),
-            Label(part.swept, "sweeps the sum"),
-        ),
+        secondary=(Label(part.taken, "taken"), Label(part.swept, "used")),
         bridge=Bridge(part.name, "local"),
         built=part.site,
         freed=part.swept,
         cut=part.taken,
     )
+
+
+WORDS = Words(
+    fault="a derivative in the loss has no graph, and no effect on training",
+    headline="{name} is part of the loss, and has no graph: it has no effect on training",
+    why="{name} is computed from what the `autograd.grad()` on {taken} returns, and without `create_graph=True` "
+    "that is plain "
+    "numbers. It changes the value of the loss, but no gradient: the `backward()` on {backward} does not go "
+    "through it.",
+    labels={
+        "fault": "{name} is added, and has no graph",
+        "taken": "the derivative is computed here, without a graph",
+        "used": "`backward()` on the sum",
+    },
+)

@@ -1,4 +1,4 @@
-"""AFT104: a value built once, outside the loop or closure that sweeps it again and again."""
+"""AFT104: a value computed once, outside the loop or closure that calls backward through it again and again."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Form, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import _speech as say
+from afterward.rules import _sites as at
 from afterward.rules import rule
 from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
@@ -20,7 +21,7 @@ _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCro
 
 @rule("AFT104", Severity.ERROR)
 def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
-    """A forward pass computed once, outside the loop whose every turn sweeps it."""
+    """A forward pass is computed once, outside the loop that calls `backward()` through it in every iteration."""
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "second_backward" else None
         if case is not None and case.cause is Cause.FORWARD_OUTSIDE_LOOP:
@@ -28,18 +29,11 @@ def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
 
 
 def _diagnose(case: Case) -> Diagnosis:
-    name = say.name_of(case, "this value")
     part = case.reuse.passes_part
-    again = "each call of the closure" if part is not None and part.how == "calls" else "each turn of the loop"
+    form = "closure" if part is not None and part.how == "calls" else ""
     if case.loop is not None and case.loop.cell:
-        again = "each run of the cell"
-    return diagnosis(
-        case,
-        why=f"{name} is computed once, and {again} goes backward through it. "
-        f"The first pass ({say.freed_by(case)}) freed its graph; the next one finds nothing left.",
-        built_text=f"{name} is built once, outside",
-        remedies=remedies(case),
-    )
+        form = "cell"
+    return diagnosis(case, remedies=remedies(case), form=form)
 
 
 def is_target(case: Case) -> bool:
@@ -53,11 +47,11 @@ def is_target(case: Case) -> bool:
 
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
-    """Data is detached; what is trained is computed anew, or swept once when no step comes between."""
+    """Data is detached; what is trained is recomputed, or has one backward when no step comes between."""
     if graph_is_meant(case):
         return remedy.retain_graph(case), remedy.recompute_forward(case)
     if case.foreign and case.meant_for_late and case.next_turn_meets_it:
-        return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next turn
+        return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next iteration
     if case.foreign or is_target(case) or computed_anew(case):
         return _detach(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):
@@ -85,7 +79,25 @@ def _detach(case: Case) -> Remedy:
     """The value is data for some of the losses that it enters: for those that its own optimizer does not step."""
     if not case.foreign and not is_target(case):
         return remedy.detach_input(case, "recomputed")
-    owners = say.owners_of_old_part(case)
+    owners = at.owners_of_old_part(case)
     if not case.foreign or not owners:
         return remedy.detach_input(case)
     return remedy.detach_input(case, Form.READ_OTHER, facts.names("owner", owners))
+
+
+def _words(again: str, outside: str) -> Words:
+    return Words(
+        fault="a value is computed once, outside the loop that calls `backward()` through it",
+        headline=f"<{{value}}><!value:a value> is computed once, {outside}, and {again} calls `backward()` through it",
+        why=f"<{{value}}><!value:This value> is computed once, and {again} calls `backward()` through it. The "
+        f"first call "
+        "({freed_by}) [freed|frees] its graph; the next one has no graph left.",
+        labels={"built": f"<{{value}}><!value:this> is computed once, {outside}< ({{amount}})>"},
+    )
+
+
+WORDS = {
+    "": _words("every iteration", "outside the loop"),
+    "closure": _words("every call of the closure", "outside the closure"),
+    "cell": _words("every run of the cell", "in another cell"),
+}

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.facts import Fact, FactKind
 from afterward.model.history import History, Pass
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 
 @rule("AFT403", Severity.WARNING)
 def gradients_doubled(history: History) -> Iterator[Diagnosis]:
-    """A pass sweeps a loss whose gradients an earlier pass has already added, and nothing was zeroed between."""
+    """`backward()` adds the gradients of a loss that an earlier one already added; nothing was cleared in between."""
     for runs in passes_by_site(history):
         pairs = [(earlier, run) for run in runs if (earlier := _already_added(history, run)) is not None]
         if len(pairs) >= 2:
@@ -66,13 +69,10 @@ def _way(run: Pass) -> tuple[tuple[str, int], ...]:
 def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
     first, site = site_of(earlier), site_of(run)
     return warning(
-        "gradients that were already added are added again",
         site,
-        f"sweeps the loss of line {first.line} again",
-        f"Line {first.line} has added the gradients of its loss, and this pass sweeps a sum that holds the same loss. "
-        "Nothing was zeroed in between, so that part of the gradient counts twice.",
-        _remedy(run),
-        secondary=(Label(first, "added these gradients first"),),
+        facts.lines("first", first),
+        remedy=_remedy(run),
+        secondary=(Label(first, "first"),),
         bridge=Bridge("grad", "attribute"),
         nodes=len(run.swept or ()),
         freed=site,
@@ -82,14 +82,13 @@ def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
 def _diagnose_fresh(earlier: Pass, run: Pass, times: int) -> Diagnosis:
     first, site = site_of(earlier), site_of(run)
     return warning(
-        "gradients that were already added are added again",
         site,
-        f"adds the gradients of the same loss as line {first.line}, {run.value:.6g}, once more",
-        f"In {times} steps that were looked at, line {first.line} swept a loss and this line another graph of it: "
-        "the same parameters, as many nodes, the same value to the last bit. Nothing was zeroed or updated in "
-        "between, so every gradient is twice what it should be, and the forward pass is computed twice.",
-        _remedy(run),
-        secondary=(Label(first, "added these gradients first"),),
+        facts.lines("first", first),
+        Fact("loss", FactKind.VERBATIM, f"{run.value:.6g}", measured=True),
+        facts.count("times", times, "step"),
+        remedy=_remedy(run),
+        form="fresh",
+        secondary=(Label(first, "first"),),
         bridge=Bridge("grad", "attribute"),
         nodes=len(run.swept or ()),
         size=run.bytes,
@@ -98,9 +97,32 @@ def _diagnose_fresh(earlier: Pass, run: Pass, times: int) -> Diagnosis:
 
 
 def _remedy(run: Pass) -> Remedy:
-    return Remedy(
-        "remove_duplicate",
-        Effect.CHANGES_GRADIENTS,
-        "either",
-        site_of(run),
-    )
+    return Remedy("remove_duplicate", Effect.CHANGES_GRADIENTS, "either", site_of(run))
+
+
+_FAULT = "the gradients of one loss are added twice"
+_HEADLINE = "the gradients of one loss are added twice: on {first} and here"
+
+WORDS = {
+    "": Words(
+        fault=_FAULT,
+        headline=_HEADLINE,
+        why="The `backward()` on {first} [already added|adds] the gradients of its loss, and this one [was|is] "
+        "called on a sum "
+        "that contains the same loss. Nothing [was|is] cleared in between, so that part of the gradient counts twice.",
+        labels={"fault": "adds the gradients of {first} again", "first": "[added|adds] these gradients first"},
+    ),
+    "fresh": Words(
+        fault=_FAULT,
+        headline=_HEADLINE,
+        why="<In {times} that were looked at><!times:In each step>, {first} [called|calls] `backward()` on a "
+        "loss and this line "
+        "on another graph of it: the same parameters, as many nodes, the same value to the last bit. Nothing [was|is] "
+        "cleared or updated in between, so every gradient is twice what it should be, and the forward pass is computed "
+        "twice.",
+        labels={
+            "fault": "adds the gradients of the same loss as {first}<, {loss},> once more",
+            "first": "[added|adds] these gradients first",
+        },
+    ),
+}

@@ -1,12 +1,14 @@
-"""AFT402: gradients pile up over steps."""
+"""AFT402: gradients are never cleared, and add up over steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.gradients import Use
 from afterward.model.history import History, Pass
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._gradients import Taken, in_one_iteration, steps_of_optimizers
 from afterward.rules._silent import site_of, warning
@@ -16,7 +18,7 @@ ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be
 
 @rule("AFT402", Severity.WARNING)
 def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
-    """Parameters are changed by gradients that still hold those of earlier steps."""
+    """Updates use gradients that still contain those of earlier steps."""
     told: set[int] = set()
     for steps in steps_of_optimizers(history):
         again = [step for step in steps if _used_again(step)]
@@ -41,22 +43,24 @@ def _adding(history: History, step: Taken) -> Pass:
 def _diagnose(history: History, piling: list[Pass], leaves: frozenset[int]) -> Diagnosis:
     site = site_of(piling[0])
     names = [history.leaf(leaf).name for leaf in sorted(leaves) if history.leaf(leaf).name]
-    shown = f"`{names[0]}.grad`" if names else "a gradient"
-    others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
-    used = "were used to change their parameters" if others else "was used to change its parameter"
     return warning(
-        "gradients of earlier steps are added to those of this step",
         site,
-        f"adds to {shown}{others}, which an earlier update has already used",
-        f"`backward()` adds to `.grad`. {shown}{others} {used} and not zeroed since, "
-        "so an update follows the gradients of several steps together.",
-        Remedy(
-            "zero_grad",
-            Effect.CHANGES_GRADIENTS,
-            "",
-            site,
-            names[0] if names else "",
-        ),
+        facts.code("grad", f"{names[0]}.grad" if names else ""),
+        facts.count("more", len(leaves) - 1 or None, measured=False),
+        remedy=Remedy("zero_grad", Effect.CHANGES_GRADIENTS, "", site, names[0] if names else ""),
         bridge=Bridge(f"{names[0]}.grad" if names else "grad", "attribute"),
         freed=site,
     )
+
+
+_WHICH = "<{grad}><!grad:a gradient>< and {more} more>"
+
+WORDS = Words(
+    fault="gradients of earlier steps are added to those of this step",
+    headline="the gradients of earlier steps [were|are] not cleared: each update uses the summed gradients of "
+    "several steps",
+    why=f"`backward()` adds to `.grad`. {_WHICH} [was|is] used by an update and not cleared after it, so each "
+    f"update uses the "
+    "summed gradients of several steps.",
+    labels={"fault": f"adds to {_WHICH}, which an earlier update already [used|uses]"},
+)

@@ -1,13 +1,15 @@
-"""AFT405: gradients are zeroed between the pass that makes them and the step that should use them."""
+"""AFT405: gradients are cleared between the backward that computes them and the step that should use them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.site import Site
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._gradients import (
     Taken,
@@ -24,7 +26,7 @@ ENOUGH = 2  # steps of one optimizer, each left without gradients that were made
 
 @rule("AFT405", Severity.WARNING)
 def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
-    """Gradients are zeroed after the backward and before the step, so the step has nothing to go by."""
+    """Gradients are cleared after the `backward()` and before the step, so the step has no gradients to use."""
     for steps in steps_of_optimizers(history):
         if comes_before_backward(history, steps):
             continue  # AFT408: it is the step that is in the wrong place
@@ -53,49 +55,54 @@ def _partly(history: History, steps: list[Taken]) -> list[tuple[Taken, int]]:
 
 def _diagnose(history: History, step: Taken, times: int) -> Diagnosis:
     cleared = next((one.cleared for one in step.empty if one.cleared is not None), None)
-    name = step.step.optimizer if step.step is not None else ""
-    which = f"steps of `{name}`" if name else "updates"
-    return _warning(
-        cleared or step.site,
-        site_of(history.run(step.lost[-1])),
-        step.site,
-        name,
-        f"Each of the {times} {which} that were looked at found no gradient left of the "
-        "pass before it. Nothing is trained, and no error is raised.",
-        "steps without them",
-    )
+    return _warning(history, step, step.lost[-1], cleared, times, "")
 
 
 def _diagnose_part(history: History, step: Taken, run: int, times: int) -> Diagnosis:
     fates = history.ledger.produced_by(run).values()
     cleared = next((fate.cleared_at for fate in fates if fate.cleared_at is not None), None)
+    return _warning(history, step, run, cleared, times, "part")
+
+
+def _warning(history: History, step: Taken, run: int, cleared: Site | None, times: int, form: str) -> Diagnosis:
     name = step.step.optimizer if step.step is not None else ""
-    return _warning(
-        cleared or step.site,
-        site_of(history.run(run)),
-        step.site,
-        name,
-        f"Before each of the {times} steps of `{name}` that were looked at, gradients were zeroed that no step had "
-        "used yet. Those losses have no effect on training.",
-        "uses only what was made after that",
-    )
-
-
-def _warning(zeroed: Site | None, made: Site, step: Site | None, name: str, why: str, label: str) -> Diagnosis:
-    at = zeroed or made
+    made = site_of(history.run(run))
+    at = cleared or step.site or made
     return warning(
-        "gradients are zeroed before the step that should use them",
         at,
-        f"drops the gradients that line {made.line} has just made",
-        why,
-        Remedy(
-            "zero_grad",
-            Effect.CHANGES_GRADIENTS,
-            "earlier",
-            at,
-            name,
-        ),
-        secondary=(Label(made, "makes the gradients"), *((Label(step, label),) if step is not None else ())),
+        facts.code("optimizer", name),
+        facts.count("steps", times, "step"),
+        facts.lines("backward", made),
+        remedy=Remedy("zero_grad", Effect.CHANGES_GRADIENTS, "earlier", at, name),
+        form=form,
+        secondary=(Label(made, "computed"), *((Label(step.site, "stepped"),) if step.site is not None else ())),
         bridge=Bridge("grad", "attribute"),
         freed=made,
     )
+
+
+def _words(why: str, stepped: str) -> Words:
+    return Words(
+        fault="gradients are cleared before the step that should use them",
+        headline="the gradients< of {optimizer}> are cleared before the step that should use them",
+        why=why,
+        labels={
+            "fault": "clears the gradients that {backward} just computed",
+            "computed": "computes the gradients",
+            "stepped": stepped,
+        },
+    )
+
+
+WORDS = {
+    "": _words(
+        "<Each of the {steps}><!steps:Each step>< of {optimizer}><?steps: that were looked at> [found|finds] no "
+        "gradient left: nothing is trained, and no error is raised.",
+        "steps without them",
+    ),
+    "part": _words(
+        "Before <each of the {steps}><!steps:each step>< of {optimizer}><?steps: that were looked at>, gradients "
+        "[were|are] cleared that no step [had used|uses]. Those losses have no effect on training.",
+        "uses only the gradients computed after that",
+    ),
+}

@@ -1,34 +1,48 @@
-"""AFT305: operations are recorded that no pass ever sweeps."""
+"""AFT305: operations are recorded that no backward ever uses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
+
+LEAST_SHARE = 0.005  # of the time: less is not worth a word
 
 
 @rule("AFT305", Severity.INFO)
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
-    """A forward pass is recorded, and no pass ever sweeps it: evaluation without `no_grad`, an output not used."""
+    """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
     for one in history.wasted:
-        share = 100 * one.nodes / one.recorded
-        took = f" They took about {100 * one.time_share:.0f} % of the time." if one.time_share >= 0.005 else ""
-        how = "no pass came after them" if one.after_last else "every pass after them was looked at"
         yield warning(
-            "a forward pass is recorded for a backward that never comes",
             one.site,
-            f"recorded {one.nodes:,} nodes in {one.times:,} runs, {share:.0f} % of all that was recorded",
-            "Each operation on a parameter is recorded, and what its backward would need is saved, until the result "
-            f"is dropped. Of the {one.judged:,} runs that could be judged ({how}), no pass has walked a single node."
-            f"{took}",
-            Remedy(
-                "no_grad",
-                Effect.SAME_GRADIENTS,
-                "",
-                one.site,
-            ),
+            facts.count("nodes", one.nodes, "node"),
+            facts.count("times", one.times, "run"),
+            facts.share("share", one.nodes / one.recorded),
+            facts.count("judged", one.judged, "run"),
+            facts.share("time_share", one.time_share if one.time_share >= LEAST_SHARE else None),
+            remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "", one.site),
+            form="at_end" if one.after_last else "",
             nodes=one.nodes,
         )
+
+
+def _words(how: str) -> Words:
+    return Words(
+        fault="a graph is recorded that no `backward()` uses",
+        headline="a graph is recorded here that no `backward()` uses",
+        why="Each operation on a parameter is recorded, and what its backward would need is saved, until the result is "
+        f"dropped. <Of the {{judged}} that could be judged ({how}), no `backward()` used a single node.><!judged:No "
+        "`backward()` uses it.>< They took about {time_share} of the time.>",
+        labels={
+            "fault": "<recorded {nodes} in {times}, {share} of all that was recorded><!nodes:is recorded, and "
+            "never used>"
+        },
+    )
+
+
+WORDS = {"": _words("every later `backward()` was looked at"), "at_end": _words("no `backward()` came after them")}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Role, Severity
 from afterward.model.history import History, Pass
+from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import _speech as say
 from afterward.rules import rule
-from afterward.rules._cause import Case, case_of
-from afterward.rules._report import FREED, diagnosis
+from afterward.rules._cause import case_of
+from afterward.rules._report import diagnosis
 
 
 @rule("AFT100", Severity.ERROR)
 def graph_used_after_free(history: History) -> Iterator[Diagnosis]:
-    """A pass needs values that an earlier pass has freed, by a way that fits no other rule."""
+    """`backward()` needs values that an earlier one freed, in a way that fits no other rule."""
     for late in history.broken_passes():
         if late.error not in ("second_backward", "donated_buffers") or late.where is None:
             continue
@@ -23,29 +23,13 @@ def graph_used_after_free(history: History) -> Iterator[Diagnosis]:
         if case is None:
             yield _refused(late) if late.error == "donated_buffers" else _unknown(late)
         elif case.cause is None:
-            yield _diagnose(case)
-
-
-def _diagnose(case: Case) -> Diagnosis:
-    return diagnosis(
-        case,
-        why=f"This pass reaches a part of the graph that {say.freed_by(case)} has freed. "
-        "A freed part can not be walked again.",
-        built_text="built here",
-        remedies=(remedy.recompute_forward(case), remedy.combine_losses(case)),
-    )
+            yield diagnosis(case, remedies=(remedy.recompute_forward(case), remedy.combine_losses(case)))
 
 
 def _unknown(late: Pass) -> Diagnosis:
     assert late.where is not None
     site = late.where.site_at(late.where.innermost_turn)
-    return Diagnosis(
-        message=FREED,
-        primary=Label(site, "needs values that an earlier pass freed"),
-        why="This pass reaches a part of the graph that was freed before. The record does not show by whom.",
-        reused=site,
-        caught=late.caught,
-    )
+    return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)
 
 
 def _refused(late: Pass) -> Diagnosis:
@@ -53,25 +37,44 @@ def _refused(late: Pass) -> Diagnosis:
     assert late.where is not None
     site = late.where.site_at(late.where.innermost_turn)
     return Diagnosis(
-        message="the graph of a compiled region can not be kept",
-        primary=Label(site, "asks to keep the graph, and the compiler has given its buffers away"),
-        why="`torch.compile` lets the backward of a region write over the values that the region had saved "
-        "(donated buffers). That saves memory, and rules out walking the region twice, so PyTorch refuses before it "
-        "begins. Nothing was freed.",
+        Label(site, Role.REUSED),
+        form="refused",
         remedies=(
-            Remedy(
-                "combine_losses",
-                Effect.SAME_GRADIENTS,
-                "without_retain",
-                site,
-            ),
-            Remedy(
-                "retain_graph",
-                Effect.SAME_GRADIENTS,
-                "donated",
-                site,
-            ),
+            Remedy("combine_losses", Effect.SAME_GRADIENTS, "without_retain", site),
+            Remedy("retain_graph", Effect.SAME_GRADIENTS, "donated", site),
         ),
         reused=site,
         caught=late.caught,
     )
+
+
+_FAULT = "`backward()` through a graph that was already freed"
+
+WORDS = {
+    "": Words(
+        fault=_FAULT,
+        headline="<{value} leads to a graph that {freed_by} [already freed|frees]><!value:" + _FAULT + ">",
+        why="This `backward()` reaches a part of the graph that {freed_by} [already freed|frees]. A freed part "
+        "cannot be "
+        "used again.",
+        labels={"built": "[built|is built] here< ({amount})>"},
+    ),
+    "unknown": Words(
+        fault=_FAULT,
+        headline=_FAULT,
+        why="This `backward()` reaches a part of the graph that [was|is] freed before. The record does not show "
+        "which call "
+        "[freed|frees] it.",
+        labels={"reused": "needs values that an earlier `backward()` [freed|frees]"},
+    ),
+    "refused": Words(
+        fault="the graph of a compiled region cannot be kept",
+        headline="the graph of a compiled region cannot be kept with `retain_graph=True`",
+        why="`torch.compile` lets the backward of a region write over the values that the region [saved|saves] "
+        "(donated "
+        "buffers). That saves memory, and rules out a second `backward()`, so PyTorch refuses before it begins. "
+        "Nothing "
+        "[was|is] freed.",
+        labels={"reused": "asks to keep the graph, but the compiler reuses its buffers"},
+    ),
+}

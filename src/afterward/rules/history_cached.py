@@ -1,13 +1,15 @@
-"""AFT107: an attribute, buffer, cache or memory keeps a value with history beyond its step."""
+"""AFT107: an attribute, buffer, cache or memory keeps a value with its graph beyond its step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import _speech as say
+from afterward.rules import _sites as at
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
@@ -15,28 +17,16 @@ from afterward.rules._report import diagnosis
 
 @rule("AFT107", Severity.ERROR)
 def history_cached(history: History) -> Iterator[Diagnosis]:
-    """Something kept beyond its step still has its history, which an earlier pass has freed."""
+    """Something kept beyond its step still has its graph, which an earlier `backward()` freed."""
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "second_backward" else None
         if case is not None and case.cause is Cause.HISTORY_CACHED:
-            yield _diagnose(case)
-
-
-def _diagnose(case: Case) -> Diagnosis:
-    name = say.name_of(case, "a kept value")
-    built = say.built_site(case)
-    when = f"in {built.step_name}" if built is not None and built.step is not None else "once"
-    return diagnosis(
-        case,
-        why=f"{name} was computed {when} and kept with its history. "
-        f"{say.freed_by(case).capitalize()} freed that history; this pass reaches it again through what was kept.",
-        built_text=f"{name} keeps the graph built here",
-        remedies=remedies(case),
-    )
+            step = facts.step("built_step", at.built_site(case))
+            yield diagnosis(case, step, remedies=remedies(case))
 
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
-    """A memory, or what each step makes anew, holds data; one value of what is trained here must be computed anew."""
+    """What a memory holds, or each step renews, is data; one value of what is trained here must be recomputed."""
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     bridge = case.bridge
     memory = bridge is not None and (bridge.renewed or (bridge.kind == "item" and not _has_a_name(bridge.name)))
@@ -55,3 +45,13 @@ def _nothing_left(case: Case) -> bool:
 def _has_a_name(item: str) -> bool:
     """`cache["mean"]` is one value under a name of its own; `past[3]` is one of many."""
     return item.endswith(('"]', "']"))
+
+
+WORDS = Words(
+    fault="a kept value still has a graph that was freed",
+    headline="<{value}><!value:a kept value> still has its graph, which {freed_by} [already freed|frees]",
+    why="<{value}><!value:A value> [was|is] computed <in {built_step}><!built_step:once> and kept together with "
+    "its graph. "
+    "{freed_by} [freed|frees] that graph; this `backward()` reaches it again through what [was|is] kept.",
+    labels={"built": "<{value}><!value:a kept value> keeps the graph built here< ({amount})>"},
+)

@@ -1,18 +1,20 @@
-"""AFT401: a loss has no graph, because its history was cut on the way."""
+"""AFT401: a loss has no graph, because it was cut off from its parameters on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
+from afterward.model.facts import Note
 from afterward.model.history import BY_GRAD, Cut, History, Pass
+from afterward.model.words import Words
 from afterward.rules import rule
 
 
 @rule("AFT401", Severity.ERROR)
 def history_cut(history: History) -> Iterator[Diagnosis]:
-    """A pass is called on a value that has no graph: its history was cut on the way."""
+    """`backward()` is called on a value that has no graph: it was cut off from its parameters on the way."""
     for late in history.broken_passes():
         if late.error == "no_grad" and late.where is not None:
             yield _diagnose(late, history.cuts)
@@ -22,33 +24,28 @@ def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
     assert late.where is not None
     loop = late.where.innermost_turn
     reused = late.where.site_at(loop)
-    name = f"`{late.receiver}`" if late.receiver else "this value"
+    loss = facts.code("loss", late.receiver)
     if not cuts:
         return Diagnosis(
-            message="backward on a value that has no graph",
-            primary=Label(reused, f"{name} has no history"),
-            why=f"{name} was not computed from anything that needs gradients. "
-            "The record does not show a place where a history was cut.",
+            Label(reused, Role.REUSED),
+            form="unknown",
+            facts=(loss,),
             reused=reused,
             bridge=Bridge(late.receiver, "expression") if late.receiver else None,
             caught=late.caught,
         )
     cut, *others = cuts
-    what = f"`{cut.name}`" if cut.name and "requires_grad" not in cut.how else name
-    notes = (
-        (f"it is cut on line {_lines(others)} too: all these cuts have to go, or there is still nothing to walk",)
-        if others
-        else ()
-    )
+    what = cut.name if cut.name and "requires_grad" not in cut.how else late.receiver
+    elsewhere = Note("more_cuts", (facts.lines("lines", *(other.site for other in others)),))
     return Diagnosis(
-        message="backward on a value whose history was cut",
-        primary=Label(reused, f"{name} has no history"),
-        secondary=(
-            Label(cut.site, f"`{cut.how}` cuts the history here"),
-            *(Label(other.site, f"`{other.how}` cuts it here too") for other in others),
+        Label(reused, Role.REUSED),
+        (
+            Label(cut.site, Role.CUT),
+            *(Label(other.site, "cut_too", (facts.code("other_cut", other.how),)) for other in others),
         ),
-        notes=notes,
-        why=f"{_what_it_does(cut)}. So {what} leads back to no parameter, and there is nothing to walk.",
+        _form(cut),
+        (loss, facts.code("cut", cut.how), facts.code("value", what)),
+        (elsewhere,) if others else (),
         remedies=(_cure(cut),),
         reused=reused,
         cut=cut.where.site_at(loop),
@@ -57,22 +54,8 @@ def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
     )
 
 
-def _lines(cuts: list[Cut]) -> str:
-    return " and ".join(dict.fromkeys(str(cut.site.line) for cut in cuts))
-
-
 def _kind(cut: Cut) -> str:
     return "create_graph" if cut.how == BY_GRAD else "remove_detach"
-
-
-def _what_it_does(cut: Cut) -> str:
-    if cut.how == BY_GRAD:
-        return "Without `create_graph=True`, what `autograd.grad` returns has no history"
-    if "requires_grad" in cut.how:
-        return f"`{cut.how}` has switched off the parameters that it is computed from"
-    if cut.how.startswith("checkpoint"):
-        return f"`{cut.how}` records nothing where no tensor that it is given needs gradients"
-    return f"`{cut.how}` keeps the numbers and drops the graph"
 
 
 def _cure(cut: Cut) -> Remedy:
@@ -100,3 +83,38 @@ def _form(cut: Cut) -> str:
     if "no_grad" in cut.how or "inference_mode" in cut.how or "set_grad_enabled" in cut.how:
         return "grad_mode"
     return ""
+
+
+def _words(what_it_does: str) -> Words:
+    return Words(
+        fault="`backward()` is called on a loss that is not connected to any parameter",
+        headline="<{loss}><!loss:this loss> is not connected to any parameter: {cut} disconnects it",
+        why=f"{what_it_does}. So <{{value}}><!value:this value> is not connected to any parameter.",
+        labels={
+            "reused": "<{loss}><!loss:this value> has no graph",
+            "cut": "{cut} disconnects it here",
+            "cut_too": "{other_cut} disconnects it here too",
+        },
+        notes={"more_cuts": "it is also disconnected on {lines}: all of these have to be removed"},
+    )
+
+
+_KEEPS_NUMBERS = _words("{cut} keeps the numbers and drops the graph")
+
+WORDS = {
+    "unknown": Words(
+        fault="`backward()` is called on a loss that is not connected to any parameter",
+        headline="<{loss}><!loss:this loss> is not connected to any parameter",
+        why="<{loss}><!loss:This value> [was|is] not computed from anything that requires gradients. The record "
+        "does not show "
+        "a place where it was disconnected.",
+        labels={"reused": "<{loss}><!loss:this value> has no graph"},
+    ),
+    "": _KEEPS_NUMBERS,
+    "sample": _KEEPS_NUMBERS,
+    "rebuilt": _KEEPS_NUMBERS,
+    "grad_mode": _KEEPS_NUMBERS,
+    "result": _words("Without `create_graph=True`, what `autograd.grad` returns has no graph"),
+    "frozen": _words("{cut} [switched|switches] off gradients for the parameters that it is computed from"),
+    "checkpoint": _words("{cut} records nothing where none of its inputs requires gradients"),
+}

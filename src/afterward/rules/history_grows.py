@@ -1,22 +1,24 @@
-"""AFT302: each pass walks further back than the last."""
+"""AFT302: each backward goes further back than the previous one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
-from afterward.model.figures import human
+from afterward.model.facts import Fact, FactKind
 from afterward.model.history import History, Pass
+from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import duration, passes_by_site, site_of, warning
+from afterward.rules._silent import passes_by_site, site_of, warning
 
 TURNS = 5
-FEW = 3  # where they were interpreted, and each turn is like the last
+FEW = 3  # where they were interpreted, and each iteration is like the last
 
 
 @rule("AFT302", Severity.WARNING)
 def history_grows(history: History) -> Iterator[Diagnosis]:
-    """Every pass walks the graphs of all earlier steps again, and is longer than the last."""
+    """Every `backward()` goes through the graphs of all earlier steps again, further than the previous one."""
     for runs in passes_by_site(history):
         growing = _growing(runs, TURNS if history.observed else FEW)
         if growing:
@@ -42,33 +44,37 @@ def _growing(runs: list[Pass], turns: int) -> list[Pass]:
     return chain if len(chain) >= turns else []
 
 
-def _growth(chain: list[Pass]) -> str:
-    """What each step adds, in nodes, bytes and time, as the passes at hand have shown it."""
-    turns = len(chain) - 1
-    text = f"Each step adds about {(len(chain[-1].swept or ()) - len(chain[0].swept or ())) // turns:,} nodes"
-    size = (chain[-1].bytes - chain[0].bytes) // turns
-    text += f" and {human(size)} of saved values" if size > 0 else ""
-    first, second, last, end = chain[0].clock, chain[1].clock, chain[-2].clock, chain[-1].clock
-    if first is None or second is None or last is None or end is None or end - last <= second - first:
-        return f"{text}."
-    return f"{text}; from pass to pass it took {duration(second - first)} at first and {duration(end - last)} at last."
-
-
 def _diagnose(chain: list[Pass]) -> Diagnosis:
     sizes = [len(run.swept or ()) for run in chain]
-    site = site_of(chain[-1])
+    site, turns = site_of(chain[-1]), len(chain) - 1
     return warning(
-        "each backward walks further back than the last",
         site,
-        f"walks {', '.join(str(size) for size in sizes[-4:])} nodes, pass after pass",
-        "A value goes from step to step with its history, so each pass walks the graphs of all earlier steps again. "
-        f"Nothing fails, because what they saved is kept or was never needed. {_growth(chain)}",
-        Remedy(
-            "detach_state",
-            Effect.CUTS_GRADIENTS,
-            "growing",
-            site,
-        ),
+        Fact("sizes", FactKind.VERBATIM, ", ".join(f"{size:,}" for size in sizes[-4:]), measured=True),
+        facts.count("growth", (sizes[-1] - sizes[0]) // turns, "node"),
+        facts.size("growth_bytes", max((chain[-1].bytes - chain[0].bytes) // turns, 0)),
+        *_times(chain),
+        remedy=Remedy("detach_state", Effect.CUTS_GRADIENTS, "growing", site),
         nodes=sizes[-1],
         size=chain[-1].bytes,
     )
+
+
+def _times(chain: list[Pass]) -> tuple[Fact, ...]:
+    """From one pass to the next: at first, and at last where that took longer."""
+    first, second, last, end = chain[0].clock, chain[1].clock, chain[-2].clock, chain[-1].clock
+    if first is None or second is None or last is None or end is None or end - last <= second - first:
+        return ()
+    return facts.seconds("first", second - first), facts.seconds("last", end - last)
+
+
+WORDS = Words(
+    fault="each `backward()` goes further back than the previous one",
+    headline="each `backward()` goes further back than the previous one",
+    why="A value carries its graph from one step to the next, so each `backward()` goes through the graphs of "
+    "all earlier "
+    "steps again. Nothing fails, because what they saved is kept or not needed.< Each step adds about {growth}"
+    "< and {growth_bytes} of saved values><; a step took {first} at first and {last} at the end>.>",
+    labels={
+        "fault": "goes through <{sizes} nodes, one step after another><!sizes:the graphs of all earlier steps again>"
+    },
+)

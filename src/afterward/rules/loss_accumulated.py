@@ -1,4 +1,4 @@
-"""AFT106: a running sum of losses, with its history, is swept."""
+"""AFT106: `backward()` is called on a running sum of losses that keeps its graph."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
@@ -15,25 +15,23 @@ from afterward.rules._report import diagnosis
 
 @rule("AFT106", Severity.ERROR)
 def loss_accumulated(history: History) -> Iterator[Diagnosis]:
-    """A running sum holds losses that were swept before, and is swept itself."""
+    """`backward()` is called on a running sum that still contains losses whose graphs were freed."""
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "second_backward" else None
         if case is not None and case.cause is Cause.LOSS_ACCUMULATED:
-            yield _diagnose(case)
-
-
-def _diagnose(case: Case) -> Diagnosis:
-    name = say.name_of(case, "the sum")
-    return diagnosis(
-        case,
-        why=f"{name} adds up losses with their history. "
-        f"It still holds a loss that {say.freed_by(case)} has already swept and freed.",
-        built_text="an earlier loss, still in the sum",
-        remedies=_remedies(case),
-    )
+            yield diagnosis(case, remedies=_remedies(case))
 
 
 def _remedies(case: Case) -> tuple[Remedy, ...]:
-    """A sum can be swept once at the end, unless an update came between: that one is gone from the sum."""
+    """A sum can have one backward at the end, unless an update came between: that one is gone from the sum."""
     alone = remedy.remove_duplicate(case, "old_terms")
     return (alone,) if case.stepped_between else (alone, remedy.combine_losses(case))
+
+
+WORDS = Words(
+    fault="a running sum still contains a loss whose graph was freed",
+    headline="<{value}><!value:the sum> still contains a loss whose graph {freed_by} [already freed|frees]",
+    why="<{value}><!value:The sum> adds up losses together with their graphs. It still contains a loss whose graph "
+    "{freed_by} [already freed|frees].",
+    labels={"built": "an earlier loss, still in the sum< ({amount})>"},
+)

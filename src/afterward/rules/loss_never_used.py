@@ -1,4 +1,4 @@
-"""AFT304: forward passes whose graph is dropped unused, though training was meant."""
+"""AFT304: losses whose graph is dropped unused, though training was meant."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.figures import human
 from afterward.model.history import History, LeftOut, Unswept
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
+
+LEAST_SHARE = 0.005  # of the time: less is not worth a word
 
 
 @rule("AFT304", Severity.WARNING)
 def loss_never_used(history: History) -> Iterator[Diagnosis]:
-    """A loss is computed and never swept: overwritten by the next, or left out of the sum."""
+    """A loss is computed and `backward()` is never called on it: it is overwritten, or left out of the sum."""
     for unswept in history.unswept:
         yield _overwritten(unswept)
     for part in history.left_out:
@@ -22,15 +24,14 @@ def loss_never_used(history: History) -> Iterator[Diagnosis]:
 
 
 def _overwritten(unswept: Unswept) -> Diagnosis:
-    took = f", and took about {100 * unswept.time_share:.0f} % of the time" if unswept.time_share >= 0.005 else ""
+    name = facts.code("name", unswept.name)
     return warning(
-        "losses are overwritten before anyone sweeps them",
         unswept.site,
-        f"`{unswept.name}` is computed {unswept.times} times per backward, and swept once",
-        f"Each turn builds a graph and gives `{unswept.name}` a new value; the backward on line "
-        f"{unswept.swept.line} comes after the loop and sweeps the last one. "
-        f"What the other turns computed is dropped: they teach nothing{took}.",
-        Remedy(
+        name,
+        facts.count("times", unswept.times, "time"),
+        facts.share("time_share", unswept.time_share if unswept.time_share >= LEAST_SHARE else None),
+        facts.lines("backward", unswept.swept),
+        remedy=Remedy(
             "combine_losses",
             Effect.CHANGES_GRADIENTS,
             "each_iteration",
@@ -38,22 +39,23 @@ def _overwritten(unswept: Unswept) -> Diagnosis:
             unswept.name,
             facts=(facts.code("target", unswept.name),),
         ),
-        secondary=(Label(unswept.swept, "sweeps only the last one"),),
+        form="overwritten",
+        secondary=(Label(unswept.swept, "used"),),
         bridge=Bridge(unswept.name, "local"),
         freed=unswept.swept,
     )
 
 
 def _left_out(part: LeftOut) -> Diagnosis:
-    size = f", {human(part.bytes)}" if part.bytes else ""
-    count = f"{part.parameters} parameter{'s' if part.parameters != 1 else ''}"
     return warning(
-        "a part of the loss is never swept",
         part.site,
-        f"`{part.name}` has a graph of its own ({part.nodes:,} nodes{size}), and no pass sweeps it",
-        f"`{part.name}` was computed from {count}, next to `{part.swept_part}`, which line {part.swept.line} sweeps. "
-        "In the steps that were looked at nothing ever went backward through it: it has a value, and teaches nothing.",
-        Remedy(
+        facts.code("name", part.name),
+        facts.code("other", part.swept_part),
+        facts.count("nodes", part.nodes, "node"),
+        facts.size("bytes", part.bytes),
+        facts.count("parameters", part.parameters, "parameter", measured=False),
+        facts.lines("backward", part.swept),
+        remedy=Remedy(
             "combine_losses",
             Effect.CHANGES_GRADIENTS,
             "left_out",
@@ -61,9 +63,41 @@ def _left_out(part: LeftOut) -> Diagnosis:
             part.name,
             facts=(facts.code("target", part.name),),
         ),
-        secondary=(Label(part.swept, f"sweeps `{part.swept_part}` without it"),),
+        form="left_out",
+        secondary=(Label(part.swept, "used"),),
         bridge=Bridge(part.name, "item"),
         nodes=part.nodes,
         size=part.bytes,
         freed=part.swept,
     )
+
+
+WORDS = {
+    "overwritten": Words(
+        fault="losses are overwritten before `backward()` is called on them",
+        headline="{name} is overwritten before `backward()` is called on it",
+        why="Each iteration builds a graph and gives {name} a new value; the `backward()` on {backward} comes "
+        "after the loop "
+        "and uses only the last one. The other losses are dropped: they have no effect on training<, and took about "
+        "{time_share} of the time>.",
+        labels={
+            "fault": "{name} is computed <{times} for each `backward()`, and used once><!times:in each "
+            "iteration, and used "
+            "once, after the loop>",
+            "used": "uses only the last one",
+        },
+    ),
+    "left_out": Words(
+        fault="`backward()` is never called on a part of the loss",
+        headline="`backward()` is never called on {name}",
+        why="{name} [was|is] computed from {parameters}, like {other}, which the `backward()` on {backward} "
+        "uses. <?nodes:In the "
+        "steps that were looked at, no `backward()` went through it: ><!nodes:No `backward()` goes through it: "
+        ">it has a "
+        "value, and no effect on training.",
+        labels={
+            "fault": "{name} has a graph of its own< ({nodes}<, {bytes}>)>, and no `backward()` uses it",
+            "used": "uses {other} without it",
+        },
+    ),
+}

@@ -7,24 +7,23 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import several, warning
+from afterward.rules._silent import warning
 
 
 @rule("AFT406", Severity.WARNING)
 def loss_reaches_no_optimizer(history: History) -> Iterator[Diagnosis]:
-    """A loss is swept again and again, and nothing that its gradients reach is ever updated."""
+    """`backward()` is called on a loss again and again, and nothing that its gradients reach is ever updated."""
     if history.idle:
-        return  # one cause, told once: a cut or a copy lies between this loss and its optimizer
+        return  # one cause, reported once: a cut or a copy lies between this loss and its optimizer
     for one in history.unheld:
-        who = several(one.names) or f"{one.parameters} parameters"
         yield warning(
-            "a loss reaches no parameter of any optimizer",
             one.site,
-            f"gives gradients to {who}, which nothing updates",
-            f"In the {one.passes} passes that were looked at, every parameter that got a gradient is held by no "
-            "optimizer and kept its value from pass to pass, while optimizers stepped. This loss teaches nothing.",
-            Remedy(
+            facts.names("who", one.names),
+            facts.count("parameters", one.parameters, "parameter", measured=False),
+            facts.count("times", one.passes, "call"),
+            remedy=Remedy(
                 "rebuild_optimizer",
                 Effect.CHANGES_GRADIENTS,
                 "not_held",
@@ -35,3 +34,15 @@ def loss_reaches_no_optimizer(history: History) -> Iterator[Diagnosis]:
             bridge=Bridge(one.names[0], "attribute") if one.names else None,
             freed=one.site,
         )
+
+
+_WHO = "<{who}><!who:{parameters}>"
+
+WORDS = Words(
+    fault="a loss gives gradients only to parameters that no optimizer holds",
+    headline=f"this loss gives gradients only to {_WHO}, which no optimizer holds",
+    why="<In the {times} that were looked at, every><!times:Every> parameter that [got|gets] a gradient is held "
+    "by no optimizer "
+    "and [kept|keeps] its value, while optimizers [stepped|step]. This loss has no effect on training.",
+    labels={"fault": f"gives gradients to {_WHO}, which nothing updates"},
+)

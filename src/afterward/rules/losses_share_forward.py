@@ -1,4 +1,4 @@
-"""AFT102: two losses hang on one forward pass, and each is swept on its own."""
+"""AFT102: two losses depend on one forward pass, and each has its own backward."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Form, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
@@ -16,30 +16,11 @@ from afterward.rules._retaining import is_reduced_once, is_spoilt
 
 @rule("AFT102", Severity.ERROR)
 def losses_share_forward(history: History) -> Iterator[Diagnosis]:
-    """Two losses hang on one forward pass; the first backward frees what the second needs."""
+    """Two losses depend on one forward pass; the first `backward()` frees what the second needs."""
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "second_backward" else None
         if case is not None and case.cause is Cause.LOSSES_SHARE_FORWARD:
-            yield _diagnose(case)
-
-
-def _diagnose(case: Case) -> Diagnosis:
-    name = say.name_of(case, "one forward pass")
-    if _is_derivative(case):
-        return diagnosis(
-            case,
-            why=f"What {say.freed_by(case)} returned went into this loss without a history. "
-            f"Taking it walked the graph of {name} and freed it; this pass comes to that graph by another way.",
-            built_text="the derivative and this loss come from here",
-            remedies=_remedies(case),
-        )
-    return diagnosis(
-        case,
-        why=f"Both losses were computed from {name}. "
-        f"{say.freed_by(case).capitalize()} walked that part and freed it; this pass comes to it from the other loss.",
-        built_text="both losses come from here",
-        remedies=_remedies(case),
-    )
+            yield diagnosis(case, remedies=_remedies(case), form="derivative" if _is_derivative(case) else "")
 
 
 def _is_derivative(case: Case) -> bool:
@@ -67,3 +48,28 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     if is_reduced_once(case):  # a second backward over one forward pass would not be reduced across ranks
         return remedy.combine_losses(case), remedy.recompute_forward(case)
     return remedy.combine_losses(case), remedy.retain_graph(case)
+
+
+_FAULT = "two losses share one forward pass, each with its own `backward()`"
+_HEADLINE = "<{value} is used in two losses, each with its own `backward()`><!value:" + _FAULT + ">"
+
+WORDS = {
+    "": Words(
+        fault=_FAULT,
+        headline=_HEADLINE,
+        why="Both losses [were|are] computed from <{value}><!value:one forward pass>. {freed_by} [went|goes] "
+        "through that "
+        "part and [freed|frees] it; this `backward()` reaches it again from the other loss.",
+        labels={"built": "both losses are computed from this< ({amount})>"},
+    ),
+    "derivative": Words(
+        fault=_FAULT,
+        headline="<{value}><!value:one forward pass> is used by a derivative and by this loss, and the derivative "
+        "[freed|frees] its graph",
+        why="What {freed_by} [returned|returns] [went|goes] into this loss without a graph. Computing it "
+        "[went|goes] through "
+        "the graph of <{value}><!value:the forward pass> and [freed|frees] it; this `backward()` reaches that graph on "
+        "another way.",
+        labels={"built": "the derivative and this loss are computed from this< ({amount})>"},
+    ),
+}

@@ -1,4 +1,4 @@
-"""AFT303: `retain_graph=True` or `create_graph=True` that no later pass uses."""
+"""AFT303: `retain_graph=True` or `create_graph=True` that no later backward uses."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
-from afterward.model.figures import human
+from afterward.model.facts import Fact
 from afterward.model.history import History, Pass
+from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import duration, passes_by_site, site_of, warning
+from afterward.rules._silent import passes_by_site, site_of, warning
 
 
 @rule("AFT303", Severity.WARNING)
 def needless_retain(history: History) -> Iterator[Diagnosis]:
-    """A graph is kept with `retain_graph=True`, or made with `create_graph=True`, and no later pass walks it."""
+    """A graph is kept with `retain_graph=True`, or made with `create_graph=True`, and no later `backward()` uses it."""
     if _some_not_looked_at(history):
         return
     looked = [run for run in history.passes if run.swept is not None]
@@ -32,7 +33,7 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
 
 
 def _some_not_looked_at(history: History) -> bool:
-    """Is there a place whose passes nobody could look at? Any of them may have walked a kept graph."""
+    """Is there a place whose passes could not be looked at? Any of them may have walked a kept graph."""
     places: dict[tuple[str, int], bool] = {}
     for run in history.passes:
         if run.where is not None:
@@ -42,7 +43,7 @@ def _some_not_looked_at(history: History) -> bool:
 
 
 def _used(run: Pass, runs: list[Pass], looked: list[Pass]) -> bool | None:
-    """Did a pass after this one walk the kept graph, or the one it made? None: nobody knows."""
+    """Did a pass after this one use the kept graph, or the one it made? None: not known."""
     after = [other for other in runs if other.moment > run.moment]
     if not after or after[0].window != run.window:
         return None
@@ -62,22 +63,17 @@ def _diagnose(kept: list[Pass]) -> Diagnosis:
     word = "create_graph" if kept[0].creates_graph else "retain_graph"
     size = max(run.bytes for run in kept)
     nodes = max(len(run.swept or ()) for run in kept)
-    cost = f", {human(size)}" if size else ""
+    made = max((run.created[1] - run.created[0] for run in kept if len(run.created) == 2), default=0)
+    flag = facts.code("flag", f"{word}=True")
     return warning(
-        f"`{word}=True` that no later pass uses",
         site,
-        f"keeps {nodes:,} nodes{cost} that no pass walked again" + _built(kept),
-        f"In the {len(kept)} passes that were looked at, nothing went backward through the kept graph again. "
-        "Keeping it holds the saved values until the loss is dropped, which a plain pass would have freed."
-        + _held(kept),
-        Remedy(
-            "remove_retain",
-            Effect.SAME_GRADIENTS,
-            "",
-            site,
-            word,
-            facts=(facts.code("flag", f"{word}=True"),),
-        ),
+        flag,
+        facts.count("nodes", nodes, "node"),
+        facts.size("bytes", size),
+        facts.count("made", made or None, "more node"),
+        facts.count("times", len(kept), "call"),
+        *_held(kept),
+        remedy=Remedy("remove_retain", Effect.SAME_GRADIENTS, "", site, word, facts=(flag,)),
         bridge=Bridge(word, "expression"),
         nodes=nodes,
         size=size,
@@ -85,14 +81,23 @@ def _diagnose(kept: list[Pass]) -> Diagnosis:
     )
 
 
-def _held(kept: list[Pass]) -> str:
-    """For how long, as far as anyone saw what became of the loss."""
+def _held(kept: list[Pass]) -> tuple[Fact, ...]:
+    """For how long, as far as what became of the loss was seen."""
     times = sorted(run.released - run.clock for run in kept if run.released is not None and run.clock is not None)
     if times:
-        return f" Here that was {duration(times[len(times) // 2])} later, {len(times)} times."
-    return " Here it was still held as the run ended." if any(run.still_held for run in kept) else ""
+        return facts.seconds("held", times[len(times) // 2]), facts.count("held_times", len(times), "time")
+    still = sum(run.still_held for run in kept)
+    return (facts.count("still_held", still or None),)
 
 
-def _built(kept: list[Pass]) -> str:
-    made = max((run.created[1] - run.created[0] for run in kept if len(run.created) == 2), default=0)
-    return f", and builds {made:,} more" if made else ""
+WORDS = Words(
+    fault="a graph is kept that no later `backward()` uses",
+    headline="{flag} keeps a graph that no later `backward()` uses",
+    why="<In the {times} that were looked at, nothing used><!times:Nothing uses> the kept graph again. Keeping "
+    "it holds the saved values until the loss is overwritten or dropped; without {flag} they are freed at once."
+    "< Here that was {held} later, {held_times}.><?still_held: Here it was still held when the run ended.>",
+    labels={
+        "fault": "keeps <{nodes}><!nodes:a graph>< ({bytes})> that no later `backward()` [used|uses]<, and "
+        "builds {made}>",
+    },
+)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Optimizer
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import site_of, warning
 
@@ -39,12 +40,12 @@ def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagno
     fates = history.ledger.produced_by(runs[-1]).items()
     cleared = next((fate.cleared_at for leaf, fate in fates if leaf in optimizer.leaves and fate.cleared_at), None)
     return warning(
-        f"`{name}` never steps",
         made,
-        f"computes gradients for what `{name}` holds, and no step uses them",
-        f"Gradients for the {len(optimizer.leaves)} parameters of `{name}` were computed in {len(runs)} passes that "
-        f"were looked at, and cleared again. `{name}.step()` was never called, so these parameters are not trained.",
-        Remedy(
+        facts.code("optimizer", name),
+        facts.code("update", f"{name}.step()"),
+        facts.count("parameters", len(optimizer.leaves), "parameter", measured=False),
+        facts.count("times", len(runs), "backward pass"),
+        remedy=Remedy(
             "move_step",
             Effect.CHANGES_GRADIENTS,
             "never",
@@ -52,7 +53,19 @@ def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagno
             name,
             facts=(facts.code("update", f"{name}.step()"),),
         ),
-        secondary=(Label(cleared, "clears them"),) if cleared is not None else (),
+        secondary=(Label(cleared, "cleared"),) if cleared is not None else (),
         bridge=Bridge(name, "local"),
         freed=made,
     )
+
+
+WORDS = Words(
+    fault="an optimizer never steps",
+    headline="{optimizer} never steps",
+    why="Gradients for the {parameters} of {optimizer} [were|are] computed< in {times} that were looked at>, and cleared "
+    "again. {update} [was|is] never called, so these parameters are not trained.",
+    labels={
+        "fault": "computes gradients for what {optimizer} holds, and no step uses them",
+        "cleared": "clears them",
+    },
+)

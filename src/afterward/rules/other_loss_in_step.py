@@ -9,9 +9,10 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.gradients import Use
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._gradients import Taken, steps_of_optimizers
-from afterward.rules._silent import several, site_of, warning
+from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps that another optimizer's loss got into: all that were looked at, but for the first
 
@@ -57,14 +58,16 @@ def _diagnose(history: History, step: Taken, found: list[tuple[Use, int, int]], 
     made = site_of(history.run(run))
     leaves = [use.leaf for use, _, _ in found]
     names = tuple(dict.fromkeys(history.leaf(leaf).name for leaf in leaves))
-    who = several(names) or f"{len(leaves)} parameters"
     return warning(
-        f"the loss of `{other}` also gets into the steps of `{name}`",
         made,
-        f"also adds to the gradients of {who}",
-        f"`{other}` has stepped with the gradients of line {made.line}. They stay in {who}, line {own.line} adds its "
-        f"own, and `{name}` uses the sum ({times} of the steps that were looked at).",
-        Remedy(
+        facts.code("other", other),
+        facts.code("optimizer", name),
+        facts.names("who", names),
+        facts.count("parameters", len(leaves), "parameter", measured=False),
+        facts.lines("made", made),
+        facts.lines("own", own),
+        facts.count("times", times, "step"),
+        remedy=Remedy(
             "zero_grad",
             Effect.CHANGES_GRADIENTS,
             "own_loss",
@@ -73,9 +76,24 @@ def _diagnose(history: History, step: Taken, found: list[tuple[Use, int, int]], 
             facts=(facts.code("clear", f"{name}.zero_grad()"), facts.lines("lines", own)),
         ),
         secondary=(
-            Label(own, "adds the gradients that the step is for"),
-            *((Label(step.site, "uses the sum of both"),) if step.site is not None else ()),
+            Label(own, "own"),
+            *((Label(step.site, "used"),) if step.site is not None else ()),
         ),
         bridge=Bridge(f"{names[0]}.grad" if names and names[0] else "grad", "attribute"),
         freed=made,
     )
+
+
+_WHO = "<{who}><!who:{parameters}>"
+
+WORDS = Words(
+    fault="the loss of another optimizer gets into the steps of an optimizer",
+    headline="the loss of {other} also gets into the steps of {optimizer}",
+    why=f"{{other}} [stepped|steps] with the gradients of {{made}}. They stay in {_WHO}, {{own}} adds its own, and "
+    "{optimizer} uses the sum< ({times} that were looked at)>.",
+    labels={
+        "fault": f"also adds to the gradients of {_WHO}",
+        "own": "adds the gradients that the step is for",
+        "used": "uses the sum of both",
+    },
+)

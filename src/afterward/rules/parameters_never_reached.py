@@ -1,19 +1,20 @@
-"""AFT404: an optimizer holds parameters that no pass reaches."""
+"""AFT404: an optimizer holds parameters that no backward reaches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
 from afterward.model.history import History, Idle
+from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import several, warning
+from afterward.rules._silent import warning
 
 
 @rule("AFT404", Severity.WARNING)
 def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
-    """An optimizer steps parameters that no backward pass gives a gradient."""
+    """An optimizer steps parameters that no `backward()` gives a gradient."""
     for idle in history.idle:
         yield _diagnose(idle)
 
@@ -21,19 +22,23 @@ def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
 def _diagnose(idle: Idle) -> Diagnosis:
     labels = []
     if idle.cut is not None:
-        labels.append(Label(idle.cut.site, f"`{idle.cut.how}` cuts them off from the loss"))
+        labels.append(Label(idle.cut.site, Role.CUT))
     if idle.replaced is not None:
-        labels.append(Label(idle.replaced, f"puts others in their place{_listed(idle.instead)}"))
+        labels.append(Label(idle.replaced, "replaced"))
     part = idle.parameters < idle.held
-    who = several(idle.names) if part and idle.names else ""
     return warning(
-        "an optimizer steps parameters that no pass reaches",
         idle.site,
-        f"`{idle.optimizer}` has stepped {idle.steps} times, and {_counted(idle)}"
-        + (" a gradient" if _none_of_many(idle) else " no gradient")
-        + (f" ({who})" if who else ""),
-        f"A step without gradients changes nothing: they keep the values they have. {_cause(idle)}",
-        _remedy(idle),
+        facts.code("optimizer", idle.optimizer),
+        facts.count("steps", idle.steps, "time"),
+        facts.count("parameters", idle.parameters, "parameter", measured=False),
+        facts.count("number", idle.parameters, measured=False),
+        facts.count("held", idle.held if part else None, "parameter", measured=False),
+        facts.names("who", idle.names if part else ()),
+        facts.names("instead", idle.instead),
+        facts.code("cut", idle.cut.how if idle.cut is not None else ""),
+        facts.lines("cut_line", idle.cut.site if idle.cut is not None else None),
+        remedy=_remedy(idle),
+        form=_form(idle),
         secondary=tuple(labels),
         bridge=Bridge(idle.cut.name if idle.cut is not None and idle.cut.name else idle.optimizer, "local"),
         built=idle.cut.site if idle.cut is not None else idle.replaced,
@@ -41,35 +46,12 @@ def _diagnose(idle: Idle) -> Diagnosis:
     )
 
 
-def _counted(idle: Idle) -> str:
-    if idle.parameters < idle.held:
-        return f"{idle.parameters} of its {idle.held} parameters got"
-    return f"none of its {idle.parameters} parameters got" if idle.parameters > 1 else "its parameter got"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    shown = several(names)
-    return f" ({shown})" if shown else ""
-
-
-def _none_of_many(idle: Idle) -> bool:
-    return idle.parameters > 1 and idle.parameters >= idle.held
-
-
-def _cause(idle: Idle) -> str:
+def _form(idle: Idle) -> str:
     if idle.cut is not None:
-        return f"`{idle.cut.how}` on line {idle.cut.site.line} drops the history that leads to them."
-    if idle.instead and idle.parameters < idle.held:
-        return (
-            f"The passes reach parameters that no optimizer holds{_listed(idle.instead)}: "
-            "a part of the model was replaced after the optimizer was made."
-        )
+        return "cut"
     if idle.instead:
-        return (
-            f"The passes reach parameters of the same shapes that no optimizer holds{_listed(idle.instead)}: "
-            "the model was copied or replaced after the optimizer was made."
-        )
-    return "Something lies between them and every loss: a `detach()`, a `no_grad()`, another copy of them."
+        return "part_replaced" if idle.parameters < idle.held else "replaced"
+    return ""
 
 
 def _remedy(idle: Idle) -> Remedy:
@@ -93,3 +75,30 @@ def _remedy(idle: Idle) -> Remedy:
         cut.name or idle.optimizer,
         facts=(facts.code("cut", cut.how), facts.lines("lines", cut.site)),
     )
+
+
+def _words(cause: str) -> Words:
+    return Words(
+        fault="an optimizer steps parameters that get no gradient",
+        headline="{optimizer} steps <{number} of its {held}><!held:{parameters}> that no `backward()` gives a gradient",
+        why=f"A step without gradients changes nothing: they keep their values. {cause}",
+        labels={
+            "fault": "{optimizer} <stepped {steps}><!steps:steps>, and <{number} of its {held}><!held:its "
+            "{parameters}> "
+            "got no gradient< ({who})>",
+            "cut": "{cut} disconnects them from the loss",
+            "replaced": "puts others in their place< ({instead})>",
+        },
+    )
+
+
+_OTHERS = "`backward()` reaches <{instead}><!instead:other parameters>, which no optimizer holds: "
+
+WORDS = {
+    "": _words(
+        "Something disconnects them from every loss: a `detach()`, a `no_grad()`, or another copy of them is used."
+    ),
+    "cut": _words("{cut} on {cut_line} disconnects them."),
+    "replaced": _words(_OTHERS + "the model was copied or replaced after the optimizer was created."),
+    "part_replaced": _words(_OTHERS + "a part of the model was replaced after the optimizer was created."),
+}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Singles
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
 
@@ -18,20 +20,14 @@ def sample_at_a_time(history: History) -> Iterator[Diagnosis]:
 
 
 def _one_pass(one: Singles) -> Diagnosis:
-    labels = () if one.loop.same_lines(one.site) else (Label(one.loop, "this loop takes the batch apart"),)
     return warning(
-        "a batch goes through the network one sample at a time",
         one.site,
-        f"ran for each of {one.times} rows of one tensor, before one backward",
-        "The layers take a batch, and no row needs the result of another. One by one, every operation is called "
-        f"and recorded anew for each row: the backward on line {one.swept.line} walks {one.nodes:,} nodes.",
-        Remedy(
-            "batch_samples",
-            Effect.SAME_GRADIENTS,
-            "",
-            one.site,
-        ),
-        secondary=labels,
+        facts.count("times", one.times, "row"),
+        facts.lines("backward", one.swept),
+        facts.count("nodes", one.nodes, "node"),
+        remedy=Remedy("batch_samples", Effect.SAME_GRADIENTS, "", one.site),
+        form="rows",
+        secondary=() if one.loop.same_lines(one.site) else (Label(one.loop, "loop"),),
         nodes=one.nodes,
         freed=one.swept,
     )
@@ -39,21 +35,43 @@ def _one_pass(one: Singles) -> Diagnosis:
 
 def _each_turn(one: Singles) -> Diagnosis:
     """A backward for each sample, and a step for each or one after all."""
-    steps = one.kind == "step"
+    form = "steps" if one.kind == "step" else "sums"
     return warning(
-        "a training loop takes one sample at a time",
         one.site,
-        f"runs for one row of a tensor, and line {one.swept.line} calls `backward()` for it",
-        "The layers take a batch, and no iteration needs anything of the one before but the parameters. One by one, "
-        "every operation of the forward pass, of the backward pass"
-        f"{' and of the step' if steps else ''} is called anew for each sample.",
-        Remedy(
-            "batch_samples",
-            Effect.SKETCH,
-            "steps" if steps else "sums",
-            one.site,
-        ),
-        secondary=(Label(one.loop, f"each of its {one.times:,} iterations takes one sample"),),
+        facts.count("times", one.times, "iteration"),
+        facts.lines("backward", one.swept),
+        remedy=Remedy("batch_samples", Effect.SKETCH, form, one.site),
+        form=form,
+        secondary=(Label(one.loop, "loop"),),
         nodes=one.nodes,
         freed=one.swept,
     )
+
+
+def _each(also: str) -> Words:
+    return Words(
+        fault="a training loop takes one sample at a time",
+        headline="the training loop takes one sample at a time",
+        why="The layers take a batch, and no iteration needs anything of the one before but the parameters. One by one, "
+        f"every operation of the forward pass, of the backward pass{also} runs again for each sample.",
+        labels={
+            "fault": "runs for one row of a tensor, and {backward} calls `backward()` for it",
+            "loop": "each <of its {times}><!times:iteration> takes one sample",
+        },
+    )
+
+
+WORDS = {
+    "rows": Words(
+        fault="a batch goes through the network one sample at a time",
+        headline="a batch goes through the network one sample at a time",
+        why="The layers take a batch, and no row needs the result of another. One by one, every operation runs and is "
+        "recorded again for each row< (the `backward()` on {backward} goes through {nodes})>.",
+        labels={
+            "fault": "[ran|runs] for each <of {times} of><!times:row of> one tensor, before one `backward()`",
+            "loop": "this loop takes the batch apart",
+        },
+    ),
+    "steps": _each(" and of the step"),
+    "sums": _each(""),
+}

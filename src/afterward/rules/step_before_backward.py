@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._gradients import Taken, comes_before_backward, steps_of_optimizers
 from afterward.rules._silent import site_of, warning
@@ -29,19 +30,14 @@ def _diagnose(history: History, early: list[Taken]) -> Diagnosis:
     name, used = step.step.optimizer, bool(step.uses)
     made = site_of(history.run((step.runs or step.lost)[-1]))
     site = step.site or made
-    what = "uses the gradients of the iteration before" if used else "finds no gradient to use"
-    ends = (
-        "The first step changes nothing, and the gradients of the last iteration are never used."
-        if used
-        else "They are zeroed before the next step: nothing is trained, and no error is raised."
-    )
     return warning(
-        f"`{name}` steps before the backward of its own iteration",
         site,
-        what,
-        f"In each iteration `{name}.step()` runs before `backward()`, in {len(early)} of {len(early) + 1} steps that "
-        f"were looked at. The gradients that line {made.line} computes come too late for it. {ends}",
-        Remedy(
+        facts.code("optimizer", name),
+        facts.code("update", f"{name}.step()"),
+        facts.lines("made", made),
+        facts.count("times", len(early)),
+        facts.count("looked", len(early) + 1, "step"),
+        remedy=Remedy(
             "move_step",
             Effect.CHANGES_GRADIENTS,
             "own_backward",
@@ -49,7 +45,30 @@ def _diagnose(history: History, early: list[Taken]) -> Diagnosis:
             name,
             facts=(facts.code("update", f"{name}.step()"), facts.lines("lines", made)),
         ),
-        secondary=(Label(made, "computes the gradients, after the step"),),
+        form="old" if used else "none",
+        secondary=(Label(made, "computed"),),
         bridge=Bridge("grad", "attribute"),
         freed=made,
     )
+
+
+def _words(what: str, ends: str) -> Words:
+    return Words(
+        fault="an optimizer steps before the `backward()` of its own iteration",
+        headline="{optimizer} steps before the `backward()` of its own iteration",
+        why="In each iteration {update} runs before `backward()`<, in {times} of {looked} that were looked at>. The "
+        f"gradients that {{made}} computes come too late for it. {ends}",
+        labels={"fault": what, "computed": "computes the gradients, after the step"},
+    )
+
+
+WORDS = {
+    "old": _words(
+        "uses the gradients of the iteration before",
+        "The first step changes nothing, and the gradients of the last iteration are never used.",
+    ),
+    "none": _words(
+        "finds no gradient to use",
+        "They are cleared before the next step: nothing is trained, and no error is raised.",
+    ),
+}

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role, Severity
+from afterward.model.facts import Note
 from afterward.model.history import History, Step, Write
 from afterward.model.site import Site
+from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import _speech as say
+from afterward.rules import _sites as at
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
@@ -19,7 +21,7 @@ from afterward.rules.history_cached import remedies as cached_remedies
 
 @rule("AFT201", Severity.ERROR)
 def stepped_before_backward(history: History) -> Iterator[Diagnosis]:
-    """An optimizer step lies between the forward pass and the backward that needs the old parameters."""
+    """A parameter is modified, as by an optimizer step, between the forward pass and the `backward()` that needs it."""
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "inplace" else None
         if case is not None and writes_parameters(case):
@@ -32,40 +34,26 @@ def writes_parameters(case: Case) -> bool:
 
 
 def _diagnose(case: Case) -> Diagnosis:
-    reuse = case.reuse
-    name = f"`{reuse.written.name}`" if reuse.written is not None and reuse.written.name else "a parameter"
-    reused = say.reused_site(case)
-    where = reuse.write.where if reuse.write is not None else None
+    reuse, write = case.reuse, case.reuse.write
+    where = write.where if write is not None else None
     written = where.site_at(case.loop) if where is not None else None
-    who = say.step_words(reuse.write, reuse.late) if isinstance(reuse.write, Step) else _write_words(written, reused)
     built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
-    labels = []
-    if built is not None:
-        labels.append(Label(built, f"computed with {name} as it was then" + say.in_step(built)))
-    if written is not None:
-        labels.append(Label(written, f"changed {name} in place" + say.in_step(written)))
-    general = diagnosis(case, why="", built_text="", remedies=_remedies(case, written))
-    if isinstance(reuse.write, Write) and reuse.write.how:  # it belongs to the forward pass: it can not be put off
-        general = replace(general, remedies=(remedy.out_of_place(case),))
+    parameter = facts.code("parameter", reuse.written.name if reuse.written is not None else "")
+    update = at.update_of(write) if isinstance(write, Step) else facts.lines("write", written)
+    hidden = isinstance(write, Write) and bool(write.how)  # it belongs to the forward pass: it cannot be put off
+    general = diagnosis(case, remedies=(remedy.out_of_place(case),) if hidden else _remedies(case, written))
+    labels = [Label(site, role) for site, role in ((built, Role.BUILT), (written, Role.WRITTEN)) if site is not None]
     return replace(
         general,
-        message="backward through a graph whose parameters have changed since",
-        primary=Label(reused, f"needs {name} as it was in the forward pass"),
+        form="" if isinstance(write, Step) else "by_hand",
         secondary=tuple(labels),
-        why=f"The forward pass saved {name} for its backward. {who[0].upper() + who[1:]} "
-        "has changed it in place since, so this pass would compute a wrong gradient, and PyTorch refuses.",
+        facts=(parameter, update),
         notes=_notes(case),
+        retain=None,
         built=built,
         written=written,
-        bridge=Bridge(reuse.write.target, "local") if isinstance(reuse.write, Write) else general.bridge,
+        bridge=Bridge(write.target, "local") if isinstance(write, Write) else general.bridge,
     )
-
-
-def _write_words(written: Site | None, reused: Site) -> str:
-    if written is None:
-        return "an in-place write"
-    elsewhere = f" of {say.short(written.file)}" if written.file != reused.file else ""
-    return f"the in-place write on line {written.line}{elsewhere}"
 
 
 def _remedies(case: Case, written: Site | None) -> tuple[Remedy, ...]:
@@ -85,10 +73,28 @@ def _remedies(case: Case, written: Site | None) -> tuple[Remedy, ...]:
     return remedy.reorder_step(what), remedy.recompute_forward(case)
 
 
-def _notes(case: Case) -> tuple[str, ...]:
+def _notes(case: Case) -> tuple[Note, ...]:
     early = case.reuse.early
     if early is not None and early.retains_graph and early.where is not None:
-        line = early.where.site.line
-        flag = "create_graph" if early.creates_graph else "retain_graph"
-        return (f"`{flag}=True` on line {line} kept the graph, but not the parameters it was computed with",)
+        flag = facts.code("flag", "create_graph=True" if early.creates_graph else "retain_graph=True")
+        return (Note("kept_not_values", (flag, facts.lines("lines", early.where.site))),)
     return ()
+
+
+def _words(update: str) -> Words:
+    return Words(
+        fault="a parameter is modified in place before the `backward()` that needs it",
+        headline="<{parameter}><!parameter:a parameter> [was|is] modified in place before the `backward()` that "
+        "needs its old "
+        "values",
+        why="The forward pass [saved|saves] <{parameter}><!parameter:a parameter> for its backward. "
+        f"{update} [modified|modifies] it in place after that, so the gradient would be wrong, and PyTorch refuses.",
+        labels={
+            "built": "computed with <{parameter}><!parameter:a parameter> as it [was|is] then<, in {at_step}>",
+            "written": "[modified|modifies] <{parameter}><!parameter:it> in place<, in {at_step}>",
+            "reused": "needs <{parameter}><!parameter:a parameter> as it [was|is] in the forward pass",
+        },
+    )
+
+
+WORDS = {"": _words("{update}"), "by_hand": _words("The in-place write< on {write}>")}

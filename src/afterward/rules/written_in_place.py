@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role, Severity
 from afterward.model.history import History, Pass, Write
+from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import _speech as say
 from afterward.rules import rule
 from afterward.rules._cause import Case, case_of
 from afterward.rules._report import diagnosis
@@ -30,31 +30,21 @@ def written_in_place(history: History) -> Iterator[Diagnosis]:
 
 
 def _diagnose(case: Case) -> Diagnosis:
-    reuse = case.reuse
-    write = reuse.write
-    reused = say.reused_site(case)
-    target = f"`{write.target}`" if isinstance(write, Write) and write.target else "a value"
+    reuse, write = case.reuse, case.reuse.write
     written = write.where.site_at(case.loop) if write is not None and write.where is not None else None
     built = reuse.culprit.where.site_at(case.loop) if reuse.culprit.where is not None else None
-    labels = []
-    if built is not None:
-        labels.append(Label(built, f"saved {target} for its backward" + say.in_step(built)))
-    if written is not None:
-        by = f" (`{write.how}`)" if isinstance(write, Write) and write.how else ""
-        labels.append(Label(written, f"writes over {target}{by}" + say.in_step(written)))
+    target, how = (write.target, write.how) if isinstance(write, Write) else ("", "")
     fresh = remedy.out_of_place(case)
-    remedies: tuple[Remedy, ...] = (fresh, remedy.reorder_step(facts.lines("write", written)))
-    if of_an_inner_loop(case) or (isinstance(write, Write) and write.how):
-        remedies = (fresh,)
-    general = diagnosis(case, why="", built_text="", remedies=remedies)
+    later = remedy.reorder_step(facts.lines("write", written))
+    remedies: tuple[Remedy, ...] = (fresh,) if of_an_inner_loop(case) or how else (fresh, later)
+    general = diagnosis(case, remedies=remedies)
+    labels = [Label(site, role) for site, role in ((built, Role.BUILT), (written, Role.WRITTEN)) if site is not None]
     return replace(
         general,
-        message="backward needs a value that was overwritten in place",
-        primary=Label(reused, f"needs {target} as it was"),
         secondary=tuple(labels),
-        why=f"An operation saved {target} for its backward, and it was written over before that backward ran. "
-        "The old values are gone, so the gradient can not be computed.",
+        facts=(facts.code("target", target), facts.code("how", how)),
         notes=(),
+        retain=None,
         built=built,
         written=written,
         bridge=Bridge(write.target, "local") if isinstance(write, Write) else general.bridge,
@@ -62,7 +52,7 @@ def _diagnose(case: Case) -> Diagnosis:
 
 
 def of_an_inner_loop(case: Case) -> bool:
-    """Was it written in the turns of a loop that is over by now? What those turns computed with can not be put off."""
+    """Was it written in iterations of a loop that is over by now? What those computed with cannot be put off."""
     write, late = case.reuse.write, case.reuse.late.where
     turn = write.where.innermost_turn if write is not None and write.where is not None else None
     return turn is not None and late is not None and late.turn_of(turn) is None
@@ -71,10 +61,28 @@ def of_an_inner_loop(case: Case) -> bool:
 def _unknown(late: Pass) -> Diagnosis:
     assert late.where is not None
     site = late.where.site_at(late.where.innermost_turn)
-    return Diagnosis(
-        message="backward needs a value that was overwritten in place",
-        primary=Label(site, "needs a value that was written over since"),
-        why="A value that this pass needs was changed in place. The record does not show where.",
-        reused=site,
-        caught=late.caught,
-    )
+    return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)
+
+
+_FAULT = "a value that `backward()` needs is overwritten in place"
+
+WORDS = {
+    "": Words(
+        fault=_FAULT,
+        headline="<{target}><!target:a value> [was|is] overwritten in place before the `backward()` that needs it",
+        why="An operation [saved|saves] <{target}><!target:a value> for its backward, and it [was|is] "
+        "overwritten before that "
+        "`backward()` [ran|runs]. The original values are gone, so the gradient cannot be computed.",
+        labels={
+            "built": "[saved|saves] <{target}><!target:a value> for its backward<, in {at_step}>",
+            "written": "overwrites <{target}><!target:it>< ({how})><, in {at_step}>",
+            "reused": "needs the original values of <{target}><!target:what was overwritten>",
+        },
+    ),
+    "unknown": Words(
+        fault=_FAULT,
+        headline="a value that this `backward()` needs [was|is] overwritten in place",
+        why="A value that this `backward()` needs [was|is] modified in place. The record does not show where.",
+        labels={"reused": "needs a value that [was|is] overwritten"},
+    ),
+}

@@ -103,8 +103,7 @@ def _settled(results: list[Checked], settings: Settings) -> tuple[Diagnosis, ...
 
 
 def _surer(one: Diagnosis, other: Diagnosis) -> bool:
-    unsure = "whether it comes to this"
-    return any(unsure in note for note in other.notes) and not any(unsure in note for note in one.notes)
+    return one.always and not other.always
 
 
 def _looked_at(results: list[Checked], files: int) -> LookedAt:

@@ -48,6 +48,7 @@ def _placed(found: Diagnosis, move: Callable[[Site], Site]) -> Diagnosis:
         secondary=tuple(part(one) for one in found.secondary),
         remedies=tuple(part(one) for one in found.remedies),
         bridge=part(found.bridge) if found.bridge is not None else None,
+        other_bridges=tuple(part(one) for one in found.other_bridges),
         built=site(found.built),
         freed=site(found.freed),
         reused=site(found.reused),

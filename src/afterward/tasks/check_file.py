@@ -16,11 +16,13 @@ from afterward.interpret.project.notebook import as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
 from afterward.interpret.project.project import Relevance, read, sweeps
 from afterward.interpret.search.coverage import backward_calls
-from afterward.model.diagnosis import Diagnosis, Label, Severity
+from afterward.model import facts
+from afterward.model.diagnosis import Certainty, Condition, Diagnosis, Severity
+from afterward.model.facts import Note
 from afterward.model.site import Site
+from afterward.rules._unused_ignore import unused_ignore
 from afterward.tasks.check_columns import as_pasted, in_code_points
 from afterward.tasks.check_silent import silent_findings
-from afterward.tasks.check_words import as_inferred
 from afterward.tasks.checked import Checked, Looked
 
 _LARGE = 4_000_000  # bytes of source
@@ -93,10 +95,10 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     for part in outcome.parts:
         for found in part.findings:
             depends = Depends(found.always, found.assumed, part.door)
-            findings += [_inferred(one, depends, found.caught) for one in _diagnose(found.history)]
+            findings += [_predicted(one, depends, found.caught) for one in _diagnose(found.history)]
         always = len(part.silent) == part.runs and not part.alone
         depends = Depends(always, part.silent[0].assumed if part.silent else (), part.door)
-        findings += [_inferred(one, depends, False) for one in silent_findings(part)]
+        findings += [_predicted(one, depends, False) for one in silent_findings(part)]
     gaps = tuple(
         f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
         for gap in outcome.gaps
@@ -139,30 +141,33 @@ class Depends:
     door: Door | None = None
 
 
-def _inferred(found: Diagnosis, depends: Depends, caught: bool) -> Diagnosis:
-    """Words for what was worked out and not seen."""
-    note = "predicted from the source: nothing was run"
-    if depends.assumed:
-        note += ", " + _assuming(depends.assumed)
-    if depends.door is not None:
-        note += f", and it happens only where `{depends.door.test}` is {str(depends.door.side).lower()}"
-    elif not depends.always:
-        note += ", and whether it comes to this depends on values that are not known here"
-    said = as_inferred(found)
-    return replace(said, notes=(*said.notes, note), caught=caught)
+def _predicted(found: Diagnosis, depends: Depends, caught: bool) -> Diagnosis:
+    """As a prediction. What would be measured in a run is not known: an interpreted program's figures are its own."""
+    known = tuple(fact for fact in found.facts if not fact.measured)
+    door = (Condition(depends.door.test, depends.door.side),) if depends.door is not None else ()
+    found = replace(
+        found,
+        facts=known,
+        notes=(*found.notes, *_assuming(depends.assumed)),
+        certainty=Certainty.PREDICTED,
+        always=depends.always,
+        conditions=door,
+        caught=caught,
+    )
+    return found if found.severity is Severity.ERROR else replace(found, nodes=0, bytes=0)
 
 
-def _assuming(assumed: tuple[Assumption, ...]) -> str:
+def _assuming(assumed: tuple[Assumption, ...]) -> tuple[Note, ...]:
     """What a prediction rests on."""
     trained = {network: one.name for one in assumed for network in one.trains}
-    parts = []
+    notes = []
     for one in assumed:
         if one.role == "network":
-            by = f" that `{trained[one.name]}` trains" if one.name in trained else ""
-            parts.append(f"`{one.name}` has parameters{by}")
+            known = facts.code("name", one.name), facts.code("optimizer", trained.get(one.name, ""))
+            notes.append(Note("assumes_parameters", known))
         elif one.role == "function":
-            parts.append(f"what `{one.name}` returns depends on what it is given")
-    return "assuming that " + ", and that ".join(parts) if parts else "assuming nothing else"
+            notes.append(Note("assumes_dependence", (facts.code("name", one.name),)))
+    return tuple(notes)
 
 
 # Comments
@@ -201,13 +206,5 @@ def _unused(file: str, data: bytes, findings: tuple[Diagnosis, ...]) -> tuple[Di
         here = [one for one in findings if one.primary.site.file == file and one.primary.site.line == number]
         if not any(_names(match, one) for one in here):
             site = Site(file, number, number, match.start(), match.end())
-            found.append(
-                Diagnosis(
-                    "this comment silences nothing",
-                    Label(site, "nothing is found on this line"),
-                    code="AFT900",
-                    name="unused-ignore",
-                    severity=Severity.INFO,
-                )
-            )
+            found.append(unused_ignore(site))
     return tuple(found)

@@ -1,11 +1,9 @@
-"""Faults that raise nothing, predicted from source: told where every run shows them and nothing unseen undoes them."""
+"""Faults that raise nothing, predicted from source: where every run shows them and nothing unseen undoes them."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 from afterward.interpret import Part
 from afterward.model.diagnosis import Diagnosis, Severity
@@ -38,7 +36,7 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
         return []
     unseen = outcome.not_run()
     words = {one.code: _PASS | _UNDOES.get(one.code, frozenset()) for one in found}
-    return [_as_prediction(one) for one in found if not unseen.can_undo(_way_to(one, first.history), words[one.code])]
+    return [one for one in found if not unseen.can_undo(_way_to(one, first.history), words[one.code])]
 
 
 def _steps(history: History) -> int:
@@ -54,26 +52,6 @@ def _way_to(found: Diagnosis, history: History) -> set[Site]:
     return sites | {
         level.site for where in stacks if where is not None and where.site in sites for level in where.levels
     }
-
-
-def _as_prediction(found: Diagnosis) -> Diagnosis:
-    """Without the figures: turns, nodes and passes of an interpreted program are none of the real one's."""
-    name = f"`{found.bridge.name}`" if found.bridge is not None else "this value"
-    label, why = found.primary.text, found.why
-    if found.code == "AFT301":
-        label = f"{name} takes a value with its history, step after step"
-        why = why.split(" No pass walks")[0] + " No pass walks them any more, and memory grows with each step."
-    elif found.code == "AFT302":
-        label = "walks the graphs of all earlier steps again"
-        why = why.split(" Each step adds")[0]
-    elif found.code == "AFT303":
-        label = "keeps a graph that no later pass walks"
-        why = "Keeping it holds the saved values until the loss is overwritten, which a plain pass would free at once."
-    elif found.code == "AFT304":
-        label = f"{name} is computed in each turn of the loop, and swept once, after it"
-    label = re.sub(r" has stepped [\d,]+ times", " steps", label)
-    why = re.sub(r"Each of the [\d,]+ steps of (`.*?`) that were looked at found", r"Each step of \1 finds", why)
-    return replace(found, primary=replace(found.primary, text=label), why=why, nodes=0, bytes=0)
 
 
 def _diagnose(history: object) -> tuple[Diagnosis, ...]:

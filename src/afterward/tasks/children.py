@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from afterward.errors import AfterwardError
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis
+from afterward.model.facts import Note
 from afterward.model.history import History
 from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
 from afterward.tasks.run import Watched, joinable
@@ -121,10 +123,7 @@ def _fault(found: Diagnosis) -> object:
 
 
 def _seen_in(found: Diagnosis, names: list[str]) -> Diagnosis:
-    shown = [f"`{name}`" for name in names[:3]] + ([f"{len(names) - 3} more"] if len(names) > 3 else [])
-    which = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-    note = f"seen in the process{'es' if len(names) > 1 else ''} {which}, which the program started"
-    return replace(found, notes=(*found.notes, note))
+    return replace(found, notes=(*found.notes, Note("processes", (facts.names("names", tuple(names)),))))
 
 
 def _raised(history: History | None, last_words: str) -> bool:

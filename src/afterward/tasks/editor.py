@@ -80,4 +80,4 @@ def page_for(found: Diagnosis) -> str:
     try:
         return page_of(found.code)
     except AfterwardError:
-        return f"# {found.code} {found.name}\n\n{found.message}\n"
+        return f"# {found.code} {found.name}\n"

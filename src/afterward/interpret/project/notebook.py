@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from afterward.errors import SourceUnreadable
-from afterward.model.diagnosis import Diagnosis, Label
+from afterward.model import facts
+from afterward.model.diagnosis import Diagnosis
+from afterward.model.facts import Note
 
 # Cell magics whose body is another language's, or runs in another process: no name of the program is set there.
 _ELSEWHERE = frozenset(
@@ -43,8 +45,8 @@ class Cells:
     def moved(self, found: Diagnosis) -> Diagnosis:
         """A finding that also says in which cell it is."""
         cell, line = self.place(found.primary.site.line)
-        text = f"cell {cell}, line {line}: {found.primary.text}"
-        return replace(found, primary=Label(found.primary.site, text))
+        place = Note("cell", (facts.count("cell", cell), facts.count("line", line)))
+        return replace(found, notes=(*found.notes, place))
 
 
 def to_run(cell: str) -> list[str]:

@@ -9,6 +9,7 @@ from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Block, Event, Lane, Story
 from afterward.render.source import SourceTexts, counted, shortened
+from afterward.render.wording import said
 
 TURNS = 3  # of a loop, drawn one by one
 
@@ -46,14 +47,15 @@ def plain_story(found: Diagnosis, sources: SourceTexts) -> Story:
     """What every finding has: its labelled places, in the order of their lines."""
     sheet = Sheet()
     sheet.column("", "only")
-    labels = sorted((found.primary, *found.secondary), key=lambda label: (label.site.file, label.site.line))
+    words = said(found)
+    labels = sorted((words.primary, *words.secondary), key=lambda label: (label.site.file, label.site.line))
     for label in labels:
         lane = sheet.lane(_lane(label.site, sources, sources.named(label.site)))
-        main = label is found.primary
+        main = label is words.primary
         block = sheet.block(lane, "main" if main else "place", f"line {label.site.line}", facts=(label.text,))
         text = label.text[:1].upper() + label.text[1:]
         sheet.tell(f"Line {label.site.line}: {text}.", "fails" if main else "plain", block=block)
-    return sheet.story(found.message)
+    return sheet.story(words.headline)
 
 
 def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:

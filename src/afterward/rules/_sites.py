@@ -1,11 +1,12 @@
-"""Words that the rules about used-up graphs share: dated sites, names, amounts."""
+"""Places and names that the rules about used-up graphs share: dated sites, bridges, facts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from afterward.model import facts
 from afterward.model.diagnosis import Bridge
-from afterward.model.figures import human
+from afterward.model.facts import Fact
 from afterward.model.history import Pass, Step
 from afterward.model.site import Site
 from afterward.rules._cause import Case, leaves_directly_under
@@ -55,13 +56,6 @@ def bridge(case: Case) -> Bridge | None:
     return Bridge(value.name, value.kind, value.site)
 
 
-def name_of(case: Case, otherwise: str = "the value") -> str:
-    """The bridge; what the pass was called on is a name for it only where the pass starts in the old part."""
-    found = bridge(case)
-    known = found is not None and (case.bridge is not None or case.reuse.starts_in_stale)
-    return f"`{found.name}`" if found is not None and known else otherwise
-
-
 def known_name(case: Case) -> str:
     """The bridge's name, where it stands for the value itself."""
     found = bridge(case)
@@ -73,44 +67,24 @@ def early_call(case: Case) -> str:
     return case.reuse.early.call if case.reuse.early is not None else "backward"
 
 
-def amount(case: Case) -> str:
+def freed_by(case: Case) -> Fact:
+    """The earlier pass."""
+    return facts.call("freed_by", freed_site(case), early_call(case))
+
+
+def amount(case: Case) -> tuple[Fact, ...]:
     """How much was involved, in nodes and, where a look was taken, in bytes: those of all that the pass has freed."""
     count, early = len(case.reuse.stale), case.reuse.early
-    text = f"{count:,} node{'s' if count != 1 else ''}"
-    if early is None or not early.bytes:
-        return text
-    if early.nodes > count:
-        return f"{count:,} of {early.nodes:,} nodes, {human(early.bytes)} in all"
-    return f"{text}, {human(early.bytes)}"
+    whole = early.nodes if early is not None and early.bytes and early.nodes > count else None
+    return (
+        facts.count("nodes", count, "node"),
+        facts.size("bytes", early.bytes if early is not None else 0),
+        facts.count("all_nodes", whole, "node"),
+    )
 
 
-def freed_by(case: Case) -> str:
-    """`step 1's backward`, or the earlier pass by its line."""
-    site = freed_site(case)
-    early = case.reuse.early
-    if site is None or early is None:
-        return "an earlier pass"
-    call = "autograd.grad" if early.call == "grad" else "backward"
-    late = reused_site(case)
-    if site.step is not None and site.step != late.step:
-        return f"{site.step_name}'s {call}"
-    return f"the {call} on line {site.line}" + (f" of {short(site.file)}" if site.file != late.file else "")
-
-
-def in_step(site: Site) -> str:
-    return f", in {site.step_name}" if site.step is not None and site.cell != site.file else ""
-
-
-def short(file: str) -> str:
-    return file.replace("\\", "/").rsplit("/", 1)[-1]
-
-
-def step_words(step: Step, late: Pass) -> str:
-    if step.where is None:
-        return f"`{step.optimizer}.step()`"
-    site = step.where.site
-    elsewhere = late.where is not None and late.where.site.file != site.file
-    return f"`{step.optimizer}.step()` (line {site.line}{f' of {short(site.file)}' if elsewhere else ''})"
+def update_of(step: Step) -> Fact:
+    return facts.update("update", f"{step.optimizer}.step()", step.where.site if step.where is not None else None)
 
 
 def bridge_name(case: Case) -> str:
