@@ -46,7 +46,7 @@ def test_a_broken_pass_is_explained_after_the_traceback(tmp_path: Path) -> None:
     assert traceback.rstrip().endswith("if you need to access saved tensors after calling backward.")
     assert OURS not in traceback
     assert "train.py:7:1" in report
-    assert "freed here" in report
+    assert "freed that graph here" in report
     assert all(len(line) <= 80 for line in report.splitlines())
     assert "\x1b[" not in done.stderr
 

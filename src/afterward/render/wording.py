@@ -19,6 +19,7 @@ EFFECTS = {
     Effect.CHANGES_GRADIENTS: "gradients change",
     Effect.SKETCH: "gradients change",
 }
+_IN_CELL = "<cell {cell}, line {cell_line}: >"  # of a notebook that is a file
 _UNNAMED = Fact("target", FactKind.VERBATIM, "the value")
 
 
@@ -83,7 +84,7 @@ def _labelled(found: Diagnosis, label: Label) -> Labelled:
     site = label.site
     named = site.step is not None and site.cell != site.file
     own = (*label.facts, facts.step("at_step", site if named else None))
-    return Labelled(site, _filled(found, label_for(_words(found), label.role), own))
+    return Labelled(site, _filled(found, _IN_CELL + label_for(_words(found), label.role), own))
 
 
 def _note(found: Diagnosis, note: Note) -> str:

@@ -19,7 +19,6 @@ NOTES: dict[str, str] = {
     "assumes_parameters": "assuming that {name} has parameters< that {optimizer} trains>",
     "assumes_dependence": "assuming that what {name} returns depends on its arguments",
     "processes": "seen in the process {names}, which the program started",
-    "cell": "cell {cell}, line {line}",
     "kept_not_values": "{flag} on {lines} [kept|keeps] the graph, but not the parameters it [was|is] computed with",
     # What `retain_graph=True` would do
     "retain_reads": _KEPT + "<on {lines} >would let this line read the value, and keep the whole graph until then",

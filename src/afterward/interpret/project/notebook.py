@@ -13,7 +13,6 @@ from typing import Any
 from afterward.errors import SourceUnreadable
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis
-from afterward.model.facts import Note
 
 # Cell magics whose body is another language's, or runs in another process: no name of the program is set there.
 _ELSEWHERE = frozenset(
@@ -45,8 +44,8 @@ class Cells:
     def moved(self, found: Diagnosis) -> Diagnosis:
         """A finding that also says in which cell it is."""
         cell, line = self.place(found.primary.site.line)
-        place = Note("cell", (facts.count("cell", cell), facts.count("line", line)))
-        return replace(found, notes=(*found.notes, place))
+        place = facts.count("cell", cell), facts.count("cell_line", line)
+        return replace(found, primary=replace(found.primary, facts=(*found.primary.facts, *place)))
 
 
 def to_run(cell: str) -> list[str]:
