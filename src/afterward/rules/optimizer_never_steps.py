@@ -62,8 +62,8 @@ def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagno
 WORDS = Words(
     fault="an optimizer never steps",
     headline="{optimizer} never steps",
-    why="Gradients for the {parameters} of {optimizer} [were|are] computed< in {times} that were looked at>, and cleared "
-    "again. {update} [was|is] never called, so these parameters are not trained.",
+    why="Gradients for the {parameters} of {optimizer} [were|are] computed< in {times} that were looked at>, and "
+    "cleared again. {update} [was|is] never called, so these parameters are not trained.",
     labels={
         "fault": "computes gradients for what {optimizer} holds, and no step uses them",
         "cleared": "clears them",

@@ -52,8 +52,8 @@ def _each(also: str) -> Words:
     return Words(
         fault="a training loop takes one sample at a time",
         headline="the training loop takes one sample at a time",
-        why="The layers take a batch, and no iteration needs anything of the one before but the parameters. One by one, "
-        f"every operation of the forward pass, of the backward pass{also} runs again for each sample.",
+        why="The layers take a batch, and no iteration needs anything of the one before but the parameters. One by "
+        f"one, every operation of the forward pass, of the backward pass{also} runs again for each sample.",
         labels={
             "fault": "runs for one row of a tensor, and {backward} calls `backward()` for it",
             "loop": "each <of its {times}><!times:iteration> takes one sample",
