@@ -97,6 +97,9 @@ retain-table: $(READY)  ## the same, and write docs/retain_graph.md from the pro
 plant: $(READY)  ## plant faults in correct programs, ask run, check and fix; COUNT=300 for a sample; goes on where it was stopped
 	$(BIN)/python tools/plant.py --cases $(CASES) --count $(COUNT) --page docs/planted.md
 
+kills: $(READY)  ## kill `fix --write` 200 times at random moments: nothing may be left behind
+	$(BIN)/python tools/kill_fix.py 200 --seed $(SEED)
+
 agree: $(READY)  ## N random programs on the model and on PyTorch: they must agree
 	$(BIN)/python tools/agree.py $(N) --seed $(SEED) --jobs 2
 
@@ -132,4 +135,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: invisible help demo browser test check bless score bench soak prove retain-table plant agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean
+.PHONY: invisible help demo browser test check bless score bench soak prove retain-table plant kills agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean

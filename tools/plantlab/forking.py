@@ -47,7 +47,7 @@ def forked(work: Callable[[], object], folder: Path, limit: float, output: Path 
         status = 70
         try:
             os.setsid()
-            _become(folder, output)
+            become(folder, output)
             status = _status(work)
         finally:
             os._exit(status)
@@ -68,7 +68,7 @@ def _ended(pid: int, limit: float) -> bool:
         os.close(number)
 
 
-def _become(folder: Path, output: Path | None) -> None:
+def become(folder: Path, output: Path | None) -> None:
     os.chdir(folder)
     nowhere = os.open(os.devnull, os.O_RDWR)
     written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if output is not None else nowhere
