@@ -243,6 +243,8 @@ class Meanings:
 
 def _names_network(path: str) -> bool:
     last = path.rsplit(".", 1)[-1]
+    if set(tokens(path)) & vocabulary.BEGINNINGS:
+        return False  # `init_rnn_state`
     return last in vocabulary.LETTERS or bool(set(tokens(path)) & vocabulary.NETWORK)
 
 

@@ -14,7 +14,7 @@ from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, tokens
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Kept, Tensor
-from afterward.interpret.library.torch import ops, optim
+from afterward.interpret.library.torch import modules, ops, optim
 from afterward.interpret.machine.values import Class, Function, Instance, Lib, Native, Unknown, Value
 
 if TYPE_CHECKING:
@@ -30,9 +30,25 @@ _DEEP = 3  # containers inside each other that are looked into for tensors
 
 
 class Output(Tensor):
-    """What a stand-in returns: a tensor, several, or an object that holds some."""
+    """What a stand-in returns: a tensor, several, or an object that holds some. Each part is the same whenever it is
+    asked for, so that one which is detached stays so."""
 
-    __slots__ = ()
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: dict[object, Output] = {}
+
+    def part(self, key: object) -> Output:
+        """`output.logits`, `output['loss']`, `output[0]`: of the same call."""
+        if key not in self.parts:
+            made = self.parts[key] = Output()
+            made.node, made.slot, made.cut = self.node, self.slot + len(self.parts) - 1, self.cut
+        return self.parts[key]
+
+    def fields(self) -> list[Output]:
+        """All parts; where none was asked for yet, two."""
+        return list(self.parts.values()) or [self.part(0), self.part(1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +248,8 @@ def _belong(optimizer: str, network: str) -> bool:
 
 def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     """What a stand-in network returns."""
-    return _computed(machine, "NetworkBackward", [*_tensors((*args, *kwargs.values())), owner.attributes["weight"]])
+    held = [leaf for _, leaf in modules.parameters(owner)]  # with those of layers that the program puts into it
+    return _computed(machine, "NetworkBackward", [*_tensors((*args, *kwargs.values())), *held])
 
 
 def function(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
@@ -260,23 +277,6 @@ def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST 
     return Native(run, name)
 
 
-def part_of_output(owner: Tensor) -> Output:
-    """`output.logits`, `output['loss']`: of the same call."""
-    made = Output()
-    made.node, made.slot, made.cut = owner.node, owner.slot, owner.cut
-    return made
-
-
-def parts_of_output(owner: Tensor, count: int) -> list[Value]:
-    """`a, b = output`."""
-    found: list[Value] = []
-    for slot in range(count):
-        made = part_of_output(owner)
-        made.slot = owner.slot + slot
-        found.append(made)
-    return found
-
-
 def _computed(machine: Machine, op: str, inputs: list[Tensor]) -> Value:
     unrecorded = ops.without_history(machine, inputs)
     if unrecorded is not None:
@@ -298,7 +298,9 @@ def _data(cut: Any) -> Output:
 def _tensors(values: Any, depth: int = 0) -> list[Tensor]:
     found: list[Tensor] = []
     for value in values:
-        if isinstance(value, Tensor):
+        if isinstance(value, Output) and value.parts and depth < _DEEP:
+            found += _tensors(value.parts.values(), depth + 1)
+        elif isinstance(value, Tensor):
             found.append(value)
         elif isinstance(value, (list, tuple)) and depth < _DEEP:
             found += _tensors(value[:50], depth + 1)

@@ -73,7 +73,15 @@ def call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | No
         machine.account.blind = True
     if is_unknown(result) and not _beside(path):
         machine.account.lose((*args, *kwargs.values()))
+    elif path.startswith("numpy.") and isinstance(result, Unknown) and any(_with_graph(one) for one in args):
+        machine.account.lose(args)  # an array of tensors, each still with its graph
     return result
+
+
+def _with_graph(value: Value) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_with_graph(one) for one in value)
+    return isinstance(value, Tensor) and value.node is not None
 
 
 def is_unknown(result: Value) -> bool:
@@ -111,6 +119,9 @@ def _call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | N
 def call_method(machine: Any, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     """Call a method of a tensor, of a container or of a modelled object."""
     if isinstance(owner, Tensor):
+        fields = getattr(owner, "fields", None)
+        if fields is not None and name in ("values", "items"):  # of something that stands in for what a network returns
+            return fields() if name == "values" else [(machine.unknown(), one) for one in fields()]
         result = tensors.method(machine, owner, name, args, kwargs, node)
         if is_unknown(result) and name not in tensors.PLAIN:
             machine.account.lose([owner, *args])

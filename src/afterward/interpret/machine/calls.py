@@ -29,7 +29,7 @@ from afterward.interpret.machine.values import (
     Unknown,
     Value,
 )
-from afterward.interpret.search.harmless import PURE_METHODS, all_plain, only_makes
+from afterward.interpret.search.harmless import NOTES, PURE_METHODS, all_plain, only_makes
 
 _SWEEPS = ("backward", "manual_backward", "grad")  # whatever they are called on
 
@@ -66,7 +66,8 @@ class Calls(Effects):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
             self.account.blind = True
             self.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
-        self.escape(args, kwargs)
+        if not _only_notes(node):
+            self.escape(args, kwargs)
         made = self.unknown(cut=getattr(function, "cut", None))  # a method of a number that was read out of a tensor
         made.plain = isinstance(function, Unknown) and function.plain
         return made
@@ -252,6 +253,8 @@ class Calls(Effects):
         assumed = self._assumed_attribute(owner, name, node)
         if assumed is not None:
             return assumed
+        if found is MISSING and isinstance(owner, Instance):
+            return self.attribute_of(owner, name)  # the same each time, until something sets it
         return found if found is not MISSING else self.unknown()
 
     def _assumed_attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value | None:
@@ -384,6 +387,13 @@ _LOOK_UP: dict[type, Callable[[Any, Any, str], Value]] = {
     Method: lambda machine, owner, name: MISSING,
     Stream: lambda machine, owner, name: MISSING,
 }
+
+
+def _only_notes(node: ast.AST | None) -> bool:
+    """A call by whose name something is written down: whatever it does, it runs no pass over what it is given."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return not NOTES.isdisjoint(node.func.attr.lower().split("_"))
 
 
 def _with_setter(owner: Function, setter: Value) -> Value:

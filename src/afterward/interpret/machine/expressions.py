@@ -72,7 +72,7 @@ class Expressions(Conditions):
             return self.unknown("setting", path_of(node))
         found = self.attribute(_EVALUATE[type(value)](self, value), node.attr, node)
         if type(found) is Method and isinstance(found.owner, standins.Output):  # not called: a field
-            return standins.part_of_output(found.owner)
+            return found.owner.part(node.attr)
         return found
 
     def _call(self, node: ast.Call) -> Value:
@@ -129,6 +129,8 @@ class Expressions(Conditions):
         return self.item(self.evaluate(node.value), self.evaluate(node.slice), node)
 
     def item(self, owner: Value, key: Value, node: ast.AST) -> Value:
+        if isinstance(owner, standins.Output) and isinstance(key, (int, str)):
+            return owner.part(key)
         if isinstance(owner, Tensor):
             return library.tensor_item(self, owner, key, node)
         if isinstance(owner, Unknown):
@@ -372,7 +374,7 @@ class Expressions(Conditions):
                 self.store(target, part)
             return
         if isinstance(value, standins.Output) and not any(isinstance(one, ast.Starred) for one in targets):
-            parts = standins.parts_of_output(value, len(targets))
+            parts: list[Value] = [value.part(number) for number in range(len(targets))]
         elif isinstance(value, Tensor):
             parts = library.tensor_parts(self, value, len(targets))
         else:

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from afterward.interpret import library
+from afterward.interpret.fragments.standins import Output
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.expressions import Expressions
@@ -138,6 +139,8 @@ class Generators(Expressions):
             return Iter(iter(list(value)), not getattr(value, "partial", False))
         if isinstance(value, Stream):
             return Iter(_forever(value.make), False)
+        if isinstance(value, Output):
+            return Iter(iter(value.fields()))
         if isinstance(value, Tensor):
             shape: Any = value.attributes.get("shape")
             known = bool(shape) and isinstance(shape[0], int)

@@ -57,8 +57,9 @@ def closed_doors(
             if leaves(statement.body if went else statement.orelse):
                 behind = [*behind, *rest]
             unseen = [one for one in behind if (file, one.lineno, one.col_offset) not in ran]
-            if any(_comes_to_a_pass(one, never) for one in unseen):
-                found.append(Door(place, not went, spelled(statement.test), _settings(statement.test, tree)))
+            settings = _settings(statement.test, tree)
+            if (settings or not _is_flag(statement.test)) and any(_comes_to_a_pass(one, never) for one in unseen):
+                found.append(Door(place, not went, spelled(statement.test), settings))
     return found[:MOST]
 
 
@@ -82,6 +83,12 @@ def _about_settings(test: ast.expr) -> bool:
         if isinstance(node, (ast.Is, ast.IsNot, ast.NamedExpr, ast.Await, ast.Lambda, ast.Mod)):
             return False  # nor what comes again every so many steps
     return not isinstance(test, ast.Constant)
+
+
+def _is_flag(test: ast.expr) -> bool:
+    """`flag`, `not self.flag`: a value that the program sets and resets says more than that a pass is near."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) else test
+    return isinstance(inner, (ast.Name, ast.Attribute))
 
 
 def _settings(test: ast.expr, tree: ast.AST) -> frozenset[str]:

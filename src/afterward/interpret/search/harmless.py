@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from afterward.interpret.library.python.builtins import HARMLESS
+from afterward.interpret.library.python.words import words
 from afterward.interpret.machine.values import Lib, Unknown, Value
 
 # What changes nothing and keeps nothing, whatever it is given.
@@ -14,6 +15,13 @@ PURE = frozenset(
 ) | {"torch.save", "torch.is_tensor", "torch.device", "torch.cuda.is_available", "torch.cuda.synchronize"}
 PURE_METHODS = frozenset(
     {"item", "tolist", "size", "dim", "numel", "to", "cpu", "cuda", "numpy", "get", "keys", "values"}
+)
+
+
+# Words in names of methods that write something down.
+NOTES = words(
+    "log logs scalar scalars report record write info debug print plot image images figure histogram summary postfix "
+    "description metric metrics tqdm vis show"
 )
 
 

@@ -52,6 +52,8 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
         return objects.make(machine, path, args, kwargs, node)
     if path.startswith("torch.nn.init."):
         return args[0] if args else None
+    if path == "torch.nn.data_parallel" and len(args) > 1:
+        return machine.call(args[0], list(args[1]) if isinstance(args[1], tuple) else [args[1]], {}, node)
     if nn.looks_like_module(path):
         made = Instance(Lib(path))
         nn.construct(machine, made, name, args, kwargs)

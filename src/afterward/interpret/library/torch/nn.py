@@ -43,7 +43,8 @@ def is_module(value: Value) -> bool:
 @lru_cache(maxsize=4096)
 def looks_like_module(path: str) -> bool:
     if path.startswith("torch.nn.") and not path.startswith(("torch.nn.functional", "torch.nn.init", "torch.nn.utils")):
-        return path.rsplit(".", 1)[-1] not in ("Parameter", "UninitializedParameter")
+        name = path.rsplit(".", 1)[-1]
+        return name not in ("Parameter", "UninitializedParameter") and not name[:1].islower()
     if graphs.is_layer(path):
         return True
     return path.rsplit(".", 1)[-1] in ("LightningModule", "PreTrainedModel", "MessagePassing", "ScriptModule")

@@ -1,0 +1,40 @@
+"""What a library or a factory returns, taken for what its use says it is; and correct code that must stay silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.interpret.test_not_reached import codes
+
+MADE = "from somewhere import make_model\nimport torch\nmodel = make_model()\n"
+OPT = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+LOOP = (
+    "for x, y in make_model('data'):\n    out = model(x)\n    loss = torch.nn.functional.cross_entropy(out, y)\n"
+    "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+)
+
+
+def test_a_model_of_a_factory(tmp_path: Path) -> None:
+    assert codes(MADE + OPT + "total = 0\n" + LOOP + "    total += loss\n", tmp_path) == ["AFT301"]
+    assert codes(MADE + OPT + "total = 0\n" + LOOP + "    total += loss.item()\n", tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        # frozen, but for the layer that is put into it
+        "for p in model.parameters():\n    p.requires_grad = False\nmodel.fc = torch.nn.Linear(2, 2)\n" + OPT + LOOP,
+        # each part of a state that it returns is detached where it lies
+        OPT
+        + "state = model.begin()\nfor x in make_model('data'):\n    for s in state:\n        s.detach_()\n"
+        + "    out, state = model(x, state)\n    opt.zero_grad()\n    out.sum().backward()\n    opt.step()\n",
+    ],
+)
+def test_correct_code(tmp_path: Path, program: str) -> None:
+    assert codes(MADE + program, tmp_path) == []
+
+
+def test_something_that_only_writes_down_does_not_hide_a_fault(tmp_path: Path) -> None:
+    kept = LOOP.replace("backward()", "backward(retain_graph=True)") + "    writer.add_scalar('loss', loss)\n"
+    assert codes(MADE + OPT + "writer = make_model('writer')\n" + kept, tmp_path) == ["AFT303"]
