@@ -85,6 +85,7 @@ class GradientLedger:
         self.uses: list[Use] = []
         self.empty: list[Empty] = []
         self.fates: dict[tuple[int, int], Fate] = {}  # by pass and leaf
+        self.gaps: list[int] = []  # the numbers of the entries that say: from here on nothing is known of any gradient
         self.productions: list[tuple[int, int, frozenset[int]]] = []  # (number of the entry, pass, leaves)
         self._filled: dict[int, frozenset[int]] = {}
         self._piled: dict[int, frozenset[int]] = {}
@@ -180,6 +181,8 @@ class GradientLedger:
             fate.changed = True
 
     def _unseen(self, entry: Entry) -> None:
+        if not entry.leaves:
+            self.gaps.append(self._at)
         for leaf in entry.leaves or list(self._held):
             for run in self._held.get(leaf) or ():
                 self.fates[run, leaf].unseen = True

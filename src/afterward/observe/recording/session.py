@@ -37,9 +37,10 @@ from afterward.observe.silent.survey import Detail, Surveyor
 from afterward.observe.silent.updates import STEPS as STEPS_LOOKED_AT
 from afterward.observe.silent.updates import Updates, loss_value, parameters_of
 
-SURVEYS = 6  # looks at everything that is alive, at most
+SURVEYS = 8  # looks at everything that is alive, at most
 QUIET = 1 << 15  # passes noted in a row before the recorder is tidied up
 SECOND = 2  # the pass of a site that is looked at more closely: the first may be unlike the others
+EARLY_SURVEY = 4  # the pass of a site at which everything is looked at first: a program may have but few steps
 SECOND_SURVEY = 64  # the pass of a site at which everything is looked at once more: what grows by epochs shows now
 LATE_LOOKS = (16, 256)  # the passes of a site at which suspects are looked at once more
 EXAMINED = 4  # failing passes of a call site that are examined: a program may catch the same error ten thousand times
@@ -217,7 +218,7 @@ class Session:
         if not due or quiet:
             self._window += 1  # from here on something was not looked at
         late = count in LATE_LOOKS and self.surveyor.suspects
-        if (count in (FIRST_LOOKS, SECOND_SURVEY) or late) and self._surveys < SURVEYS:
+        if (count in (EARLY_SURVEY, FIRST_LOOKS, SECOND_SURVEY) or late) and self._surveys < SURVEYS:
             self._surveys += 1
             with unseen():
                 self.surveyor.look(recorder, sys._getframe(2), seen)

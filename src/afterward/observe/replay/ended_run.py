@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from afterward.model.names import stem
 from afterward.model.site import Site
+from afterward.observe import compat
 from afterward.observe.marks.statements import COUNTER, SHIFT
 from afterward.observe.provenance.crossing import Trail
 from afterward.observe.provenance.sources import targets
@@ -94,9 +94,15 @@ class Aftermath:
         """How many nodes the statements of the trail have made."""
         if not self.trail:
             return 0
-        gap = bisect_left(self.trail, self._unfollowed.start, key=lambda place: place.moment)
-        parts = (self.trail[:gap], self.trail[gap:]) if self._unfollowed else (self.trail,)
-        return sum(part[-1].order_at - part[0].order_at for part in parts if part)
+        counter = compat.sequence_counter()
+        now = counter() if counter is not None else max(place.order_at for place in self.trail)
+        first = min(place.order_at for place in self.trail)
+        if not self._unfollowed:
+            return now - first
+        # A caller's statement stands in the trail where its call ended, so the counters are not in order.
+        before = [place.order_at for place in self.trail if place.moment < self._unfollowed.start]
+        after = [place.order_at for place in self.trail if place.moment >= self._unfollowed.stop]
+        return max(before, default=first) - first + now - min(after, default=now)
 
     @cached_property
     def _times(self) -> array[int]:

@@ -17,6 +17,9 @@ from afterward.observe.replay.places import Places
 from afterward.observe.replay.replay import Place
 from afterward.observe.silent.used_nodes import meets
 
+PASSES = 2  # over a loss whose earlier values were overwritten
+TIMES = 5  # or values of it, where the whole program has but one pass
+
 
 def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
@@ -25,20 +28,22 @@ def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     passes = [event for event in after.passes if event.call == "backward"]
     swept = [event.swept for event in passes if event.swept is not None]
     found: dict[tuple[int, int], list[Unswept]] = {}
-    for earlier, event in pairwise(passes) if trail.by_call else ():
-        if event.swept is None or event.place is None or earlier.swept is None:
+    for earlier, event in pairwise((None, *passes)) if trail.by_call else ():
+        if event is None or event.swept is None or event.place is None or (earlier and earlier.swept is None):
             continue  # something between the two was not looked at
-        if event.count != earlier.count + 1:
+        if event.count != (earlier.count if earlier is not None else 0) + 1:
             continue  # something between the two was forgotten
         for number, unswept in _dropped(after.places, trail, earlier, event, swept):
             found.setdefault((event.site, number), []).append(unswept)
             spent.setdefault((event.site, number), []).append(_spent(after, earlier, event, swept))
     return tuple(
-        replace(several[0], time_share=_share(spent[key])) for key, several in found.items() if len(several) >= 2
+        replace(several[0], time_share=_share(spent[key]))
+        for key, several in found.items()
+        if len(several) >= PASSES or (len(passes) == 1 and several[0].times >= TIMES)
     )
 
 
-def _spent(after: Aftermath, earlier: PassSeen, event: PassSeen, swept: list[array[int]]) -> tuple[int, int]:
+def _spent(after: Aftermath, earlier: PassSeen | None, event: PassSeen, swept: list[array[int]]) -> tuple[int, int]:
     """Nanoseconds between two passes: in statements whose nodes nobody has swept, and in all."""
     mine = _between(after.paths, earlier, event)
     vain = sum(
@@ -54,17 +59,18 @@ def _share(spent: list[tuple[int, int]]) -> float:
     return sum(vain for vain, _ in spent) / (sum(whole for _, whole in spent) or 1)
 
 
-def _between(trail: Trail, earlier: PassSeen, event: PassSeen) -> list[Place]:
-    """What ran between two passes, in the call that the later one belongs to."""
+def _between(trail: Trail, earlier: PassSeen | None, event: PassSeen) -> list[Place]:
+    """What ran between two passes (before the first: from the start), in the call that the later one belongs to."""
     if event.place is None:
         return []
     mine = trail.by_call.get(event.place.call, [])
-    begin, end = (bisect_left(mine, at, key=lambda place: place.moment) for at in (earlier.moment, event.place.moment))
+    first = earlier.moment if earlier is not None else 0
+    begin, end = (bisect_left(mine, at, key=lambda place: place.moment) for at in (first, event.place.moment))
     return mine[begin : end + 1]
 
 
 def _dropped(
-    places: Places, trail: Trail, earlier: PassSeen, event: PassSeen, swept: list[array[int]]
+    places: Places, trail: Trail, earlier: PassSeen | None, event: PassSeen, swept: list[array[int]]
 ) -> Iterator[tuple[int, Unswept]]:
     assert event.place is not None
     assert event.swept is not None

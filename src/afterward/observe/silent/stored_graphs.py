@@ -44,6 +44,10 @@ class Storage:
         self._before: dict[str, tuple[int, int]] = {}  # of each container: how many it held, and the oldest
 
     @property
+    def any(self) -> bool:
+        return bool(self._found)
+
+    @property
     def suspects(self) -> bool:
         """Is there a container that only a later survey can tell from a window of the last few?"""
         return any(not one.grows for one in self._found.values())
@@ -66,7 +70,10 @@ class Storage:
             self._before[group] = (len(ages), min(orders))
             grew = len(ages) > number > 0 and oldest == min(orders)
             few = len(_elsewhere(group, ages_of)) < max(STEPS, SHARE * len(counters)) and len(ages) <= WINDOW
-            of_all_run = len(ages) >= ENOUGH and EARLY * bisect_right(counters, min(orders)) <= len(counters)
+            early = EARLY * bisect_right(counters, min(orders)) <= len(counters)
+            of_all_run = (at_end and len(ages) >= STEPS) or (len(ages) >= ENOUGH and early)
+                len(ages) >= ENOUGH and EARLY * bisect_right(counters, min(orders)) <= len(counters)
+            )
             found = None if (few and not of_all_run) or name in names.windows else _live(members)
             if found is None:
                 self._found.pop(group, None)  # it was not what it seemed

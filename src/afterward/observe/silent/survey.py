@@ -45,6 +45,7 @@ from afterward.observe.silent.wasted import Part, find_left_out, find_wasted, pa
 
 NEARLY = 0.8  # of the steps that have gone by must have left something in a container of objects
 SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
+MANY = 8  # graphs that lie in a container unused, before its source is not asked whether it forgets them
 STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
 NODES = 4000  # of a kept graph, looked at
 
@@ -97,18 +98,18 @@ class Surveyor:
             number = self.updates.leaves.at(address)
             if number is not None:
                 self.leaf_names.setdefault(number, name)
-        self._note_kept(names, recorder, at_end=seen is None)
+        self._note_kept(names, recorder, seen)
         if seen is not None and seen.swept is not None:
             earlier = [
                 e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
             ]
-            self.parts += parts_left_out(names, seen, earlier[-1].counter if earlier else 0)
+            self.parts += parts_left_out(names, seen, earlier[-1].counter if earlier else 0, self.updates.leaves)
 
     def _note_optimizers(self, found: dict[int, tuple[str, Any]]) -> None:
         for name, optimizer in found.values():
             self.updates.meet(optimizer, name)
 
-    def _note_kept(self, names: Names, recorder: Recorder, *, at_end: bool) -> None:
+    def _note_kept(self, names: Names, recorder: Recorder, seen: PassSeen | None) -> None:
         """Values that hold graphs of several past steps: many in a container, or one sum of many."""
         # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
         backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
@@ -117,7 +118,10 @@ class Surveyor:
         swept = [event.swept for event in passes if event.swept is not None]
         counter = compat.sequence_counter()
         now = counter() if counter is not None else 0
-        self.storage.look(names, counters, now, at_end=at_end)
+        # What was built since the pass before the one at hand belongs to a step that is not over.
+        over = counters[: -1 if counters and seen is not None and counters[-1] == seen.counter else None]
+        until = now + 1 if seen is None else over[-1] if over else 0
+        self.storage.look(names, counters, now, at_end=seen is None)
         groups: dict[str, list[Held]] = {}
         for held in names.held:
             groups.setdefault(container_of(held.name), []).append(held)
@@ -125,13 +129,13 @@ class Surveyor:
         for name, members in groups.items():
             if name in names.windows:
                 continue  # the last few are kept, and no more come to it
-            ages = {bisect_right(counters, compat.order_of(held.node)) for held in members}
+            ages = {bisect_right(counters, n) for held in members if (n := compat.order_of(held.node)) < until}
             found = walk_some(held.node for held in members)
             orders = [compat.order_of(node) for node in found]
             sums = list(_sums(members))
             inner = orders if len(sums) == len(members) else [compat.order_of(node) for node in walk_some(sums)]
-            depth = {bisect_right(counters, order) for order in inner if order != compat.LEAF_ORDER}
-            steps = max(len(ages), len(depth))
+            depth = {bisect_right(counters, order) for order in inner if order < until}
+            steps = min(max(len(ages), len(depth)), len(counters))
             oldest = min(compat.order_of(held.node) for held in members)
             grown = "[" in members[0].name and self.grown.since(name, oldest, found, now)
             if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0):
@@ -144,7 +148,9 @@ class Surveyor:
             if under_keys and len(depth) < STEPS and SLOW * len(ages) < len(counters):
                 continue  # a few values, each replaced now and then
             by_count = under_keys and len(ages) == steps
-            self.kept[name] = Kept(name, steps, len(found), saved_bytes(found), by_count=by_count)
+            past = [node for node, order in zip(found, orders, strict=True) if order < until]
+            leaves = [node for node, order in zip(found, orders, strict=True) if order == compat.LEAF_ORDER]
+            self.kept[name] = Kept(name, steps, len(past), saved_bytes([*past, *leaves]), by_count=by_count)
 
     def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
         """Containers whose elements keep something as an attribute, as `log[3].loss`: those that have grown since.
@@ -171,14 +177,15 @@ class Surveyor:
     def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
         """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
         best: dict[object, Kept] = {}
-        executed = places.executed if self.kept else ()
+        executed = places.executed if self.kept or self.storage.any else ()
         ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
         records = [
             one
             for one in self.kept.values()
             if one.steps > WINDOW or not (forgets(ran, one.name) or (one.by_count and has_fixed_places(ran, one.name)))
         ]
-        for one in (*records, *self.storage.kept(passes)):
+        stored = (one for one in self.storage.kept(passes) if one.steps >= MANY or not forgets(ran, one.name))
+        for one in (*records, *stored):
             one = replace(one, site=places.assigning(one.name))
             key = (one.site, stem(one.name)) if one.site is not None else one.name
             if key not in best or one.steps > best[key].steps:

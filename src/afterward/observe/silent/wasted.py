@@ -18,6 +18,7 @@ from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.replay import Place
+from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.used_nodes import contains, meets
 
 _CUTS = ("detach", "item", "tolist", "numpy", "argmax")
@@ -36,26 +37,27 @@ class Part:
     root: int
     nodes: int
     bytes: int
-    parameters: int
+    applied: frozenset[int]  # addresses of the parameters that its own nodes take
     seen: PassSeen
 
 
-def parts_left_out(names: Names, seen: PassSeen, since: int) -> Iterator[Part]:
+def parts_left_out(names: Names, seen: PassSeen, since: int, numbers: Identities) -> Iterator[Part]:
     """Numbers with a graph that this pass does not sweep, next to one, in the same container, that it does sweep.
 
     `since` is the node counter at the pass before: what is older belongs to an earlier step.
     """
     groups: dict[str, list[Held]] = {}
     for held in names.held:
-        if compat.order_of(held.node) >= since and "[" in held.name and _is_number(held):
-            groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name), []).append(held)
+        if compat.order_of(held.node) >= since and _is_number(held) and ("[" in held.name or held.depth == 0):
+            groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name) if held.depth else "", []).append(held)
     swept = seen.swept or array("Q")
-    for members in groups.values():
+    for name, members in groups.items():
         known = [held for held in members if contains(swept, compat.order_of(held.node))]
         others = [held for held in members if held not in known]
         for held in others if known else ():
+            # A variable beside the loss may be an evaluation: it is a part of the loss if it has parameters of its own.
             part = _part(held, known[0], seen, swept)
-            if part is not None:
+            if part is not None and (name or not {numbers.at(leaf) for leaf in part.applied} & (seen.leaves or set())):
                 yield part
 
 
@@ -80,7 +82,7 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
         return None  # only another view of what is swept, or swept already
     root = compat.order_of(held.node)
     leaves = [node for node in found.nodes if compat.order_of(node) == compat.LEAF_ORDER]
-    return Part(held.name, sibling.name, root, len(own), saved_bytes([*own, *leaves]), len(applied), seen)
+    return Part(held.name, sibling.name, root, len(own), saved_bytes([*own, *leaves]), frozenset(applied), seen)
 
 
 def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
@@ -102,7 +104,7 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
                 part.swept_part,
                 part.nodes,
                 part.bytes,
-                part.parameters,
+                len(part.applied),
                 where.site_at(where.innermost_turn),
                 spot.site_at(spot.innermost_turn),
             )
