@@ -208,6 +208,8 @@ class Session:
                 if 1 < count <= FIRST_LOOKS and seen.swept is not None and recorder is self.recorders.main:
                     roots = (node for node, _ in roots_of(outputs))
                     self.surveyor.single_rows.look(roots, seen, closely=count == SECOND)
+        if seen.swept is None and call == "backward":
+            self.ledger.unseen()
         recorder.take_off()
         recorder.forget_events()
         # Up to the next power of two nothing is due; the passes until then are counted as had.
@@ -221,7 +223,7 @@ class Session:
         if (count in (EARLY_SURVEY, FIRST_LOOKS, SECOND_SURVEY) or late) and self._surveys < SURVEYS:
             self._surveys += 1
             with unseen():
-                self.surveyor.look(recorder, sys._getframe(2), seen)
+                self.surveyor.look(recorder, sys._getframe(2), seen, early=count == EARLY_SURVEY)
         return quiet
 
     def _look(self, recorder: Recorder, seen: PassSeen, outputs: Any, args: tuple[Any, ...]) -> None:

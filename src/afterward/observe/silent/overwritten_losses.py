@@ -28,7 +28,8 @@ def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     passes = [event for event in after.passes if event.call == "backward"]
     swept = [event.swept for event in passes if event.swept is not None]
     found: dict[tuple[int, int], list[Unswept]] = {}
-    for earlier, event in pairwise((None, *passes)) if trail.by_call else ():
+    alone = len(passes) == 1
+    for earlier, event in pairwise((None, *passes) if alone else passes) if trail.by_call else ():
         if event is None or event.swept is None or event.place is None or (earlier and earlier.swept is None):
             continue  # something between the two was not looked at
         if event.count != (earlier.count if earlier is not None else 0) + 1:
@@ -39,7 +40,7 @@ def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     return tuple(
         replace(several[0], time_share=_share(spent[key]))
         for key, several in found.items()
-        if len(several) >= PASSES or (len(passes) == 1 and several[0].times >= TIMES)
+        if len(several) >= PASSES or (alone and several[0].times >= TIMES)
     )
 
 

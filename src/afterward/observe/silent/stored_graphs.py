@@ -71,9 +71,8 @@ class Storage:
             grew = len(ages) > number > 0 and oldest == min(orders)
             few = len(_elsewhere(group, ages_of)) < max(STEPS, SHARE * len(counters)) and len(ages) <= WINDOW
             early = EARLY * bisect_right(counters, min(orders)) <= len(counters)
-            of_all_run = (at_end and len(ages) >= STEPS) or (len(ages) >= ENOUGH and early)
-                len(ages) >= ENOUGH and EARLY * bisect_right(counters, min(orders)) <= len(counters)
-            )
+            last = at_end and len(ages) >= STEPS and not _is_part(group, groups)
+            of_all_run = last or (len(ages) >= ENOUGH and early)
             found = None if (few and not of_all_run) or name in names.windows else _live(members)
             if found is None:
                 self._found.pop(group, None)  # it was not what it seemed
@@ -90,6 +89,14 @@ class Storage:
             numbers = [event.place.number if event.place is not None else -1 for event in chances]
             if one.grows and sites and all(numbers.count(site) >= CHANCES for site in sites):
                 yield one.kept
+
+
+def _is_part(group: str, groups: dict[str, list[Held]]) -> bool:
+    """Are all of a container's graphs in another one too, which holds more?"""
+    mine = {compat.order_of(held.node) for held in groups[group]}
+    return any(
+        mine < {compat.order_of(held.node) for held in members} for name, members in groups.items() if name != group
+    )
 
 
 def _elsewhere(group: str, ages_of: dict[str, set[int]]) -> set[int]:

@@ -89,8 +89,10 @@ class Surveyor:
         self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
         self.leaf_names: dict[int, str] = {}
 
-    def look(self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None) -> None:
-        """One survey: who holds what, while a pass is about to run or at the end."""
+    def look(
+        self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None, *, early: bool = False
+    ) -> None:
+        """One survey: who holds what, while a pass is about to run or at the end. An early one tells sums alone."""
         names = search(list(user_frames(frame, is_user_file)), is_user_file)
         # To search all that is alive takes long: while the program runs, those with a name or a step will do.
         self._note_optimizers(living_optimizers(names) if seen is None else self.updates.living() | names.optimizers)
@@ -98,7 +100,7 @@ class Surveyor:
             number = self.updates.leaves.at(address)
             if number is not None:
                 self.leaf_names.setdefault(number, name)
-        self._note_kept(names, recorder, seen)
+        self._note_kept(names, recorder, seen, early=early)
         if seen is not None and seen.swept is not None:
             earlier = [
                 e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
@@ -109,7 +111,7 @@ class Surveyor:
         for name, optimizer in found.values():
             self.updates.meet(optimizer, name)
 
-    def _note_kept(self, names: Names, recorder: Recorder, seen: PassSeen | None) -> None:
+    def _note_kept(self, names: Names, recorder: Recorder, seen: PassSeen | None, *, early: bool) -> None:
         """Values that hold graphs of several past steps: many in a container, or one sum of many."""
         # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
         backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
@@ -121,11 +123,15 @@ class Surveyor:
         # What was built since the pass before the one at hand belongs to a step that is not over.
         over = counters[: -1 if counters and seen is not None and counters[-1] == seen.counter else None]
         until = now + 1 if seen is None else over[-1] if over else 0
-        self.storage.look(names, counters, now, at_end=seen is None)
+        if not early:
+            self.storage.look(names, counters, now, at_end=seen is None)
         groups: dict[str, list[Held]] = {}
         for held in names.held:
             groups.setdefault(container_of(held.name), []).append(held)
-        groups |= self._rows(groups, counters)
+        if early:
+            groups = {name: members for name, members in groups.items() if len(members) == 1}
+        else:
+            groups |= self._rows(groups, counters)
         for name, members in groups.items():
             if name in names.windows:
                 continue  # the last few are kept, and no more come to it
