@@ -92,11 +92,10 @@ class Storage:
 
 
 def _is_part(group: str, groups: dict[str, list[Held]]) -> bool:
-    """Are all of a container's graphs in another one too, which holds more?"""
-    mine = {compat.order_of(held.node) for held in groups[group]}
-    return any(
-        mine < {compat.order_of(held.node) for held in members} for name, members in groups.items() if name != group
-    )
+    """Is there a larger container of the same kind of objects? They are met in one of the two only."""
+    part = group[group.rindex("[]") :]
+    others = [members for name, members in groups.items() if name != group and name.endswith(part)]
+    return part != "[]" and any(len(members) >= len(groups[group]) for members in others)
 
 
 def _elsewhere(group: str, ages_of: dict[str, set[int]]) -> set[int]:
