@@ -94,9 +94,6 @@ prove: $(READY)  ## `fix` over the shared cases and our own: is the right remedy
 retain-table: $(READY)  ## the same, and write docs/retain_graph.md from the proofs
 	$(BIN)/python tools/prove_cases.py --table docs/retain_graph.md $(CASES) tests/cases
 
-public: $(READY)  ## fetch public training programs for `make plant`, and make them small; MIRROR=DIR instead of GitHub
-	$(BIN)/python tools/plant_public.py $(if $(MIRROR),--mirror $(MIRROR))
-
 plant: $(READY)  ## plant faults in correct programs, ask run, check and fix; COUNT=300 for a sample; goes on where it was stopped
 	$(BIN)/python tools/plant.py --cases $(CASES) --count $(COUNT) --page docs/planted.md
 
@@ -138,4 +135,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: invisible help demo browser test check bless score bench soak prove retain-table public plant kills agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean
+.PHONY: invisible help demo browser test check bless score bench soak prove retain-table plant kills agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean

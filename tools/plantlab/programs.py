@@ -54,4 +54,4 @@ def of_folder(folder: Path, prefix: str) -> Iterator[Program]:
         yield Program(f"{prefix}-{path.stem}", {ENTRY: path})
     for entry in sorted(folder.glob(f"*/{ENTRY}")) if folder.is_dir() else ():
         files = {p.relative_to(entry.parent).as_posix(): p for p in sorted(entry.parent.rglob("*.py"))}
-        yield Program(f"{prefix}-{entry.parent.name}", files, tuple(name for name in files if "/" not in name))
+        yield Program(f"{prefix}-{entry.parent.name}", files, tuple(files))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from afterward.model.gradients import UNSEEN, Entry, GradientLedger
+from afterward.model.raised import Raised
 from afterward.model.site import Site, Where
 
 NodeId = int
@@ -327,6 +328,7 @@ class History:
     flat: tuple[FlatPart, ...] = ()
     wasted: tuple[Wasted, ...] = ()
     singles: tuple[Singles, ...] = ()
+    raised: tuple[Raised, ...] = ()  # an error of autograd that no pass over a used-up graph raised
     gaps: tuple[Gap, ...] = ()
     observed: bool = True
     links: frozenset[tuple[int, int]] = field(
@@ -387,6 +389,11 @@ class History:
     def broken_passes(self) -> Iterator[Pass]:
         """The passes that raised one of the errors we explain."""
         return (run for run in self.passes if run.error is not None)
+
+    def errors(self) -> Iterator[str]:
+        """The names of the errors of autograd that this history tells of."""
+        yield from (run.error for run in self.broken_passes() if run.error is not None)
+        yield from (one.page.replace("-", "_") for one in self.raised)
 
     def reached(self, starts: Iterable[NodeId], within: frozenset[NodeId] | None = None) -> frozenset[NodeId]:
         """Every node that a walk from these nodes meets."""

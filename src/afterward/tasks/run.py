@@ -51,10 +51,10 @@ class Watched:
                 error.add_note(self.note(each))
 
     def look_into(self, error: BaseException | None) -> None:
-        """An exception that no pass raised has left the program: was a freed value read off the graph,
-        or did DistributedDataParallel refuse a forward pass?"""
+        """An exception that no pass was seen to raise has left the program: is it one of autograd's?"""
         if error is None or isinstance(error, SystemExit) or self.escaped(error) or "torch" not in sys.modules:
             return
+        from afterward.observe.failure.raised import examine_raised
         from afterward.observe.failure.saved_reads import examine_read
         from afterward.observe.failure.unfinished_reduction import examine_unfinished
         from afterward.observe.marks.userfiles import is_user_file
@@ -62,12 +62,13 @@ class Watched:
         session = self.session
         try:
             recorder, gaps, ledger = session.recorders.current(), session.gaps, session.ledger
-            history = examine_read(recorder, error, is_user=is_user_file, gaps=gaps, ledger=ledger)
-            if history is None:
-                history = examine_unfinished(recorder, error, is_user=is_user_file, gaps=gaps, ledger=ledger)
-            if history is not None:
+            for examine in (examine_read, examine_unfinished, examine_raised):
+                history = examine(recorder, error, is_user=is_user_file, gaps=gaps, ledger=ledger)
+                if history is None:
+                    continue
                 session.histories.append(history)
                 self.broken(error, history)
+                return
         except Exception as failure:
             session.failed_open("the error that ended the program could not be examined", failure)
 
@@ -157,7 +158,7 @@ class Watched:
         kind = None
         if escaped and (exit_status != 0 or escaped - self.left):
             histories = [*self.session.histories, *(c.history for c in self.chapters if self.left & set(c.findings))]
-            kinds = [h.error for history in histories for h in history.broken_passes()]
+            kinds = [error for history in histories for error in history.errors()]
             kind = kinds[-1] if kinds else None
         return Report(
             argv=tuple(argv),

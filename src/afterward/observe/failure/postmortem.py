@@ -115,6 +115,14 @@ class Autopsy:
                     answers[order] = kept[position][2]
         return answers
 
+    def rewind(self, file: str, line: int) -> None:
+        """Forget what ran while an exception of this line made its way up: `finally` blocks and the like."""
+        for last in range(len(self.trail) - 1, -1, -1):
+            statement = self.sources.statements.table[self.trail[last].number]
+            if statement.file == file and statement.line <= line <= statement.end_line:
+                del self.trail[last + 1 :]
+                return
+
     # Writing the history
 
     def history(self, error: BaseException, kind: str, frame: FrameType, gaps: tuple[Gap, ...]) -> History:

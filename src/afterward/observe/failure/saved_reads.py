@@ -7,7 +7,6 @@ holds the frames, and they the node. The expression that was read is followed by
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -16,11 +15,10 @@ from afterward.model.clock import event_moment
 from afterward.model.history import Edge, Gap, History, Pass
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import Autopsy
+from afterward.observe.provenance.frame_values import value_of
 from afterward.observe.recording.recorder import Recorder
-from afterward.observe.replay.replay import Place
 from afterward.observe.silent.ledger import LedgerWriter
 
-_NOT_THERE = object()
 _SAVED = ("_saved_", "_raw_saved_", "saved_tensors", "saved_variables")
 
 
@@ -60,7 +58,7 @@ class Reading(Autopsy):
         except (SyntaxError, ValueError):
             return None
         for owner, name in _saved_read(tree, line):
-            node = _value_of(owner, frame)
+            node = value_of(owner, frame)
             if compat.is_node(node) and any(
                 state == "freed" and _same_name(name, saved) for saved, state, _ in compat.saved_states(node)
             ):
@@ -91,17 +89,6 @@ class Reading(Autopsy):
         )
         return self.told(nodes, late, (*self.passes(seen), late), gaps)
 
-    def rewind(self, file: str, line: int) -> None:
-        """Forget what ran while the exception made its way up: `finally` blocks and the like."""
-        for last in range(len(self.trail) - 1, -1, -1):
-            if self._is_at(self.trail[last], file, line):
-                del self.trail[last + 1 :]
-                return
-
-    def _is_at(self, place: Place, file: str, line: int) -> bool:
-        statement = self.sources.statements.table[place.number]
-        return statement.file == file and statement.line <= line <= statement.end_line
-
 
 def _saved_read(tree: ast.AST, line: int) -> Iterator[tuple[ast.expr, str]]:
     """(the node's expression, the attribute) for each saved value that is read in the line."""
@@ -118,37 +105,3 @@ def _saved_read(tree: ast.AST, line: int) -> Iterator[tuple[ast.expr, str]]:
 def _same_name(attribute: str, saved: str) -> bool:
     """Is this the attribute by which a saved value is read? One whose name is not known may be any."""
     return not attribute or attribute in ("saved_tensors", "saved_variables") or attribute.endswith(saved.split("[")[0])
-
-
-def _value_of(expression: ast.expr, frame: FrameType) -> Any:
-    """What a chain of names, attributes and items stood for, without running code of the program's."""
-    if isinstance(expression, ast.Constant):
-        return expression.value
-    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
-        value = _value_of(expression.operand, frame)
-        return -value if type(value) is int else _NOT_THERE
-    if isinstance(expression, ast.Name):
-        return frame.f_locals.get(expression.id, frame.f_globals.get(expression.id, _NOT_THERE))
-    if isinstance(expression, ast.Attribute):
-        return _attribute(_value_of(expression.value, frame), expression.attr)
-    if isinstance(expression, ast.Subscript):
-        return _item(_value_of(expression.value, frame), _value_of(expression.slice, frame))
-    return _NOT_THERE
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    if isinstance(owner, types.ModuleType):
-        return vars(owner).get(name, _NOT_THERE)
-    if compat.is_tensor(owner):
-        return compat.grad_fn_of(owner) if name == "grad_fn" else _NOT_THERE
-    if compat.is_node(owner):
-        return owner.next_functions if name == "next_functions" else _NOT_THERE
-    return getattr(owner, "__dict__", {}).get(name, _NOT_THERE)
-
-
-def _item(owner: Any, key: Any) -> Any:
-    if type(owner) in (list, tuple) and type(key) is int and -len(owner) <= key < len(owner):
-        return owner[key]
-    if isinstance(owner, dict) and type(key) in (str, int):
-        return dict.get(owner, key, _NOT_THERE)
-    return _NOT_THERE

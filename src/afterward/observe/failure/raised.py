@@ -1,0 +1,271 @@
+"""Explains the other errors of autograd: which tensor they are about, where it was made, and why it is what it is.
+
+Looked into when the exception has left the program: its traceback still holds the frames, and they the tensors.
+Expressions are followed by hand; no code of the program runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from afterward import messages
+from afterward.model.history import Gap, History
+from afterward.model.raised import Operand, Raised
+from afterward.model.site import Site
+from afterward.observe import compat
+from afterward.observe.failure.postmortem import Autopsy
+from afterward.observe.failure.walk import walk
+from afterward.observe.provenance.frame_values import value_of
+from afterward.observe.provenance.sources import targets
+from afterward.observe.recording.recorder import Recorder
+from afterward.observe.replay.replay import Place
+from afterward.observe.silent.ledger import LedgerWriter
+
+
+def examine_raised(
+    recorder: Recorder, error: BaseException, *, is_user: Any, gaps: list[Gap], ledger: LedgerWriter
+) -> History | None:
+    """What an exception of autograd's is about; None where it tells of something else."""
+    page = messages.find(str(error))
+    if page is None or not page.rules:
+        return None
+    scene = _scene(error, is_user)
+    if scene is None:
+        return None
+    examined = _Examination(recorder, is_user, ledger)
+    return examined.history_of(page, scene, str(error), tuple(gaps))
+
+
+@dataclass
+class Scene:
+    """Where it was raised: the program's frames, innermost first, and those of libraries below, innermost first."""
+
+    frames: list[FrameType]
+    line: int
+    below: list[FrameType]
+    statement: ast.stmt | None = None
+
+    def tensors(self) -> Iterator[tuple[str, Any]]:
+        """The tensors that the statement names, each as it is written there."""
+        for node in ast.walk(self.statement) if self.statement is not None else ():
+            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+                value = value_of(node, self.frames[0])
+                if compat.is_tensor(value):
+                    yield ast.unparse(node), value
+                elif type(value) in (list, tuple):
+                    yield from ((f"{ast.unparse(node)}[{n}]", v) for n, v in enumerate(value) if compat.is_tensor(v))
+
+    def local(self, *names: str) -> Iterator[Any]:
+        """What library frames call by one of these names, the innermost first."""
+        for frame in self.below:
+            for name in names:
+                if name in frame.f_locals:
+                    value = frame.f_locals[name]
+                    yield from value if type(value) in (list, tuple) else [value]
+
+
+def _scene(error: BaseException, is_user: Any) -> Scene | None:
+    frames: list[FrameType] = []
+    below: list[FrameType] = []
+    line = 0
+    traceback = error.__traceback__
+    while traceback is not None:
+        if is_user(traceback.tb_frame.f_code.co_filename):
+            frames.append(traceback.tb_frame)
+            line, below = traceback.tb_lineno, []
+        else:
+            below.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    return Scene(frames[::-1], line, below[::-1]) if frames else None
+
+
+# Which tensor a message is about: (its expression, the tensor), best first
+
+Found = Iterable[tuple[str, Any]]
+Test = Callable[[Any], bool]
+
+
+def _named(scene: Scene, test: Test) -> Found:
+    return ((text, tensor) for text, tensor in scene.tensors() if test(tensor))
+
+
+def _in_locals(scene: Scene, test: Test, *names: str) -> Found:
+    return (("", one) for one in scene.local(*names) if compat.is_tensor(one) and test(one))
+
+
+def _written(scene: Scene) -> Found:
+    """What the statement writes into: the target of `+=`, of an item, or of a method such as `add_`."""
+    target: ast.expr | None = None
+    statement = scene.statement
+    if isinstance(statement, ast.AugAssign):
+        target = statement.target
+    elif isinstance(statement, ast.Assign):
+        target = statement.targets[0]
+    for call in ast.walk(statement) if target is None and statement is not None else ():
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
+            target = call.func.value
+    while target is not None:
+        value = value_of(target, scene.frames[0])
+        if compat.is_tensor(value):
+            yield ast.unparse(target), value
+        target = target.value if isinstance(target, (ast.Subscript, ast.Attribute)) else None
+
+
+def _flagged(scene: Scene) -> Found:
+    """The owner of a `requires_grad` that is set."""
+    for node in ast.walk(scene.statement) if scene.statement is not None else ():
+        if isinstance(node, ast.Attribute) and node.attr in ("requires_grad", "requires_grad_"):
+            value = value_of(node.value, scene.frames[0])
+            if compat.is_tensor(value):
+                yield ast.unparse(node.value), value
+
+
+def _without_gradient(scene: Scene) -> Found:
+    """The owner of a `.grad` that is None."""
+    for node in ast.walk(scene.statement) if scene.statement is not None else ():
+        if isinstance(node, ast.Attribute) and node.attr == "grad":
+            value = value_of(node.value, scene.frames[0])
+            if compat.is_tensor(value) and (not value.is_leaf or value.grad is None):
+                yield ast.unparse(node.value), value
+
+
+def _disconnected(scene: Scene) -> Found:
+    """The inputs of `autograd.grad` that its outputs were not computed from."""
+    outputs = [one for one in scene.local("outputs", "t_outputs") if compat.is_tensor(one)]
+    nodes = [node for node in map(compat.grad_fn_of, outputs) if node is not None]
+    reached = {id(node) for node in walk(nodes).nodes}
+    for tensor in scene.local("inputs", "t_inputs"):
+        if compat.is_tensor(tensor) and id(compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)) not in reached:
+            yield "", tensor
+
+
+def _computed(tensor: Any) -> bool:
+    return not tensor.is_leaf
+
+
+def _trained(tensor: Any) -> bool:
+    return bool(tensor.requires_grad)
+
+
+def _untrained(tensor: Any) -> bool:
+    return not tensor.requires_grad
+
+
+def _several(tensor: Any) -> bool:
+    return bool(tensor.numel() != 1)
+
+
+def _inference(tensor: Any) -> bool:
+    return bool(tensor.is_inference())
+
+
+def _anything(tensor: Any) -> bool:
+    return True
+
+
+_ABOUT: dict[str, Callable[[Scene], Found]] = {
+    "leaf-written-in-place": _written,
+    "view-of-leaf-written-in-place": _written,
+    "non-leaf-optimized": lambda scene: _in_locals(scene, _computed, "param", "params"),
+    "grad-is-none": _without_gradient,
+    "non-leaf-copied": lambda scene: _in_locals(scene, _computed, "self"),
+    "non-leaf-sent": lambda scene: _in_locals(scene, _computed, "tensor"),
+    "requires-grad-of-non-leaf": _flagged,
+    "tensor-as-parameter": lambda scene: _in_locals(scene, _anything, "value", "param"),
+    "hook-on-non-leaf": lambda scene: _in_locals(scene, _computed, "self"),
+    "loss-not-scalar": lambda scene: _in_locals(scene, _several, "self", "tensors", "outputs"),
+    "loss-is-complex": lambda scene: _in_locals(scene, _anything, "self", "tensors", "outputs"),
+    "gradient-of-another-shape": lambda scene: _in_locals(scene, _anything, "self", "tensors", "outputs"),
+    "gradients-not-one-each": lambda scene: _in_locals(scene, _anything, "tensors", "outputs"),
+    "input-not-in-the-graph": _disconnected,
+    "input-needs-no-gradient": lambda scene: _in_locals(scene, _untrained, "inputs", "t_inputs"),
+    "hook-without-grad": lambda scene: _in_locals(scene, _untrained, "self"),
+    "one-of-several-views-written": _written,
+    "view-of-no-grad-written": _written,
+    "view-of-inference-written": _written,
+    "view-of-custom-function-written": _written,
+    "expanded-tensor-written": _written,
+    "inference-tensor-saved": lambda scene: (*_named(scene, _inference), *_in_locals(scene, _inference, "input", "x")),
+    "inference-tensor-written": _written,
+    "inference-tensor-requires-grad": lambda scene: _named(scene, _inference),
+    "inference-tensor-version": lambda scene: _named(scene, _inference),
+    "retain-grad-without-grad": lambda scene: _named(scene, _untrained),
+}  # fmt: skip
+_OPERATION = re.compile(r"^Function '(\w+)'")
+_OTHERWISE = _trained  # any tensor of the statement that needs gradients
+
+
+class _Examination(Autopsy):
+    def history_of(self, page: messages.Page, scene: Scene, message: str, gaps: tuple[Gap, ...]) -> History | None:
+        frame = scene.frames[0]
+        scene.statement = self._statement(frame, scene.line)
+        about = _ABOUT.get(page.name)
+        found = list(about(scene)) if about is not None else list(_named(scene, _OTHERWISE))
+        tensors = list({id(tensor): (text, tensor) for text, tensor in reversed(found)}.values())[::-1]
+        if about is not None and not tensors and page.name == "grad-is-none":
+            return None  # some other None
+        self.inputs, self.outputs = [], ()
+        nodes = [node for _, tensor in tensors if (node := compat.grad_fn_of(tensor)) is not None]
+        self.look_from([(node, 0) for node in nodes], scene.frames)
+        self.rewind(frame.f_code.co_filename, scene.line)
+        where = self.where(self.trail[-1] if self.trail else None)
+        if where is None:
+            return None
+        written = {id(tensor): text for text, tensor in scene.tensors()}
+        operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
+        first = self._operation_named(message) or (operands[0] if operands else None)
+        return History(raised=(Raised(page.name, page.rules, message, where, first, operands[1:]),), gaps=gaps)
+
+    def _statement(self, frame: FrameType, line: int) -> ast.stmt | None:
+        """The statement that a frame is at: of those on one line the outer one, or the body of a lambda."""
+        statements = self.sources.statements_of(frame.f_code.co_filename)
+        around = [one for one in statements if one.lineno <= line <= (one.end_lineno or one.lineno)]
+        inward = -1 if frame.f_code.co_name == "<lambda>" else 1
+        key = lambda one: ((one.end_lineno or one.lineno) - one.lineno, inward * one.col_offset)  # noqa: E731
+        return min(around, key=key, default=None)
+
+    def _operand(self, text: str, tensor: Any) -> Operand:
+        name = text or self._name(tensor)
+        node = compat.grad_fn_of(tensor)
+        place: Place | None = self.places.get(compat.order_of(node)) if node is not None else None
+        return Operand(
+            name=name,
+            is_leaf=bool(tensor.is_leaf),
+            requires_grad=bool(tensor.requires_grad),
+            op=node.name().removeprefix("torch::autograd::") if node is not None else "",
+            made=self.where(place),
+            stored=self._stored(name),
+            shape=tuple(tensor.shape),
+            dtype=str(tensor.dtype).removeprefix("torch."),
+            is_view=bool(tensor._is_view()),
+            is_inference=bool(tensor.is_inference()),
+        )
+
+    def _operation_named(self, message: str) -> Operand | None:
+        """The newest operation of the graph that a message of anomaly mode names: `Function 'SqrtBackward0'`."""
+        named = _OPERATION.search(message)
+        found = [node for node in self.found.nodes if named is not None and node.name() == named[1]]
+        if not found:
+            return None
+        newest = max(found, key=compat.order_of)
+        return Operand("", False, True, newest.name(), self.where(self.places.get(compat.order_of(newest))))
+
+    def _name(self, tensor: Any) -> str:
+        """The shortest name that the program has for it."""
+        held = [one for one in self.names.held if one.tensor == id(tensor)]
+        return min(held, key=lambda one: one.depth).name if held else self.names.leaves.get(id(tensor), "")
+
+    def _stored(self, name: str) -> Site | None:
+        """The last statement that gave this name its value; an attribute goes by its last part, whoever owns it."""
+        attribute = name.rpartition(".")[2] if "." in name else ""
+        for place in reversed(self.trail[:-1]):
+            statement = self.sources.statement(place.number)
+            for target in targets(statement) if statement is not None and name else ():
+                if target.text == name or (attribute and target.text.rpartition(".")[2] == attribute != target.text):
+                    return self.sources.site(self.sources.statements.table[place.number])
+        return None

@@ -1,0 +1,221 @@
+"""Lists what torch can say about graphs, leaves and gradients, and which page explains it.
+
+    python tools/list_messages.py            # write docs/messages.md from the installed torch
+    python tools/list_messages.py --check    # exit status 1 where the installed torch says something that is not listed
+
+Read are the texts inside torch's libraries, and what its Python files raise or warn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import mmap
+import re
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from afterward import messages
+
+PAGE = Path(__file__).parent.parent / "docs" / "messages.md"
+LIBRARIES = ("libtorch_python.so", "libtorch_cpu.so", "libc10.so")
+PYTHON = (
+    "autograd/__init__.py", "autograd/anomaly_mode.py", "autograd/forward_ad.py", "autograd/function.py",
+    "autograd/functional.py", "autograd/graph.py", "_tensor.py", "utils/checkpoint.py", "utils/hooks.py",
+    "optim/optimizer.py", "optim/lbfgs.py", "optim/lr_scheduler.py", "nn/modules/module.py",
+    "nn/parallel/distributed.py",
+    "nn/utils/clip_grad.py", "amp/grad_scaler.py", "multiprocessing/reductions.py", "_functorch/eager_transforms.py",
+    "_functorch/autograd_function.py", "_functorch/vmap.py",
+)  # fmt: skip
+
+_RUN = re.compile(rb"[\x20-\x7e\n]{24,}")
+_ABOUT = re.compile(
+    r"autograd|backward\b|grad_fn|requires?[ _]grad|\bleaf\b|\bgradients?\b|in-?place\b|\bviews?\b.*\b(of|was|is)\b|"
+    r"saved (tensor|variable)|inference (tensor|mode)|version counter|retain_graph|parameter group|deepcopy|checkpoint",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[a-z]+ [a-z]+ [a-z]+", re.IGNORECASE)
+_CODE = re.compile(
+    r"^\s*(return|def|#|//|>>>|import|\.\.\.|:meth|:class|Example|Args|%|[\w:]+\()|-> |Tensor self|\$|@|;\n|\bT\d?:|"
+    r"\bnodes?_\*|``|::meth|aten::|operator\(\)|std::|c10::|^\s{4,}"
+)
+_ASSERTION = "INTERNAL ASSERT FAILED"
+_PIECE = 16  # characters of a piece that tell a message
+# What is said, and is not about the life of graphs, leaves and gradients of a program: (what tells it, why).
+REASONS = (
+    (
+        r"BUG|please (report|file|open an issue)|report a bug|should not be|should never|internal error",
+        "an error of torch itself",
+    ),
+    (
+        r"dist(ributed)?[_ ]?autograd|\brpc\b|RRef|context id|worker id|DistAutograd|autograd context",
+        "distributed autograd over RPC",
+    ),
+    (
+        r"jvp|forward[- ](mode|grad|AD|gradient)|dual (tensor|level|number)|tangent|make_dual",
+        "forward-mode differentiation",
+    ),
+    (
+        r"vmap|functorch|func\.|jacobian|hessian|vjp|hvp|vhp|jacrev|linearize|transform",
+        "a requirement of torch.func on its arguments",
+    ),
+    (r"\bjit\b|TorchScript|trac(e|ing)|script|symbolic|differentiable graph|autodiff", "TorchScript and tracing"),
+    (r"onnx|opset|\"X\"|optimized tensors|ADAGRAD|Nesterov", "the documentation of ONNX operators"),
+    (
+        r"mkldnn|dnnl|onednn|xnnpack|winograd|MKL|channels last|primitive|cudnn|miopen|mps|cuda|vulkan|xpu|hpu",
+        "a device library",
+    ),
+    (r"sparse|coalesce|csr|bsr", "sparse gradients"),
+    (r"quantiz|qscheme|observer|fake_quant", "quantization"),
+    (r"nested tensor|NestedTensor|ragged|Nested Strided", "nested tensors"),
+    (
+        r"dynamo|inductor|compiled autograd|aot|functionaliz|guard|export|recompil|cache miss|symint",
+        "the compiler itself",
+    ),
+    (r"DDP|bucket|reducer|allreduce|process group|comm hook|rank", "DDP's own options and bookkeeping"),
+    (
+        r"scheduler|learning rate|last_epoch|lr_lambda|milestones|gamma|initial_lr|T_max|factor",
+        "learning-rate schedules",
+    ),
+    (
+        r"hooks? (should|must|that|expected|to be|already)|backward_hook|full backward|pre-hook|prepend",
+        "how hooks are registered",
+    ),
+    (
+        r"pool|conv|interpolate|grid_sample|upsampl|padding|kernel|embedding|attention|loss|norm|dropout|rnn|lstm",
+        "one operation's arguments",
+    ),
+    (r"profil|kineto|observer|trace|flops|benchmark", "the profiler"),
+    (r"dispatch|kernel registered|DispatchKey|schema|operator|library", "how operators are registered"),
+    (r"storage|allocator|device|pin(ned)? memory|stream|event", "memory and devices"),
+    (r"buffer|state[_ ]dict|load|save|pickle|serializ|unpickl|deepcopy", "saving and loading"),
+    (r"param_groups|parameter group|optimizer|step_size|closure|momentum|weight_decay", "options of optimizers"),
+)
+
+
+def in_libraries(folder: Path, names: tuple[str, ...]) -> Iterator[str]:
+    """Every printable run of these libraries."""
+    for name in names:
+        path = folder / "lib" / name
+        if not path.exists():
+            continue
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            for match in _RUN.finditer(whole):
+                yield match[0].decode("ascii")
+
+
+def in_python(folder: Path) -> Iterator[str]:
+    """What Python files raise or warn; `...` stands for what is put in."""
+    for name in PYTHON:
+        path = folder / name
+        if not path.exists():
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            call = node.exc if isinstance(node, ast.Raise) else node
+            said = isinstance(node, ast.Raise) or (
+                isinstance(call, ast.Call) and ast.unparse(call.func).endswith("warn")
+            )
+            if said and isinstance(call, ast.Call) and call.args:
+                yield _text(call.args[0])
+
+
+def _text(expression: ast.expr) -> str:
+    if isinstance(expression, ast.Constant):
+        return str(expression.value)
+    if isinstance(expression, ast.JoinedStr):
+        return "".join(_text(part) for part in expression.values)
+    if isinstance(expression, ast.BinOp):
+        return _text(expression.left) + _text(expression.right)
+    return messages.ANYTHING
+
+
+def about_graphs(folder: Path, libraries: tuple[str, ...] = LIBRARIES) -> list[str]:
+    """Every message about our subject, once, in order; torch's assertions about itself are left out."""
+    found = set()
+    for text in (*in_libraries(folder, libraries), *in_python(folder)):
+        line = " ".join(text.split())
+        if _ABOUT.search(line) and _SENTENCE.search(line) and not _CODE.search(text) and _ASSERTION not in line:
+            found.add(line[:240])
+    return sorted(found)
+
+
+def verdict(text: str) -> tuple[str, str]:
+    """(page, rules) of a message; or ("", why it has none)."""
+    page = messages.find(text) or messages.find_part(text) or _page_of_fragment(text)
+    if page is not None:
+        return page.name, ", ".join(page.rules) or "page only"
+    for pattern, why in REASONS:
+        if re.search(pattern, text, re.IGNORECASE):
+            return "", why
+    return "", "a misuse that its own text explains"
+
+
+def _page_of_fragment(text: str) -> messages.Page | None:
+    """A library holds a message in pieces, broken where a value is put in."""
+    plain = text.lower()
+    for page in messages.all_pages():
+        for piece in (piece.strip().lower() for message in page.messages for piece in message.split(messages.ANYTHING)):
+            if len(piece) >= _PIECE and piece in plain:
+                return page
+    return None
+
+
+def document(found: list[str], version: str) -> str:
+    lines = [
+        "# What autograd can say",
+        "",
+        f"Every message about graphs, leaves and gradients in torch {version}: texts of its libraries and of its",
+        "Python files, listed by `python tools/list_messages.py`. `afterward explain MESSAGE` prints the page of one,",
+        "without torch. Assertions of torch about itself are left out.",
+        "",
+        "## Explained",
+        "",
+        "| page | message | sentence | rules |",
+        "| --- | --- | --- | --- |",
+    ]
+    for page in messages.all_pages():
+        said = "<br>".join(f"`{_cell(message)}`" for message in page.messages)
+        link = f"[{page.name}](../src/afterward/messages/pages/{page.name}.md)"
+        lines.append(f"| {link} | {said} | {page.law} | {', '.join(page.rules) or '-'} |")
+    lines += ["", "## All texts", "", "| text | page, or why it has none |", "| --- | --- |"]
+    for text in found:
+        name, why = verdict(text)
+        lines.append(f"| {_cell(text)} | {f'**{name}**' if name else why} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'").replace("{", "(").replace("}", ")").strip()
+
+
+def listed(page: str) -> set[str]:
+    """The texts that a page lists."""
+    rows = page.partition("## All texts")[2].splitlines()
+    return {row.rpartition(" | ")[0].removeprefix("| ") for row in rows if row.startswith("| ")}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; tell what is new")
+    options = parser.parse_args()
+    spec = find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
+        print("torch is not installed", file=sys.stderr)
+        return 2
+    folder = Path(spec.submodule_search_locations[0])
+    version = re.search(r"'([\d.]+)", (folder / "version.py").read_text(encoding="utf-8"))
+    found = about_graphs(folder)
+    if not options.check:
+        PAGE.write_text(document(found, version[1] if version else "?"), encoding="utf-8")
+        print(f"{len(found)} texts, {len(messages.all_pages())} pages")
+        return 0
+    known = listed(PAGE.read_text(encoding="utf-8"))
+    new = [text for text in found if _cell(text) not in known]
+    print("\n".join(new) or "nothing new")
+    return 1 if new else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
