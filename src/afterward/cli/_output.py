@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from afterward.errors import ReportNotWritten
-from afterward.render.json_report import relative
+from afterward.render.paths import relative
 
 
 def claimed(out: str | None) -> Path | None:
