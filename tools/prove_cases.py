@@ -16,7 +16,9 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
@@ -25,6 +27,7 @@ from afterward.tasks import files
 from afterward.tasks.fix import Fixer
 from afterward.tasks.trial import Request
 from afterward.tasks.trial_runner import TrialRunner
+from plantlab import forking
 
 HEAD = """# What `retain_graph=True` does
 
@@ -59,37 +62,72 @@ class Told:
     detail: str = ""
 
 
+_RUNNER: list[TrialRunner] = []  # of this worker process: it has torch loaded
+
+
+def _begin() -> None:
+    forking.load()
+    _RUNNER.append(TrialRunner())
+
+
 def prove(folder: Path) -> Told:
     """Fix a copy of one case, and compare with its truth."""
     truth = json.loads((folder / "truth.json").read_text())
-    with tempfile.TemporaryDirectory(prefix="case-") as name, TrialRunner() as runner:
+    with tempfile.TemporaryDirectory(prefix="case-") as name:
         work = Path(name)
-        for item in folder.iterdir():
-            if item.name in ("truth.json", "__pycache__", "fixed.py") or item.name.endswith("_fixed.py"):
-                continue
-            (shutil.copytree if item.is_dir() else shutil.copy)(item, work / item.name)
+        _copy(folder, work, fixed=False)
         os.chdir(work)
-        fixer = Fixer(runner, Request("buggy.py"), shown=False)
         try:
-            fixed = fixer.fix()
-        except AfterwardError as error:
-            return Told(folder.name, [] if not truth["names"] else [str(error)])
-        told = Told(folder.name, [])
-        if not truth["names"]:
-            told.wrong += ["changed"] if fixed.options else []
-            return told
-        found = _picked(fixed.report.findings, truth["names"])
-        remedies = found.remedies if found is not None else ()
-        _compare(told, remedies, {truth["fix_kind"], *truth.get("also_ok", [])})
-        if fixed.options:
-            files.write(fixed.originals, fixed.options[0])
-            again = runner.run(Request("buggy.py"), limit=120)
-            told.wrong += [] if again.ending == "finished" else [f"not clean: {again.error}"]
-        if found is not None:
-            told.fault = f"{found.code} {found.name}"
-            _advice(told, remedies)
-        os.chdir("/")
+            return _prove(folder, work, truth)
+        finally:
+            os.chdir("/")
+
+
+def _prove(folder: Path, work: Path, truth: dict[str, Any]) -> Told:
+    fixer = Fixer(_RUNNER[0], Request("buggy.py", folder=str(work)), shown=False)
+    try:
+        fixed = fixer.fix()
+    except AfterwardError as error:
+        return Told(folder.name, [] if not truth["names"] else [str(error)])
+    told = Told(folder.name, [])
+    if not truth["names"]:
+        told.wrong += ["changed"] if fixed.options else []
         return told
+    found = _picked(fixed.report.findings, truth["names"])
+    remedies = found.remedies if found is not None else ()
+    _compare(told, remedies, {truth["fix_kind"], *truth.get("also_ok", [])})
+    if fixed.options:
+        files.write(fixed.originals, fixed.options[0])
+        status, printed = _printed(work, "buggy.py")
+        told.wrong += [] if status == 0 else [f"not clean: {printed[-200:]}"]
+        if truth.get("prints") != "varies" and status == 0 and printed != _as_fixed(folder):
+            told.wrong.append("does not train as fixed")
+    if found is not None:
+        told.fault = f"{found.code} {found.name}"
+        _advice(told, remedies)
+    return told
+
+
+def _copy(folder: Path, work: Path, *, fixed: bool) -> None:
+    """The case as it is before, or after, its fix."""
+    for item in folder.iterdir():
+        if item.name in ("truth.json", "__pycache__", "buggy.py" if fixed else "fixed.py"):
+            continue
+        if not fixed and item.name.endswith("_fixed.py"):
+            continue
+        (shutil.copytree if item.is_dir() else shutil.copy)(item, work / item.name)
+
+
+def _as_fixed(folder: Path) -> str:
+    with tempfile.TemporaryDirectory(prefix="fixed-") as name:
+        _copy(folder, Path(name), fixed=True)
+        return _printed(Path(name), "fixed.py")[1]
+
+
+def _printed(folder: Path, program: str) -> tuple[int | None, str]:
+    output = folder / "printed.txt"
+    status = forking.forked(lambda: forking.as_main(program), folder, 120, output)
+    return status, output.read_text(encoding="utf-8", errors="replace")
 
 
 def _picked(findings: tuple[Diagnosis, ...], names: list[str]) -> Diagnosis | None:
@@ -153,7 +191,7 @@ def main() -> int:
     cases = [case for case in cases if any(word in case.name for word in options.only.split(","))]
     told: list[Told] = []
     page = options.table.resolve() if options.table is not None else None
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), _begin) as pool:
         for each in pool.map(prove, cases):
             told.append(each)
             print(f"{'MISS' if each.wrong else 'ok  '} {each.name:42s} {', '.join(each.wrong)}", flush=True)

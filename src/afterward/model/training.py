@@ -29,6 +29,9 @@ class PassTaken:
     inputs: tuple[tuple[int, ...], ...] = ()  # shapes of the other leaves, sorted
     through: frozenset[Line] = frozenset()  # the statements that built what it goes through
     terms: tuple[Line, ...] = ()  # the statements that made the numbers it is the sum of
+    numbers: frozenset[int] = frozenset()  # the nodes of those numbers, by their order
+    oldest: int = -1  # the order of the oldest node
+    counter: int = 0  # the node counter as it began: older nodes have smaller orders
     size: int = 0  # bytes that the graph has saved
     in_step: bool = False  # called by an optimizer: a closure
     looked: bool = True  # False: the graph was too large to walk

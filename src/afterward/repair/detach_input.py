@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.diagnosis import Form
+from afterward.repair import targets_of_losses
 from afterward.repair.detaching import Shapes, detached
 from afterward.repair.names import assignment, named, plain_names, reads, stem, targets, wrapped
 from afterward.repair.source import Source, Statement
@@ -14,6 +15,7 @@ from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
+    yield from targets_of_losses.candidates(job)
     if job.remedy.form == Form.MADE:
         yield from _where_it_is_made(job)
     yield from _where_it_is_read(job)

@@ -11,7 +11,7 @@ from afterward.model import facts
 from afterward.model.diagnosis import Form
 from afterward.model.facts import Fact
 from afterward.model.site import Site
-from afterward.repair import idle_cuts
+from afterward.repair import idle_cuts, resets
 from afterward.repair.detaching import Shapes, likely_shape
 from afterward.repair.names import assignable, assignment, named, normal, root, stem, targets, wrapped
 from afterward.repair.passes import only_call, own_nodes
@@ -30,6 +30,7 @@ def candidates(job: Job) -> Candidates:
     yield from _where_it_is_read(job)
     for source, statement, name in _places(job):
         yield from _shapes(job, source, statement, name)
+    yield from resets.candidates(job)
     yield from _where_it_is_stored(job)
     if not _is_kept(job):
         yield from _where_it_is_put(job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignment, breaks_off, fresh, named, normal, reads, targets, wrapped
+from afterward.repair.names import assignment, breaks_off, fresh, named, normal, reads, stem, targets, wrapped
 from afterward.repair.passes import own_nodes
 from afterward.repair.scopes import argument_for, imported, module_names, parameters_of
 from afterward.repair.source import Source, Statement
@@ -189,3 +189,26 @@ def _as_property(job: Job, makers: list[Maker]) -> Candidates:
 def _set_elsewhere(source: Source, maker: Statement, name: str) -> bool:
     others = (s for s in source.statements if s is not maker)
     return any(normal(source.code(target)) == normal(name) for s in others for target in targets(s))
+
+
+# A value that is stored for the next time
+
+
+def not_stored(job: Job) -> Candidates:
+    """`self.cached = freqs`, where `freqs` is used anyway: what is not stored is computed each time."""
+    attribute = stem(job.name).rsplit(".", 1)[-1]
+    for source in job.shop.sources():
+        for statement in source.statements:
+            made, function = assignment(statement), source.function_of(statement)
+            if not isinstance(made, cst.Assign) or not isinstance(made.value, cst.Name) or len(targets(statement)) != 1:
+                continue
+            target = targets(statement)[0]
+            if not isinstance(target, cst.Attribute) or target.attr.value != attribute or not source.alone(statement):
+                continue
+            if not isinstance(function, cst.FunctionDef) or function.name.value == "__init__":
+                continue
+            holder = source.parent(source.parent(statement) or statement)
+            alone = isinstance(holder, cst.If) and holder.orelse is None and source.body(holder) == [statement]
+            gone = holder if alone and isinstance(holder, cst.If) and source.alone(holder) else statement
+            line = source.range(statement).start.line
+            yield job.patch(f"compute it each time: do not store it on line {line}", source, source.delete(gone))

@@ -31,6 +31,7 @@ def candidates(job: Job) -> Candidates:
     yield from _where_it_is_read(job)
     yield from _without_the_cache(job)
     yield from _without_the_guard(job)
+    yield from each_time.not_stored(job)
 
 
 def _put_back(job: Job) -> Candidates:

@@ -11,6 +11,7 @@ from afterward.repair import thawing
 from afterward.repair.edits import Edit
 from afterward.repair.names import assigned_names, in_place_of, reads, wrapped
 from afterward.repair.passes import keyword, only_call, own_nodes, pass_calls
+from afterward.repair.scopes import parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -21,6 +22,7 @@ _MODES = ("no_grad", "inference_mode")
 
 def candidates(job: Job) -> Candidates:
     """The cut that was named; all cuts of its function; where none was named, each cut on the way to the step."""
+    yield from _with_gradients_again(job)
     named = job.at(job.found.cut)
     places = [named] if named is not None else list(_on_the_way(job))
     if named is not None and "requires_grad" in named[0].code(named[1]):
@@ -33,6 +35,35 @@ def candidates(job: Job) -> Candidates:
         yield from _all_of_the_function(job, source, statement)
         yield from _switched_off(job, source, statement)
     yield from thawing.candidates(job)
+
+
+def _with_gradients_again(job: Job) -> Candidates:
+    """A function without gradients calls a closure that needs them: `enable_grad` around that call."""
+    for site in dict.fromkeys((job.found.cut, *job.found.ways.reused[:-1])):
+        place = job.at(site)
+        if place is None or not place[0].alone(place[1]) or not isinstance(place[1], cst.SimpleStatementLine):
+            continue
+        source, statement = place
+        function = source.function_of(statement)
+        given = parameters_of(function) if isinstance(function, cst.FunctionDef) else []
+        calls = [node for node in own_nodes(statement) if isinstance(node, cst.Call)]
+        if _is_without(source, statement) and any(source.code(call.func) in given for call in calls):
+            unit, indent = source.unit(statement), source.indent(statement)
+            lines = [f"{indent}{line}" if line else "" for line in source.dedented(statement)]
+            start, end = source.lines(statement)
+            text = source.newline.join([f"{indent}with torch.enable_grad():", *(unit + line for line in lines), ""])
+            line = source.range(statement).start.line
+            yield job.patch(f"`torch.enable_grad()` around line {line}", source, Edit(start, end, text))
+
+
+def _is_without(source: Source, statement: Statement) -> bool:
+    """Does a statement run under `no_grad`: in a block, or in a function that is decorated with it?"""
+    for holder in source.ancestors(statement):
+        if isinstance(holder, cst.With) and _mode(source, holder) is not None:
+            return True
+        if isinstance(holder, cst.FunctionDef):
+            return any(True for _ in _decorators(source, holder))
+    return False
 
 
 def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:

@@ -2,49 +2,147 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
-from afterward.repair.names import assignment
-from afterward.repair.passes import only_call, own_nodes
+from afterward.repair.names import assignment, normal
+from afterward.repair.passes import only_call, own_nodes, pass_calls
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
+EARLIER = "earlier"  # the form in which the call is there, in the wrong place
 _NAMED = (cst.Name, cst.Attribute, cst.Subscript)
 
 
 def candidates(job: Job) -> Candidates:
+    """Move a call that stands in the wrong place; else put one in where the passes of a step begin."""
     place = job.at(job.remedy.site or job.found.freed)
     if place is None:
         return
     source, sweeping = place
-    if job.found.name == "gradients-zeroed-early":
+    if job.remedy.form == EARLIER:
         yield from _moved(job, source, sweeping)
         return
     yield from _never_called(job, source, sweeping)
     for name in _optimizers(source, sweeping):
+        yield from _before_its_passes(job, source, sweeping, name)
         edit = source.insert_before(sweeping, f"{name}.zero_grad()")
         yield job.patch(f"`{name}.zero_grad()` before line {source.range(sweeping).start.line}", source, edit)
     yield from _each_of_several(job, source, sweeping)
     yield from _by_hand(job, source, sweeping)
 
 
+def _before_its_passes(job: Job, source: Source, sweeping: Statement, name: str) -> Candidates:
+    """Before the first of the passes that lead up to a step: those after the step of any other optimizer."""
+    for step in _steps_of(source, sweeping, name):
+        first = first_pass_before(source, step)
+        if first is None:
+            continue
+        line = source.range(first).start.line
+        zeroing = _zeroing(source, sweeping, name)
+        edits = [source.delete(each) for each in zeroing if source.alone(each) and _in_loop_with(source, each, first)]
+        edits.append(source.insert_before(first, f"{name}.zero_grad()"))
+        yield job.patch(f"`{name}.zero_grad()` before line {line}", source, *edits)
+
+
+def first_pass_before(source: Source, step: Statement) -> Statement | None:
+    """The first statement, in the block of a step, of the passes that lead up to it."""
+    block = source.block_of(step) or []
+    found: Statement | None = None
+    for statement in reversed(block[: block.index(step)] if step in block else []):
+        if _calls_within(source, statement, "step"):
+            if found is not None:
+                break
+            continue
+        if any(pass_calls(each) for each in (statement, *_statements_in(statement))):
+            found = statement
+    return found
+
+
+def _in_loop_with(source: Source, zeroing: Statement, first: Statement) -> bool:
+    """Does a call clear, inside of the loop of the passes, what they are to add up?"""
+    return zeroing in _statements_in(first)
+
+
+def _steps_of(source: Source, sweeping: Statement, name: str) -> list[Statement]:
+    wanted = normal(f"{name}.step")
+    return [
+        statement
+        for statement in _around(source, sweeping)
+        if any(isinstance(n, cst.Call) and normal(source.code(n.func)) == wanted for n in own_nodes(statement))
+    ]
+
+
+def _zeroing(source: Source, sweeping: Statement, name: str) -> list[Statement]:
+    wanted = normal(f"{name}.zero_grad")
+    found = []
+    for statement in _around(source, sweeping):
+        call = only_call(statement)
+        if call is not None and normal(source.code(call.func)) == wanted:
+            found.append(statement)
+    return found
+
+
+def _calls_within(source: Source, statement: Statement, method: str) -> bool:
+    return any(
+        isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == method
+        for each in (statement, *_statements_in(statement))
+        for node in own_nodes(each)
+    )
+
+
+def _statements_in(statement: Statement) -> list[Statement]:
+    """The statements of the body of a compound statement, and of their bodies."""
+    body = getattr(statement, "body", None)
+    if isinstance(statement, cst.SimpleStatementLine) or not isinstance(body, cst.IndentedBlock):
+        return []
+    inner = [each for each in body.body if isinstance(each, (cst.SimpleStatementLine, cst.BaseCompoundStatement))]
+    return [one for each in inner for one in (each, *_statements_in(each))]
+
+
 def _moved(job: Job, source: Source, zeroing: Statement) -> Candidates:
     """The call stands between the backward and the step: it goes in front of the backward, or behind the step."""
-    block = source.block_of(zeroing) or []
-    if only_call(zeroing) is None or not source.alone(zeroing):
+    call = only_call(zeroing)
+    if call is None or not source.alone(zeroing):
         return
     line = source.range(zeroing).start.line
+    lines = source.dedented(zeroing)
+    for place in _earlier_places(job, source, zeroing):
+        edits = (source.delete(zeroing), source.insert_before(place, *lines))
+        yield job.patch(f"move line {line} before line {source.range(place).start.line}", source, *edits)
+    block = source.block_of(zeroing) or []
+    for step in _later_steps(job, source, zeroing):
+        after = source.in_block(step, block)
+        if after is not None and block.index(after) > block.index(zeroing):
+            edits = (source.delete(zeroing), source.insert_after(after, *lines))
+            yield job.patch(f"move line {line} behind line {source.range(after).start.line}", source, *edits)
+
+
+def _earlier_places(job: Job, source: Source, zeroing: Statement) -> Iterator[Statement]:
+    """Before the pass, in its block; before the first of all passes that lead up to the step; before their loop."""
+    block = source.block_of(zeroing) or []
     swept = job.at(job.found.freed)
     before = source.in_block(swept[1], block) if swept is not None and swept[0] is source else None
     if before is not None and block.index(before) < block.index(zeroing):
-        edits = (source.delete(zeroing), source.insert_before(before, *source.dedented(zeroing)))
-        yield job.patch(f"move line {line} before line {source.range(before).start.line}", source, *edits)
-    for label in job.found.secondary:
-        step = job.at(label.site)
-        after = source.in_block(step[1], block) if step is not None and step[0] is source else None
-        if after is not None and block.index(after) > block.index(zeroing):
-            edits = (source.delete(zeroing), source.insert_after(after, *source.dedented(zeroing)))
-            yield job.patch(f"move line {line} behind line {source.range(after).start.line}", source, *edits)
+        yield before
+    for step in _later_steps(job, source, zeroing):
+        first = first_pass_before(source, step)
+        if first is not None and first is not zeroing:
+            yield first
+
+
+def _later_steps(job: Job, source: Source, zeroing: Statement) -> list[Statement]:
+    """The steps of the optimizer that the call belongs to; of all where it is a module's."""
+    call = only_call(zeroing)
+    owner = call.func.value if call is not None and isinstance(call.func, cst.Attribute) else None
+    own = _steps_of(source, zeroing, source.code(owner)) if owner is not None else []
+    return own or [each for each in _around(source, zeroing) if _is_step(each)]
+
+
+def _is_step(statement: Statement) -> bool:
+    call = only_call(statement)
+    return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
 
 
 def _each_of_several(job: Job, source: Source, sweeping: Statement) -> Candidates:

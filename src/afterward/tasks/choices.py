@@ -20,6 +20,7 @@ _OTHERS = {  # what else may cure an error, in the order in which a maintainer w
         "out_of_place",
     ),
 }
+_BY_CODE = {"AFT405": ("reorder_step",)}  # gradients are gone when a step comes: the step may be too early
 _RATHER_ANEW = ("backward-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
 
 
@@ -27,6 +28,9 @@ def remedies_for(found: Diagnosis) -> list[Remedy]:
     """The remedies that the rule names, then others that may do, each once."""
     remedies = list({remedy.kind: remedy for remedy in reversed(found.remedies)}.values())[::-1]
     kinds = {remedy.kind for remedy in remedies}
+    if found.code in _BY_CODE:
+        place = found.remedies[0].site if found.remedies else None
+        remedies += [Remedy(kind, _EFFECTS[kind], "other", place) for kind in _BY_CODE[found.code] if kind not in kinds]
     if found.severity is Severity.ERROR:
         family = "inplace" if found.code.startswith("AFT2") else "second_backward"
         if found.code.startswith("AFT1") or family == "inplace":

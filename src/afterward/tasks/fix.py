@@ -155,8 +155,7 @@ class Fixer:
             tried = list(self._cures(before, fault, texts))
             listed = [remedy.kind for remedy in fault.remedies]
             cures = [cure for cure in tried if cure.verdict.outcome == "proven"]
-            keeps = fault.code.startswith("AFT1")  # an overwritten value has to be computed again
-            cures.sort(key=lambda c: (c.remedy.kind not in listed, keeps and not c.verdict.keeps_loss))
+            cures.sort(key=lambda cure: cure.remedy.kind not in listed)
             told[id(fault)] = self._remedies(fault, cures, tried, texts)
             if not cures:
                 continue
@@ -171,7 +170,6 @@ class Fixer:
     def _cures(self, base: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
         """Every remedy with what became of it. Once one is proven, only the message's own advice is tried."""
         proven: _Cure | None = None
-        recomputes = False  # what is proven changes the loss that failed: another remedy may leave it as it is
         listed = {remedy.kind for remedy in found.remedies}
         remedies = remedies_for(found)
         self._passed_over.clear()
@@ -180,7 +178,7 @@ class Fixer:
         # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
         depth = 1 if RETAIN in listed else 0
         retained: _Cure | None = None
-        if advice is not None and _in_one_step(found):
+        if advice is not None and _in_one_step(found) and "create_graph" not in listed:
             # The program as it is written, had its graphs been kept: what the steps after the fault would use.
             retained = self._share(bench, advice, texts, depth)
             if retained is not None and judging.is_reference(base, retained.trial):
@@ -190,7 +188,7 @@ class Fixer:
         for remedy in remedies:
             if remedy is advice:
                 best = retained if retained is not None else self._share(bench, remedy, texts, depth)
-            elif proven is not None and not (recomputes and proven.remedy.kind in listed and remedy.kind in listed):
+            elif proven is not None:
                 self._passed_over.add(remedy.kind)
                 continue
             else:
@@ -201,9 +199,8 @@ class Fixer:
                 best = self._smaller(bench, best, texts)
                 if remedy is advice and proven is not None:
                     best = self._compared(best, proven)
-                elif proven is None or (recomputes and best.verdict.keeps_loss):
-                    proven = best
-                    recomputes = found.code.startswith("AFT1") and not best.verdict.keeps_loss
+                else:
+                    proven = proven or best
             yield best
 
     def _share(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int) -> _Cure | None:
@@ -319,7 +316,9 @@ class Fixer:
             bench.found, bench.before
         ):  # as it was, a step later: another cure would cure it alone
             wanted = [r for r in wanted if r.kind == cure.remedy.kind]
-        bench = replace(bench, before=cure.trial, found=following, curing=cure.curing | {following.code})
+        curing = cure.curing | {following.code}
+        whole_change = bench.remedy or cure.remedy
+        bench = replace(bench, before=cure.trial, found=following, curing=curing, remedy=whole_change)
         for remedy in wanted[:2]:
             best = self._best(bench, remedy, texts, depth - 1)
             if best is not None and best.verdict.outcome == "proven":

@@ -26,6 +26,8 @@ class Ledger:
     passes: dict[int, PassTaken] = field(default_factory=dict)
     steps: dict[int, list[StepTaken]] = field(default_factory=lambda: defaultdict(list))  # by optimizer
 
+    _closed: dict[int, set[int]] = field(default_factory=dict)  # step -> parameters that were cleared after it
+
     def __post_init__(self) -> None:
         for happening in self.training.happenings:
             if isinstance(happening, PassTaken):
@@ -66,6 +68,45 @@ class Ledger:
         """Which optimizer a parameter belongs to."""
         return {number: optimizer for optimizer, held in self.training.holds.items() for number in held}
 
+    def sound(self) -> list[StepTaken]:
+        """The steps that the fault has no part in: before any pass that goes back into an earlier iteration, and with
+        gradients that were cleared before more was added to them."""
+        found: list[StepTaken] = []
+        last: dict[Line | None, int] = {}
+        for happening in self.training.happenings:
+            if isinstance(happening, PassTaken) and happening.looked:
+                if 0 <= happening.oldest < last.get(happening.at, 0):
+                    break
+                last[happening.at] = happening.counter
+                found = [step for step in found if not self._added_to(step, happening)]
+            elif isinstance(happening, StepTaken):
+                found.append(happening)
+            elif isinstance(happening, Cleared):
+                for step in found:
+                    self._closed.setdefault(id(step), set()).update(happening.parameters)
+        return found
+
+    def _added_to(self, step: StepTaken, taken: PassTaken) -> bool:
+        """Does a pass add to gradients that a step has used, and nothing has cleared since?"""
+        left = step.uses.keys() - self._closed.get(id(step), set())
+        return taken.accumulates and not taken.in_step and not step.closure and bool(left & taken.reached)
+
+    def owners(self) -> dict[Loss, int]:
+        """Losses that belong to one optimizer: its gradients alone are cleared before their backward, and each of
+        several optimizers has such losses of its own."""
+        found: dict[Loss, set[int]] = defaultdict(set)
+        cleared: set[int] = set()
+        by_held = {frozenset(held): optimizer for optimizer, held in self.training.holds.items()}
+        for happening in self.training.happenings:
+            if isinstance(happening, Cleared) and happening.parameters in by_held:
+                cleared.add(by_held[happening.parameters])
+            elif isinstance(happening, PassTaken):
+                for loss in self.losses(happening):
+                    found[loss].add(next(iter(cleared)) if len(cleared) == 1 else -1)
+                cleared = set()
+        owned = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1 and -1 not in each}
+        return owned if len(set(owned.values())) > 1 and len(owned) == len(found) else {}
+
     # The law
 
     def used_twice(self) -> set[tuple[int, Loss]]:
@@ -82,14 +123,16 @@ class Ledger:
                 seen |= uses
         return found
 
-    def counted_twice(self) -> bool:
-        """Does a step use one loss, of the very same value, more than once?"""
+    def counted_twice(self) -> set[tuple[int, Loss]]:
+        """Losses that a step uses more than once: by themselves, say, and within a sum."""
+        found: set[tuple[int, Loss]] = set()
         for step in (step for steps in self.steps.values() for step in steps if not step.closure):
             for use in step.uses.values():
-                told = [(self.passes[n].value, self.losses(self.passes[n])) for n in use.sources if n in self.passes]
-                if len(set(told)) < len(told):
-                    return True
-        return False
+                passes = [self.passes[number] for number in use.sources if number in self.passes]
+                times = Counter(order for taken in passes for order in taken.numbers)
+                again = [taken for taken in passes if any(times[order] > 1 for order in taken.numbers)]
+                found |= {(step.optimizer, loss) for taken in again for loss in self.losses(taken)}
+        return found
 
     def foreign(self) -> set[tuple[int, Loss]]:
         """Losses in a step that another optimizer's step came after, before this optimizer's own loss was there."""

@@ -47,22 +47,31 @@ class LineMap:
 
 def _matched(old: list[str], new: list[str]) -> dict[int, int]:
     found: dict[int, int] = {}
-    gone: list[int] = []
-    came: list[int] = []
+    blocks: list[tuple[list[int], list[int]]] = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
             found.update({c + n + 1: a + n + 1 for n in range(b - a)})
         else:
-            gone += range(a, b)
-            came += range(c, d)
-    for exact in (True, False):  # first the lines that only moved, then those that changed a little
+            blocks.append((list(range(a, b)), list(range(c, d))))
+
+    def match(gone: list[int], came: list[int], exact: bool) -> None:
         for place in list(came):
             like = {n: _likeness(old[n], new[place], exact) for n in gone}
             best = max(like, key=lambda n: (like[n], -abs(n - place)), default=None)
-            if best is not None and like[best] >= ALIKE:
+            if best is not None and like[best] >= ALIKE and place + 1 not in found:
                 found[place + 1] = best + 1
                 gone.remove(best)
                 came.remove(place)
+
+    def everywhere() -> tuple[list[int], list[int]]:
+        left = {n for gone, _ in blocks for n in gone} - {was - 1 for was in found.values()}
+        return sorted(left), [n for _, came in blocks for n in came if n + 1 not in found]
+
+    match(*everywhere(), exact=True)  # a line that only moved
+    taken = set(found.values())
+    for gone, came in blocks:  # one that was changed where it stands
+        match([n for n in gone if n + 1 not in taken], [n for n in came if n + 1 not in found], exact=False)
+    match(*everywhere(), exact=False)  # one that was moved and changed
     return found
 
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from afterward.model import facts
-from afterward.model.facts import Fact, Note
-from afterward.model.site import Site
-from afterward.model.training import Line, StepTaken, Training, Use
+from afterward.model.facts import Note
+from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Training, Use
 from afterward.tasks.ledger import Ledger, Loss
 from afterward.tasks.line_map import LineMap
+from afterward.tasks.training_names import Names
 from afterward.tasks.trial import Trial
 
 TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
@@ -28,6 +28,7 @@ class Comparison:
 
     first: Trial
     trial: Trial
+    cuts_first: bool = False  # does the patch cut what was built before the first step, which that step has used?
     was: Ledger = field(init=False)
     now: Ledger = field(init=False)
 
@@ -37,17 +38,21 @@ class Comparison:
         self.was.shared = self.was.makers_of_several()
         lines = LineMap(self.first.sources, self.trial.sources)
         self.now = Ledger(self.trial.training, lines, self.was.shared)
+        self.names = Names(self.was, self.first.sources, self.trial.training)
+        self.sound: dict[int, list[StepTaken]] = {}
+        for step in self.was.sound():
+            self.sound.setdefault(step.optimizer, []).append(step)
 
     # Before the fault
 
     def updates(self) -> Iterator[Note]:
         """The steps that were taken before the fault: all are still there, with the gradients that they used."""
-        for optimizer, steps in self.was.steps.items():
+        for optimizer, steps in self.sound.items():
             now = {step.nth: step for step in self.now.steps.get(optimizer, ())}
             last = max(now, default=0)
             missing = [step for step in steps if step.nth not in now and step.nth > last]
             if missing:
-                yield self._gone(optimizer, len(missing), len(steps))
+                yield self.names.gone(optimizer, len(missing), len(steps))
             for step in steps:
                 if step.nth in now:
                     yield from self._step(self.was, step, self.now, now[step.nth])
@@ -68,32 +73,28 @@ class Comparison:
                 less.setdefault(loss, []).append(number)
             if has == had or None in has | had:
                 other.append(number)
-        yield from self._told("also_trained", more)
-        yield from self._told("not_trained", less)
-        if other and not more and not less:
+        yield from self.names.told("also_trained", more)
+        yield from self.names.told("not_trained", less)
+        if other and not more and not less and not self.cuts_first:
             off = max(difference(before.uses.get(n), after.uses.get(n)) for n in other)
-            yield Note("other_gradient", (self.subject(other), facts.count("step", after.nth), facts.share("off", off)))
+            yield Note(
+                "other_gradient", (self.names.subject(other), facts.count("step", after.nth), facts.share("off", off))
+            )
 
     def values(self) -> Iterator[Note]:
         """The losses before the fault have the values that they had."""
         now = _values(self.now)
         for key, (value, failed) in _values(self.was).items():
             if not failed and now.get(key, (value, False))[0] != value:
-                yield Note("other_loss", (*self.loss(("at", key[0])), facts.count("step", key[1])))
+                yield Note("other_loss", (*self.names.loss(("at", key[0])), facts.count("step", key[1])))
                 return
-
-    def keeps_loss(self) -> bool:
-        """Has the loss of the failing pass the value that it had? What is recomputed has another one."""
-        now = _values(self.now)
-        failed = {key: value for key, (value, failed) in _values(self.was).items() if failed}
-        return all(now[key][0] == value for key, value in failed.items() if key in now)
 
     # After it
 
     def later_steps(self) -> Iterator[Note]:
         """An optimizer that has stepped before goes on with the losses that it used, all of them and no others."""
         patterns: dict[tuple[int, Line | None], dict[int, list[frozenset[Loss]]]] = {}
-        for optimizer, steps in self.was.steps.items():
+        for optimizer, steps in self.sound.items():
             for step in steps:
                 known = patterns.setdefault((optimizer, step.at), {})
                 for number, use in step.uses.items():
@@ -101,14 +102,14 @@ class Comparison:
         more: dict[Loss, list[int]] = {}
         less: dict[Loss, list[int]] = {}
         for optimizer, steps in self.now.steps.items():
-            done = self.was.steps[optimizer][-1].nth if optimizer in self.was.steps else 0
+            done = self.sound[optimizer][-1].nth if optimizer in self.sound else 0
             for step in steps:
                 known = patterns.get((optimizer, self.now.lines.back(step.at)), {})
                 if step.nth > done and not step.closure:
                     for number, ways in known.items():
                         self._held_against(ways, step, number, more, less)
-        yield from self._told("also_trained", more)
-        yield from self._told("not_trained", less)
+        yield from self.names.told("also_trained", more)
+        yield from self.names.told("not_trained", less)
 
     def _held_against(
         self,
@@ -138,16 +139,45 @@ class Comparison:
             for number, use in step.uses.items()
             for loss in self.now.used(use)
         }
-        holders = self.now.holders()
+        holders, owners = self.now.holders(), self.was.owners()
         less: dict[Loss, list[int]] = {}
         for number, loss in sorted(self._expected(), key=str):
             if number not in holders or (number, loss) in trained or (number, None) in trained:
                 continue
+            if owners.get(loss, holders[number]) != holders[number]:
+                continue  # it is another optimizer's loss
             calls = [taken for taken in self.now.passes.values() if loss in self.now.losses(taken)]
-            fates = {self.now.fate(taken, number) for taken in calls}
-            if "used" in fates or (calls and not fates - {""}):
+            if any(self.now.fate(taken, number) == "used" for taken in calls):
                 less.setdefault(loss, []).append(number)
-        yield from self._told("not_trained", less)
+        for taken in self._waiting():
+            for loss in self.was.losses(taken):
+                if self._dropped(taken):
+                    less.setdefault(loss, []).extend(n for n in taken.reached if n in holders)
+        yield from self.names.told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
+
+    def _waiting(self) -> list[PassTaken]:
+        """The failing pass, and those before it whose gradients no step has used and nothing has cleared."""
+        found: dict[int, list[PassTaken]] = {}
+        for happening in self.was.training.happenings:
+            if isinstance(happening, PassTaken) and happening.accumulates:
+                for number in happening.reached:
+                    found.setdefault(number, []).append(happening)
+            elif isinstance(happening, Cleared):
+                for number in happening.parameters:
+                    found.pop(number, None)
+            elif isinstance(happening, StepTaken):
+                for number in happening.uses:
+                    found.pop(number, None)
+        return list({taken.number: taken for each in found.values() for taken in each}.values())
+
+    def _dropped(self, lost: PassTaken) -> bool:
+        """Is there no pass for a loss any more, though nothing else had counted it?"""
+        if any(self.was.losses(lost) & self.now.losses(taken) for taken in self.now.passes.values()):
+            return False
+        others = (taken.numbers for taken in self.was.passes.values() if taken is not lost)
+        terms = {self.now.lines.back(term) for taken in self.now.passes.values() for term in taken.terms}
+        counted = bool(lost.numbers) and lost.numbers <= frozenset().union(*others)
+        return not counted and None not in terms and not terms & set(lost.terms)
 
     def _expected(self) -> set[tuple[int, Loss]]:
         found: set[tuple[int, Loss]] = set()
@@ -161,6 +191,18 @@ class Comparison:
             found |= {(number, loss) for number in reached for loss in self.was.losses(failed)}
         return found
 
+    def strangers(self) -> Iterator[Note]:
+        """A loss that belongs to another optimizer comes into a step."""
+        owners = self.was.owners()
+        more: dict[Loss, list[int]] = {}
+        for optimizer, steps in self.now.steps.items():
+            for step in steps:
+                for number, use in step.uses.items():
+                    for loss in self.now.used(use):
+                        if owners.get(loss, optimizer) != optimizer:
+                            more.setdefault(loss, []).append(number)
+        yield from self.names.told("also_trained", more)
+
     def against(self, reference: Trial) -> Iterator[Note]:
         """The first step of each optimizer after the fault, next to that of a run that is known to be right."""
         lines = LineMap(self.first.sources, reference.sources)
@@ -172,7 +214,7 @@ class Comparison:
             if before is not None and after is not None:
                 yield from self._step(right, before, self.now, after)
             elif before is not None and len(self.now.passes) >= len(right.passes):
-                yield self._gone(optimizer, 1, 1)
+                yield self.names.gone(optimizer, 1, 1)
 
     # The law, and the source
 
@@ -180,21 +222,21 @@ class Comparison:
         """What the law forbids: new with this patch, or, if the fault was of this kind, still there."""
         known = frozenset() if curing else self.was.used_twice()
         for optimizer, loss in sorted(self.now.used_twice() - known, key=str):
-            yield Note("used_twice", (self._optimizer(optimizer), *self.loss(loss)))
+            yield Note("used_twice", (self.names.optimizer(optimizer), *self.names.loss(loss)))
             return
         foreign = self.now.foreign() - (frozenset() if curing else self.was.foreign())
         for optimizer, loss in sorted(foreign, key=str):
-            yield Note("also_used", (self._optimizer(optimizer), *self.loss(loss)))
+            yield Note("also_used", (self.names.optimizer(optimizer), *self.names.loss(loss)))
             return
         wasted = self.now.wasted()
         for (optimizer, loss), count in sorted(wasted.items(), key=str):
             if count > 1 and (curing or count > self.was.wasted()[optimizer, loss]):
-                yield Note("cleared_unused", (self._optimizer(optimizer), *self.loss(loss)))
+                yield Note("cleared_unused", (self.names.optimizer(optimizer), *self.names.loss(loss)))
                 return
         before = self.was.without_gradient()
         for optimizer, count in self.now.without_gradient().items():
             if count > (0 if curing else before[optimizer]):
-                yield Note("no_gradient", (self._optimizer(optimizer), facts.count("count", count, "step")))
+                yield Note("no_gradient", (self.names.optimizer(optimizer), facts.count("count", count, "step")))
                 return
 
     def counts(self) -> Iterator[Note]:
@@ -202,13 +244,15 @@ class Comparison:
         for optimizer, count in self.first.training.taken.items():
             now = self.trial.training.taken.get(optimizer, 0)
             if now < count:
-                yield self._gone(optimizer, count - now, count)
+                yield self.names.gone(optimizer, count - now, count)
             elif now > count:
-                yield Note("updates_added", (self._optimizer(optimizer), facts.count("count", now - count, "update")))
+                yield Note(
+                    "updates_added", (self.names.optimizer(optimizer), facts.count("count", now - count, "update"))
+                )
 
     def same_pairs(self) -> Iterator[Note]:
         """What a loss has trained, it trains still; what the law forbids is not counted."""
-        forbidden = self.was.used_twice() | self.was.foreign()
+        forbidden = self.was.used_twice() | self.was.foreign() | self.was.counted_twice()
         less: dict[Loss, list[int]] = {}
         now = {
             (n, loss)
@@ -225,7 +269,7 @@ class Comparison:
                             continue
                         if number not in less.setdefault(loss, []):
                             less[loss].append(number)
-        yield from self._told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
+        yield from self.names.told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
 
     def statements(self) -> Iterator[Note]:
         """No `step()` was taken out of the source, or out of its loop."""
@@ -235,6 +279,10 @@ class Comparison:
             if after == text:
                 continue
             old, new = _step_calls(text), _step_calls(after)
+            sound = {id(step) for steps in self.sound.values() for step in steps}
+            shaky = {s.at.line for each in self.was.steps.values() for s in each if id(s) not in sound and s.at}
+            lines = self.now.lines
+            old = {n: call for n, call in old.items() if n not in shaky or n not in lines.gone(file)}
             for name in sorted({receiver for receiver, _ in old.values()}):
                 if _last(name) not in {_last(known) for known in names}:
                     continue
@@ -242,45 +290,6 @@ class Comparison:
                 now = sorted(depth for receiver, depth in new.values() if receiver == name)
                 if len(now) < len(was) or sum(now[-len(was) :]) < sum(was):
                     yield Note("updates_rarer", (facts.names("subject", (name,)),))
-
-    # Names
-
-    def _told(self, kind: str, found: Mapping[Loss, Iterable[int]]) -> Iterator[Note]:
-        for loss, numbers in sorted(found.items(), key=str):
-            yield Note(kind, (self.subject(numbers), *self.loss(loss)))
-
-    def _gone(self, optimizer: int, count: int, of: int) -> Note:
-        return Note("updates_gone", (self._optimizer(optimizer), facts.count("count", count), facts.count("of", of)))
-
-    def _optimizer(self, number: int) -> Fact:
-        named = {**self.trial.training.optimizers, **self.first.training.optimizers}
-        return facts.names("subject", (named.get(number, "optimizer"),))
-
-    def subject(self, numbers: Iterable[int]) -> Fact:
-        """What the program calls these parameters: the modules that they make up, else the parameters themselves."""
-        training = self.first.training if self.first.training.modules else self.trial.training
-        left, found = set(numbers), list[str]()
-        for name, held in sorted(training.modules.items(), key=lambda one: (-len(one[1]), one[0].count("."), one[0])):
-            if held and left >= set(held):
-                found.append(name)
-                left -= set(held)
-        found += [training.names.get(number, f"parameter {number}") for number in sorted(left)]
-        return facts.names("subject", tuple(found))
-
-    def loss(self, loss: Loss) -> tuple[Fact, ...]:
-        """What the program calls a loss, or its line."""
-        if loss is None:
-            return ()
-        how, line = loss
-        name = self._called(loss) if how == "made" else _loss_at(self.first.sources.get(line.file, ""), line.line)
-        where = facts.lines("line", Site(line.file, line.line, line.line))
-        return (facts.code("loss", name), where) if name else (where,)
-
-    def _called(self, loss: tuple[str, Line]) -> str:
-        calls = [taken.at for taken in self.was.passes.values() if loss in self.was.losses(taken)]
-        called = {_loss_at(self.first.sources.get(at.file, ""), at.line) for at in calls if at is not None}
-        only = called.pop() if len(called) == 1 else ""
-        return only or _target_at(self.first.sources.get(loss[1].file, ""), loss[1].line)
 
 
 def _values(ledger: Ledger) -> dict[tuple[Line, int], tuple[str, bool]]:
@@ -347,39 +356,3 @@ def _step_calls(text: str) -> dict[int, tuple[str, int]]:
     except (SyntaxError, ValueError, RecursionError):
         return {}
     return found
-
-
-def _statements_at(text: str, line: int) -> Iterator[ast.stmt]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.stmt) or hasattr(node, "body"):
-            continue
-        if node.lineno <= line <= (node.end_lineno or node.lineno):
-            yield node
-
-
-def _loss_at(text: str, line: int) -> str:
-    """`g_loss` of `g_loss.backward()` and of `backward(g_loss)`."""
-    for statement in _statements_at(text, line):
-        for node in ast.walk(statement):
-            if not isinstance(node, ast.Call):
-                continue
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if "backward" in name or name == "grad":
-                told = node.func.value if isinstance(node.func, ast.Attribute) and not node.args else None
-                value = told or (node.args[0] if node.args else None)
-                if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)):
-                    return ast.unparse(value)
-    return ""
-
-
-def _target_at(text: str, line: int) -> str:
-    for statement in _statements_at(text, line):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        for target in targets:
-            if isinstance(target, (ast.Name, ast.Attribute)):
-                return ast.unparse(target)
-    return ""

@@ -17,6 +17,7 @@ from afterward.tasks.obligations import Comparison, first_difference
 from afterward.tasks.trial import Trial
 
 LAW_OF_GRADIENTS = ("AFT402", "AFT403", "AFT405")  # faults of when a gradient is produced, used and cleared
+CUTS = ("detach_state", "detach_input")
 ABOUT_STEPS = ("reorder_step", "zero_grad")
 TOLD = 2  # changes that are named
 
@@ -31,7 +32,6 @@ class Verdict:
     outcome: str
     proof: Proof
     next: Diagnosis | None = None  # the fault to go on with
-    keeps_loss: bool = True  # has the loss that failed the value that it had?
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Bench:
     found: Diagnosis
     curing: frozenset[str]  # codes of the faults that the patch is meant to cure: none of them may come back
     reference: Trial | None = None  # a run whose first step after the fault is known to be right
+    remedy: Remedy | None = None  # what the whole change is for, where this patch only goes with it
 
 
 def loud(trial: Trial) -> list[Diagnosis]:
@@ -81,19 +82,20 @@ def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
         return Verdict("changed", proof("failed", *changed[:TOLD], same=same))
     if new:
         return Verdict("moved", proof("failed", _finding("then", new[0]), same=same), new[0])
-    keeps = Comparison(bench.base, trial).keeps_loss()
-    return Verdict("proven", proof("proven", *_success(trial), same=same), keeps_loss=keeps)
+    return Verdict("proven", proof("proven", *_success(trial), same=same))
 
 
 def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     """Every obligation that the patch fails."""
-    compared = Comparison(bench.base, trial)
+    remedy = bench.remedy or remedy
+    compared = Comparison(bench.base, trial, _cuts_first(bench, remedy))
     yield from compared.statements()
     if bench.base.broken_at is not None:
         yield from compared.updates()
         yield from compared.values()
         yield from compared.later_steps()
         yield from compared.reach()
+        yield from compared.strangers()
         if bench.reference is not None:
             yield from compared.against(bench.reference)
         if remedy.kind in ABOUT_STEPS:  # others leave the order of passes, clears and steps as the program has it
@@ -108,6 +110,13 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     yield from compared.same_pairs()
 
 
+def _cuts_first(bench: Bench, remedy: Remedy) -> bool:
+    """Does a cut take something out of the very first step: what was built before it, once and for all?"""
+    found = bench.found
+    outside = found.built is not None and found.built.step is None and found.reused is not None
+    return remedy.kind in CUTS and outside and found.reused is not None and found.reused.step is not None
+
+
 def is_reference(base: Trial, retained: Trial) -> bool:
     """Does a run that kept every graph show what the steps after the fault are to use?
 
@@ -117,7 +126,8 @@ def is_reference(base: Trial, retained: Trial) -> bool:
         return False
     ledger = Ledger(retained.training, LineMap(base.sources, retained.sources))
     ledger.shared = ledger.makers_of_several()
-    return not ledger.counted_twice() and not ledger.used_twice() and not ledger.foreign()
+    strangers = any(Comparison(base, retained).strangers())
+    return not strangers and not ledger.counted_twice() and not ledger.used_twice() and not ledger.foreign()
 
 
 def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:

@@ -134,7 +134,12 @@ class Keeper:
         taken.inputs = tuple(sorted(others.values()))
         lines = _Lines(self.recorders)
         taken.through = frozenset(line for place in executed if (line := lines.of(found.nodes[place])) is not None)
-        taken.terms = tuple(sorted(line for line in (lines.of(node) for node in _terms(roots)) if line is not None))
+        orders = [order for place in executed if (order := compat.order_of(found.nodes[place])) != compat.LEAF_ORDER]
+        taken.oldest, counter = min(orders, default=-1), compat.sequence_counter()
+        taken.counter = counter() if counter is not None else 0
+        terms = list(_terms(roots))
+        taken.terms = tuple(sorted(line for line in map(lines.of, terms) if line is not None))
+        taken.numbers = frozenset(compat.order_of(node) for node in terms if _is_number(node))
         taken.size = saved_bytes(found.nodes[place] for place in executed)
 
     # Steps and clears
@@ -210,14 +215,16 @@ class Keeper:
         self.training.optimizers.setdefault(number, type(optimizer).__name__)
         for name, found in names.optimizers.values():
             self.training.optimizers[self._optimizers.number(found)] = name
+        parameters = compat.torch_module().nn.Module.named_parameters
+        for module, name in sorted(_modules(names), key=lambda one: (len(one[1]), one[1])):
+            held = {n: own for own, p in parameters(module) if (n := self._parameters.known(p)) is not None}
+            for known, own in held.items():
+                self.training.names.setdefault(known, f"{name}.{own}")
+            if held:
+                self.training.modules.setdefault(name, tuple(held))
         for known, parameter in self._parameters.living():
             if id(parameter) in names.leaves:
                 self.training.names.setdefault(known, names.leaves[id(parameter)])
-        parameters = compat.torch_module().nn.Module.parameters
-        for module, name in _modules(names):
-            held = tuple(n for p in parameters(module) if (n := self._parameters.known(p)) is not None)
-            if held:
-                self.training.modules.setdefault(name, held)
 
 
 def _modules(names: Names) -> Iterator[tuple[Any, str]]:
