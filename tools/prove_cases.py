@@ -66,6 +66,7 @@ _RUNNER: list[TrialRunner] = []  # of this worker process: it has torch loaded
 
 
 def _begin() -> None:
+    os.chdir("/")  # the folder of a case goes when the case is over
     forking.load()
     _RUNNER.append(TrialRunner())
 
@@ -76,11 +77,7 @@ def prove(folder: Path) -> Told:
     with tempfile.TemporaryDirectory(prefix="case-") as name:
         work = Path(name)
         _copy(folder, work, fixed=False)
-        os.chdir(work)
-        try:
-            return _prove(folder, work, truth)
-        finally:
-            os.chdir("/")
+        return _prove(folder, work, truth)
 
 
 def _prove(folder: Path, work: Path, truth: dict[str, Any]) -> Told:

@@ -15,9 +15,6 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job) -> Candidates:
     """Drop a step that comes again later; compute the loss after the step; or move the step behind the pass."""
-    if not job.found.ways.written:
-        yield from _behind_its_passes(job)
-        return
     parted = job.parting(job.found.ways.written, job.found.ways.reused)
     if parted is None:
         return
@@ -127,21 +124,3 @@ def _behind(source: Source, block: list[Statement], home: Statement) -> Statemen
         if call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step":
             return later[0]
     return home
-
-
-def _behind_its_passes(job: Job) -> Candidates:
-    """A step that stands before the passes of its iteration: it goes behind the last of them."""
-    place = job.at(job.found.freed or job.remedy.site)
-    if place is None:
-        return
-    source, sweeping = place
-    for step in (each for each in source.statements if source.function_of(each) is source.function_of(sweeping)):
-        call = only_call(step)
-        if call is None or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "step":
-            continue
-        block = source.block_of(step) or []
-        home = source.in_block(sweeping, block)
-        if home is not None and block.index(home) > block.index(step) and source.alone(step):
-            edits = (source.delete(step), source.insert_after(home, *source.dedented(step)))
-            lines = source.range(step).start.line, source.range(home).end.line
-            yield job.patch(f"move line {lines[0]} behind line {lines[1]}", source, *edits)

@@ -20,7 +20,7 @@ _OTHERS = {  # what else may cure an error, in the order in which a maintainer w
         "out_of_place",
     ),
 }
-_BY_CODE = {"AFT405": ("reorder_step",)}  # gradients are gone when a step comes: the step may be too early
+_BY_CODE = {"AFT405": ("move_step",)}  # gradients are gone when a step comes: the step may be too early
 _RATHER_ANEW = ("backward-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
 
 
@@ -54,6 +54,7 @@ _EFFECTS = {
     "retain_graph": Effect.CHANGES_GRADIENTS,
     "reorder_step": Effect.CHANGES_GRADIENTS,
     "out_of_place": Effect.SAME_GRADIENTS,
+    "move_step": Effect.CHANGES_GRADIENTS,
 }
 
 

@@ -16,9 +16,16 @@ from afterward.tasks.line_map import LineMap
 from afterward.tasks.obligations import Comparison, first_difference
 from afterward.tasks.trial import Trial
 
-LAW_OF_GRADIENTS = ("AFT402", "AFT403", "AFT405")  # faults of when a gradient is produced, used and cleared
+LAW_OF_GRADIENTS = (
+    "AFT402",
+    "AFT403",
+    "AFT405",
+    "AFT408",
+    "AFT409",
+    "AFT410",
+)  # faults of when a gradient is produced, used and cleared
 CUTS = ("detach_state", "detach_input")
-ABOUT_STEPS = ("reorder_step", "zero_grad")
+ABOUT_STEPS = ("reorder_step", "move_step", "zero_grad")
 TOLD = 2  # changes that are named
 
 _LOUD = (Severity.ERROR, Severity.WARNING)
