@@ -1,0 +1,40 @@
+"""A field of the history that one rule alone reads is a verdict in the wrong room; the list of those left is held here."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import fields
+from pathlib import Path
+
+from afterward.model.history import History
+
+SOURCE = Path(__file__).parents[2] / "src" / "afterward"
+# Worked out by the writers of a history, and read by one rule: to be turned into facts. The list may only get shorter.
+VERDICTS = {"kept", "unswept", "unheld", "left_out", "wasted", "singles"}
+
+FACTS = {
+    "cuts",
+    "writes",
+    "values",
+    "links",
+    "steps",
+    "leaves",
+}  # most rules ask for these by a question of the history
+
+
+def _read_by(rule: Path) -> set[str]:
+    tree = ast.parse(rule.read_text(encoding="utf-8"))
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "history"
+    }
+
+
+def test_no_new_field_is_read_by_one_rule_alone() -> None:
+    readers: dict[str, int] = {}
+    for rule in (SOURCE / "rules").glob("*.py"):
+        for name in _read_by(rule):
+            readers[name] = readers.get(name, 0) + 1
+    names = {each.name for each in fields(History)} - {"observed", "gaps"}
+    assert {name for name in names if readers.get(name, 0) == 1} <= VERDICTS | FACTS
