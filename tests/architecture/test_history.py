@@ -1,4 +1,4 @@
-"""A field of the history that one rule alone reads is a verdict in the wrong room; the list of those left is held here."""
+"""A field of the history that one rule alone reads is a verdict in the wrong room; what is left of them is held here."""
 
 from __future__ import annotations
 
