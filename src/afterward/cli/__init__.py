@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from afterward import __version__
-from afterward.cli import check, demo, explain, fix, lsp, report, rules, run
+from afterward.cli import check, demo, explain, fix, lsp, merge, report, rules, run
 from afterward.errors import AfterwardError
 
-COMMANDS = (run, check, fix, lsp, report, explain, rules, demo)
+COMMANDS = (run, check, fix, merge, lsp, report, explain, rules, demo)
 
 
 def command_line() -> argparse.ArgumentParser:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from afterward.render.terminal import show
 from afterward.render.text import as_text
 from afterward.render.wording import headline
 from afterward.tasks import run as task
+from afterward.tasks.command import is_command, is_installed, leave_error_file, run_command
 from afterward.tasks.run import our_imports, print_error, warn
 
 if TYPE_CHECKING:
@@ -27,8 +30,10 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "run",
         help="run a program, watch its backward passes and explain what breaks",
-        usage="afterward run [options] (FILE | -m MODULE) [ARGUMENTS ...]",
-        description="Runs the program as `python FILE ARGUMENTS` would, and explains a failing backward pass.",
+        usage="afterward run [options] (FILE | -m MODULE | -- COMMAND) [ARGUMENTS ...]",
+        description="Runs the program as `python FILE ARGUMENTS` would, and explains a failing backward pass. "
+        "After `--`, runs any command (torchrun, accelerate launch, bash, make) and watches every Python process that "
+        "it starts.",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong")
@@ -38,6 +43,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--live", action="store_true", help="show on the error stream how the run stands")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page that any browser opens")
     parser.add_argument("--history", metavar="FILE", help="save what was seen, for `afterward report`")
+    parser.add_argument("--into", metavar="FOLDER", help="leave what was found in FOLDER, for `afterward merge`")
     parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
     parser.set_defaults(perform=perform)
@@ -57,23 +63,38 @@ def perform(options: argparse.Namespace) -> int:
             watched.live(view.show)
 
     try:
-        outcome = task.run(
-            options.target,
-            options.arguments,
-            as_module=options.module,
-            prepare=prepare,
-            ended=_last_words,
-        )
+        command = _command(options)
+        if command is not None:
+            outcome = run_command(command)
+        else:
+            outcome = task.run(
+                options.target,
+                options.arguments,
+                as_module=options.module,
+                prepare=prepare,
+                ended=_last_words,
+                into=options.into,
+            )
     finally:
         if view is not None:
             view.close(watching[0].standing() if watching else None)
     with our_imports():
-        _tell(outcome.report, options)
+        leave_error_file(outcome.error, _texts(outcome.report))
+        if options.into is None:  # else the job's own report tells it
+            _tell(outcome.report, options)
         if out is not None:
             write_report(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
         if history is not None or page is not None:
             _draw(outcome, page, history, folder)
     return _leave(outcome)
+
+
+def _command(options: argparse.Namespace) -> list[str] | None:
+    """The command that starts Python processes of its own, where it is not a program of Python's itself."""
+    if options.module:
+        installed = [sys.executable, "-m", options.target, *options.arguments]
+        return installed if is_installed(options.target) else None
+    return [options.target, *options.arguments] if is_command(options.target) else None
 
 
 def _draw(outcome: task.Outcome, page: Path | None, history: Path | None, folder: str) -> None:
@@ -111,6 +132,10 @@ def _leave(outcome: task.Outcome) -> int:
     if isinstance(outcome.error, KeyboardInterrupt):
         sys.excepthook = lambda *error: None  # it was printed before
         raise KeyboardInterrupt
+    if outcome.exit < 0:  # a command that a signal ended
+        with suppress(OSError):  # a signal that nothing can handle has no handler to put back
+            signal.signal(-outcome.exit, signal.SIG_DFL)
+        os.kill(os.getpid(), -outcome.exit)
     return outcome.exit
 
 

@@ -190,4 +190,6 @@ class Report:
     torch: str | None = None
     summary: str = ""
     memory: Memory | None = None  # the account, where one was asked for
+    rank: int | None = None  # of the process among those of a job
+    ranks: int | None = None  # how many there are
     looked_at: LookedAt | None = None  # by a check

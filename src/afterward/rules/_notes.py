@@ -18,6 +18,8 @@ NOTES: dict[str, str] = {
     "known before running",
     "assumes_parameters": "assuming that {name} has parameters< that {optimizer} trains>",
     "assumes_dependence": "assuming that what {name} returns depends on its arguments",
+    "rank": "on rank {ranks}< of {of}>",
+    "ranks": "on ranks {ranks}< of {of}>",
     "processes": "seen in the process {names}, which the program started",
     "kept_not_values": "{flag} on {lines} [kept|keeps] the graph, but not the parameters it [was|is] computed with",
     # What `retain_graph=True` would do

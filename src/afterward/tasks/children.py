@@ -12,11 +12,11 @@ from pathlib import Path
 
 from afterward.errors import AfterwardError
 from afterward.model import facts
-from afterward.model.diagnosis import Diagnosis
+from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.facts import Note
 from afterward.model.history import History
 from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
-from afterward.tasks.run import Watched, joinable
+from afterward.tasks.run import Watched, joinable, running
 
 _INVITATION = """
 try:
@@ -26,6 +26,8 @@ except ImportError:
 else:
     begin({folder!r})
 """
+# Where a launcher tells a process its place in a job, and how many there are.
+_RANKS = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
 
 @dataclass(eq=False)
@@ -65,11 +67,12 @@ class Household:
 
     def _leave_word(self, status: int | None) -> None:
         watched, first = self.watched, self._inherited
-        if len(watched.findings) == first:
+        if len(watched.findings) == first or not self.folder:
             return
-        process = sys.modules["multiprocessing.process"]
         try:
-            report = watched.report([process.current_process().name], self._error, status)
+            report = watched.report([_process_name()], self._error, status)
+            rank, ranks = _place_in_job()
+            report = replace(report, rank=rank, ranks=ranks)
             if status is None:  # not known yet whether the program catches it
                 report = replace(report, findings=tuple(replace(each, caught=False) for each in report.findings))
             report = replace(report, findings=report.findings[first:])
@@ -80,7 +83,7 @@ class Household:
         except Exception as failure:
             watched.session.failed_open("what a process found could not be told", failure)
 
-    def gather(self, error: BaseException | None) -> None:
+    def gather(self, error: BaseException | None, *, keep: bool = False) -> None:
         """In the program itself, when it has ended: its report now carries what its processes found."""
         if not os.path.isdir(self.folder):
             return
@@ -90,12 +93,13 @@ class Household:
                 told.append(read_saved(file.read_bytes()))
             except (OSError, AfterwardError) as failure:
                 self.watched.session.gap(f"what a process found could not be read: {failure}")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
         self._adopt(told, _texts(error))
 
     def _adopt(self, told: list[SavedRun], last_words: str) -> None:
         known: dict[object, int] = {}
-        processes: dict[int, list[str]] = {}
+        processes: dict[int, list[Report]] = {}
         watched = self.watched
         for run in told:
             for gap in run.report.gaps:
@@ -108,12 +112,11 @@ class Household:
                     watched.findings.append(found)
                     watched.chapters += [Chapter(history, (at,))] if history is not None else []
                     watched.sources.update(run.sources)
-                names = processes.setdefault(at, [])
-                names += [run.report.argv[0]] if run.report.argv[0] not in names else []
+                processes.setdefault(at, []).append(run.report)
                 if not found.caught or _raised(history, last_words):
                     watched.left.add(at)
-        for at, names in processes.items():
-            watched.findings[at] = _seen_in(watched.findings[at], names)
+        for at, reports in processes.items():
+            watched.findings[at] = _seen_in(watched.findings[at], reports)
 
 
 def _fault(found: Diagnosis) -> object:
@@ -122,8 +125,42 @@ def _fault(found: Diagnosis) -> object:
     return found.code, found.bridge, tuple((s.file, s.line, s.column) if s is not None else None for s in places)
 
 
-def _seen_in(found: Diagnosis, names: list[str]) -> Diagnosis:
-    return replace(found, notes=(*found.notes, Note("processes", (facts.names("names", tuple(names)),))))
+def _seen_in(found: Diagnosis, reports: list[Report]) -> Diagnosis:
+    ranks = sorted({report.rank for report in reports if report.rank is not None})
+    if ranks and all(report.rank is not None for report in reports):
+        of = max(report.ranks or 0 for report in reports)
+        known = facts.count("of", of if of > len(ranks) else None)  # the others may have been stopped before
+        note = Note("ranks" if len(ranks) > 1 else "rank", (facts.verbatim("ranks", _spans(ranks)), known))
+        return replace(found, notes=(*found.notes, note))
+    names = tuple(dict.fromkeys(report.argv[0] for report in reports))
+    return replace(found, notes=(*found.notes, Note("processes", (facts.names("names", names),))))
+
+
+def _spans(numbers: list[int]) -> str:
+    """`0-3, 6` for the numbers 0, 1, 2, 3 and 6."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][-1] + 1:
+            spans[-1].append(number)
+        else:
+            spans.append([number])
+    return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)
+
+
+def _place_in_job() -> tuple[int | None, int | None]:
+    """(rank, how many) as the launcher of a job tells it."""
+    for rank, ranks in _RANKS:
+        mine, all_of_them = os.environ.get(rank, ""), os.environ.get(ranks, "")
+        if mine.isdigit():
+            return int(mine), int(all_of_them) if all_of_them.isdigit() else None
+    return None, None
+
+
+def _process_name() -> str:
+    """What a person calls this process: its name in `multiprocessing`, else what it runs."""
+    process = sys.modules.get("multiprocessing.process")
+    name = str(process.current_process().name) if process is not None else "MainProcess"
+    return name if name != "MainProcess" else os.path.basename(sys.argv[0] if sys.argv else "") or name
 
 
 def _raised(history: History | None, last_words: str) -> bool:
@@ -142,12 +179,14 @@ def _texts(error: BaseException | None) -> str:
     return "\n".join(texts)
 
 
-def begin(folder: str) -> None:
-    """In a spawned process, before the program's main module is loaded: watch it to its end."""
+def begin(folder: str, *, alone: bool = False) -> Household | None:
+    """Watch this process to its end, from before its main module is loaded. `alone`: nothing else tells of its life."""
     from afterward.observe.marks.importing import imports_marked
     from afterward.observe.recording.children import children_announced, mark_main
     from afterward.observe.recording.session import Session
 
+    if running:
+        return None
     session = Session()
     household = Household(Watched(session), folder)
     try:
@@ -159,8 +198,12 @@ def begin(folder: str) -> None:
         mark_main(statements, session.gap)
         session.start()
         _at_work.append(hooks)
+        if alone:
+            household.began()
     except Exception as failure:
         session.failed_open("a process that the program started is not watched", failure)
+        return None
+    return household
 
 
 _at_work: list[ExitStack] = []

@@ -213,10 +213,12 @@ def run(
     note: Note | None = None,
     prepare: Callable[[Watched], None] | None = None,
     ended: Callable[[BaseException | None], None] | None = None,
+    into: str | None = None,
 ) -> Outcome:
     """Run a program as Python would, watch it, and say what became of its graphs.
 
-    `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended.
+    `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended. `into` is
+    the folder of a job, to which this process belongs: what was found is left there too.
     """
     from afterward.observe.marks.importing import imports_marked
     from afterward.observe.marks.own_modules import own_modules
@@ -227,8 +229,10 @@ def run(
 
     session = Session()
     watched = Watched(session, note)
-    household = Household(watched)
+    household = Household(watched, into) if into else Household(watched)
     session.on_broken = watched.broken
+    if into:
+        household.began()
     if prepare is not None:
         prepare(watched)
     error: BaseException | None = None
@@ -247,8 +251,12 @@ def run(
             if not watched.findings:
                 watched.look_back()
     with own_modules.ours():
-        household.gather(error)
         status = exit_status(error)
+        if into:
+            household.failed(error)
+            household.ended(status)
+        else:
+            household.gather(error)
         report = watched.report([target, *arguments], error, status)
     return Outcome(report, error, status, lambda: watched.saved(report))
 

@@ -1,0 +1,145 @@
+"""Run any command, and watch every Python process that it starts: a launcher of many ranks, a shell script, make."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from afterward.errors import ProgramNotFound
+from afterward.tasks.children import Household
+from afterward.tasks.run import Outcome, Watched
+
+REPLACED = "AFTERWARD_PROCESS"  # set by a process that is about to be replaced: its own number
+_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+
+
+@dataclass(frozen=True, slots=True)
+class Main:
+    """What a Python process runs, as its command line says."""
+
+    flags: tuple[str, ...]  # of the interpreter
+    rest: tuple[str, ...]  # the file, or `-m` and the module, and the arguments
+    is_programs_own: bool  # a file or module of the program's, not something installed
+
+
+def main_of(command: Sequence[str]) -> Main | None:
+    """What such a command runs; None for `-c`, standard input and the like."""
+    place = 1
+    while place < len(command):
+        word = command[place]
+        if word in _WITH_VALUE:
+            place += 2
+            continue
+        if not word.startswith("-"):
+            own = word.endswith((".py", ".pyw")) or os.path.isfile(os.path.join(word, "__main__.py"))
+            return Main(tuple(command[1:place]), tuple(command[place:]), own)
+        if not word.startswith("--") and "m" in word[1:]:
+            return _module(command, place)
+        if word == "-" or (not word.startswith("--") and "c" in word[1:]):
+            return None
+        place += 1
+    return None
+
+
+def _module(command: Sequence[str], place: int) -> Main | None:
+    word = command[place]
+    before, _, name = word.partition("m")
+    rest = (name, *command[place + 1 :]) if name else tuple(command[place + 1 :])
+    if not rest:
+        return None
+    top = rest[0].partition(".")[0]
+    own = os.path.isdir(top) or os.path.isfile(f"{top}.py")
+    flags = (*command[1:place], *([before] if before != "-" else []))
+    return Main(tuple(flags), ("-m", *rest), own)
+
+
+def is_command(target: str) -> bool:
+    """Is it a command of the system's (`torchrun`, `bash`, `make`) or an executable file, and no Python program?"""
+    if not os.path.exists(target):
+        return shutil.which(target) is not None
+    if not os.path.isfile(target) or target.endswith((".py", ".pyw")) or not os.access(target, os.X_OK):
+        return False
+    with open(target, "rb") as file:
+        return b"python" not in file.readline(256)
+
+
+def is_installed(module: str) -> bool:
+    """Does a module lie in what is installed, and not in the present folder?"""
+    top = module.partition(".")[0]
+    return not os.path.isdir(top) and not os.path.isfile(f"{top}.py") and find_spec(top) is not None
+
+
+def environment(folder: str) -> dict[str, str]:
+    """The environment in which Python processes begin a watch and leave word in this folder."""
+    import afterward
+
+    hook = os.path.join(os.path.dirname(os.path.abspath(afterward.__file__)), "startup")
+    known = os.environ.get("PYTHONPATH")
+    path = hook if not known else hook + os.pathsep + known
+    return {**os.environ, "AFTERWARD": "1", "AFTERWARD_FOLDER": folder, "PYTHONPATH": path}
+
+
+def run_command(command: Sequence[str]) -> Outcome:
+    """Run a command to its end; the report is of all its processes."""
+    from afterward.observe.recording.session import Session
+
+    folder = os.path.join(tempfile.gettempdir(), "afterward-" + os.urandom(8).hex())
+    household = Household(Watched(Session()), folder)
+    status = _to_the_end(command, environment(folder))
+    household.gather(None)
+    report = household.watched.report(command, None, status)
+    return Outcome(report, None, status, lambda: household.watched.saved(report))
+
+
+def _to_the_end(command: Sequence[str], env: dict[str, str]) -> int:
+    try:
+        process = subprocess.Popen(list(command), env=env)
+    except OSError as error:
+        raise ProgramNotFound(f"can't run '{command[0]}': {error.strerror}") from None
+    handed_on = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    known = {one: signal.signal(one, lambda number, frame: process.send_signal(number)) for one in handed_on}
+    known[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the command too
+    try:
+        return process.wait()
+    finally:
+        for one, handler in known.items():
+            signal.signal(one, handler)
+
+
+def merge(folder: str) -> Outcome:
+    """One report of what the processes of a job have left in a folder."""
+    from afterward.observe.recording.session import Session
+
+    if not os.path.isdir(folder):
+        raise ProgramNotFound(f"can't read '{folder}': it is not a folder")
+    household = Household(Watched(Session()), folder)
+    household.gather(None, keep=True)
+    report = household.watched.report([folder], None, None)
+    return Outcome(report, None, 0, lambda: household.watched.saved(report))
+
+
+def leave_error_file(error: BaseException | None, explained: str) -> None:
+    """Where torchrun has named a file for this process's error, have it carry the explanation too."""
+    file = os.environ.get("TORCHELASTIC_ERROR_FILE")
+    if error is None or not explained or not file or isinstance(error, SystemExit):
+        return
+    try:
+        known = json.loads(Path(file).read_text(encoding="utf-8")) if os.path.exists(file) else {"message": {}}
+        message = known["message"]
+        message.setdefault("message", f"{type(error).__name__}: {error}")
+        extra = message.setdefault("extraInfo", {"timestamp": str(int(time.time()))})
+        stack = extra.get("py_callstack") or "".join(traceback.format_exception(error))
+        extra["py_callstack"] = f"{stack}\n{explained}"
+        Path(file).write_text(json.dumps(known), encoding="utf-8")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # it is torchrun's file, and its form may be another by now
