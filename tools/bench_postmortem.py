@@ -51,7 +51,7 @@ PROGRAM = """
     import torch
 
     import afterward
-    from afterward.observe import session
+    from afterward.observe.recording import session
 
     NODES = {nodes}
     spent, examine = [], session.examine

@@ -66,7 +66,7 @@ static PyTypeObject *mark_type, *board_type;
 static Py_ssize_t extra = -1; /* the slot of code objects that is ours */
 static struct {
     unsigned char extended, load_const, negative, pop_top, build_tuple, subscript, jump, load_fast, load_both;
-    unsigned char jump_if_true_or_pop, copy, to_bool, pop_jump_if_true;
+    unsigned char jump_if_true_or_pop, copy, to_bool, pop_jump_if_true, extended_quick;
 } op;
 
 #if defined(__linux__) && defined(__GNUC__)
@@ -107,7 +107,7 @@ static void switch_off(Mark *self) {
     unsigned char *units = units_of(self->code);
     for (int n = 0; n < self->places; n++) { /* someone else may have changed the code, such as a debugger */
         unsigned char first = units[2 * self->place[n].unit];
-        if (first != op.load_const && first != self->place[n].kept[0])
+        if (first != op.load_const && first != op.extended && (first != op.extended_quick || !op.extended_quick))
             return;
     }
     for (int n = 0; n < self->places; n++) {
@@ -319,8 +319,8 @@ static int length_of(const unsigned char *units, Py_ssize_t at, Py_ssize_t count
     return n - at - 1 <= 255 ? (int)(n - at - 1) : 0;
 }
 
-static void find_places(PyObject *code, PyObject *consts) {
-    const unsigned char *units = units_of(code);
+/* `units` are the instructions as they were compiled: those that run may have been exchanged for quicker ones. */
+static void find_places(PyObject *code, PyObject *consts, const unsigned char *units) {
     Py_ssize_t count = count_of_units(code), start = -1;
     uint32_t argument = 0;
     int loads = 0; /* was the instruction before this one LOAD_FAST? */
@@ -352,6 +352,14 @@ static void find_places(PyObject *code, PyObject *consts) {
     }
 }
 
+static PyObject *compiled_units(PyObject *code) {
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyCode_GetCode((PyCodeObject *)code);
+#else
+    return Py_NewRef(((PyCodeObject *)code)->co_code);
+#endif
+}
+
 static PyObject *board_attach(Board *self, PyObject *args) {
     PyObject *code;
     int is_call;
@@ -363,7 +371,11 @@ static PyObject *board_attach(Board *self, PyObject *args) {
         if (Py_TYPE(constant) == mark_type)
             ((Mark *)constant)->code = code, ((Mark *)constant)->places = 0;
     }
-    find_places(code, consts);
+    PyObject *compiled = compiled_units(code);
+    if (compiled == NULL)
+        return NULL;
+    find_places(code, consts, (const unsigned char *)PyBytes_AS_STRING(compiled));
+    Py_DECREF(compiled);
     for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(consts); n++) {
         PyObject *constant = PyTuple_GET_ITEM(consts, n);
         if (Py_TYPE(constant) == mark_type && ((Mark *)constant)->places < 0)
@@ -471,9 +483,10 @@ static void mark_dealloc(Mark *self) {
 }
 
 static PyObject *configure(PyObject *module, PyObject *args) {
-    return PyArg_ParseTuple(args, "bbbbbbbbbbbbb", &op.extended, &op.load_const, &op.negative, &op.pop_top,
+    return PyArg_ParseTuple(args, "bbbbbbbbbbbbbb", &op.extended, &op.load_const, &op.negative, &op.pop_top,
                             &op.build_tuple, &op.subscript, &op.jump, &op.load_fast, &op.load_both,
-                            &op.jump_if_true_or_pop, &op.copy, &op.to_bool, &op.pop_jump_if_true)
+                            &op.jump_if_true_or_pop, &op.copy, &op.to_bool, &op.pop_jump_if_true,
+                            &op.extended_quick)
                ? Py_NewRef(Py_None)
                : NULL;
 }

@@ -78,6 +78,7 @@ def _configure() -> None:
     names = (
         "EXTENDED_ARG", "LOAD_CONST", "UNARY_NEGATIVE", "POP_TOP", "BUILD_TUPLE", "BINARY_SUBSCR", "JUMP_FORWARD",
         "LOAD_FAST", "LOAD_FAST__LOAD_CONST", "JUMP_IF_TRUE_OR_POP", "COPY", "TO_BOOL", "POP_JUMP_IF_TRUE",
+        "EXTENDED_ARG_QUICK",
     )  # fmt: skip
     numbers = {**opcode.opmap, **_specialized()}
     _tape.configure(*(numbers.get(name, 0) for name in names))
