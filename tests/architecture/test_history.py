@@ -1,4 +1,4 @@
-"""A field of the history that one rule alone reads is a verdict in the wrong room; what is left of them is held here."""
+"""A field of the history that one rule alone reads is a verdict in the wrong room; those that are left are listed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "afterward"
 # Worked out by the writers of a history, and read by one rule: to be turned into facts. The list may only get shorter.
 VERDICTS = {"kept", "unswept", "unheld", "left_out", "wasted", "singles"}
 
-FACTS = {
-    "cuts",
-    "writes",
-    "values",
-    "links",
-    "steps",
-    "leaves",
-}  # most rules ask for these by a question of the history
+# Facts that most rules ask for by a question of the history.
+FACTS = {"cuts", "writes", "values", "links", "steps", "leaves", "raised"}
 
 
 def _read_by(rule: Path) -> set[str]:
