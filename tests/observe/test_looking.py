@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import signal
+import sys
 from collections import OrderedDict, UserDict, deque, namedtuple
 from pathlib import Path
 
@@ -10,7 +12,17 @@ import pytest
 import torch
 from tests.watching import watch_source
 
-from afterward.observe.looking import attribute, elements, entries, is_a, parameters_held_by, space_of, unseen
+from afterward.observe.looking import (
+    attribute,
+    elements,
+    entries,
+    is_a,
+    parameters_held_by,
+    space_of,
+    unseen,
+    usable_stream,
+    warn,
+)
 
 
 class Touched(Exception):
@@ -172,3 +184,25 @@ signal.signal(signal.SIGALRM, before)
     assert seen.names["struck"] == 6
     assert "session.py" not in seen.names["shown"]
     assert "During handling" not in seen.names["shown"]
+
+
+def test_a_report_goes_where_it_is_seen_and_runs_no_code_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "__stderr__", real)
+
+    class Own:
+        write = flush = _touched
+
+    class OwnText(io.StringIO):
+        write = _touched
+
+    closed = io.StringIO()
+    closed.close()
+    for replaced in (None, Own(), OwnText(), closed):
+        monkeypatch.setattr(sys, "stderr", replaced)
+        assert usable_stream("stderr") is real
+    monkeypatch.setattr(sys, "stderr", kept := io.StringIO())
+    assert usable_stream("stderr") is kept
+    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setattr(sys, "__stderr__", None)
+    warn("nobody hears this")

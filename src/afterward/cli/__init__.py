@@ -5,28 +5,31 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from afterward import __version__
-from afterward.cli import check, demo, explain, fix, lsp, merge, report, rules, run
 from afterward.errors import AfterwardError
 
-COMMANDS = (run, check, fix, merge, lsp, report, explain, rules, demo)
+COMMANDS = ("run", "check", "fix", "merge", "lsp", "report", "explain", "rules", "demo")
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The command line with these commands: each is imported only where it is wanted."""
     parser = argparse.ArgumentParser(
         prog="afterward",
         description="Says where a PyTorch graph was built, freed and used again, and what to change.",
     )
     parser.add_argument("--version", action="version", version=f"afterward {__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_parser(subparsers)
+    for name in commands:
+        import_module(f"afterward.cli.{name}").add_parser(subparsers)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = command_line().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    wanted = words[:1] if words and words[0] in COMMANDS else COMMANDS
+    options = command_line(wanted).parse_args(argv)
     try:
         status: int = options.perform(options)
         return status

@@ -8,19 +8,13 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from afterward.cli._output import claimed, write_report
-from afterward.model.diagnosis import Report
-from afterward.model.saved import as_saved
-from afterward.render.json_report import as_json
-from afterward.render.paths import shown
-from afterward.render.terminal import show
-from afterward.render.text import as_text
-from afterward.render.wording import headline
+from afterward.model.diagnosis import Diagnosis, Report
 from afterward.tasks import run as task
 from afterward.tasks.command import is_command, is_installed, leave_error_file, run_command
-from afterward.tasks.run import our_imports, print_error, warn
+from afterward.tasks.run import our_imports, print_error, usable_stream, warn
 
 if TYPE_CHECKING:
     from afterward.render.live import LiveView
@@ -83,7 +77,7 @@ def perform(options: argparse.Namespace) -> int:
         if options.into is None:  # else the job's own report tells it
             _tell(outcome.report, options)
         if out is not None:
-            write_report(out, as_json(outcome.report) if options.format == "json" else _texts(outcome.report))
+            write_report(out, _json(outcome.report) if options.format == "json" else _texts(outcome.report))
         if history is not None or page is not None:
             _draw(outcome, page, history, folder)
     return _leave(outcome)
@@ -98,6 +92,7 @@ def _command(options: argparse.Namespace) -> list[str] | None:
 
 
 def _draw(outcome: task.Outcome, page: Path | None, history: Path | None, folder: str) -> None:
+    from afterward.model.saved import as_saved
     from afterward.render.html import as_html
     from afterward.tasks.sketch import sketched
 
@@ -141,29 +136,45 @@ def _leave(outcome: task.Outcome) -> int:
 
 def _tell(report: Report, options: argparse.Namespace) -> None:
     to_file = options.out is not None
+    stream = usable_stream("stderr")
     for found in report.findings:
-        if found.caught:
-            site = found.primary.site
-            place = f"{shown(site.file)}:{site.line}"
-            print(
-                f"afterward: {place}: {found.code} {headline(found)}; the program caught the error",
-                file=sys.stderr,
-            )
-        elif not to_file or options.format == "json":
-            print(file=sys.stderr)
-            show(found, sys.stderr)
+        _tell_finding(found, stream, in_full=not to_file or options.format == "json")
     if options.memory and (not to_file or options.format == "json"):
-        print(file=sys.stderr)
-        print(_account(report), file=sys.stderr)
+        print(file=stream)
+        print(_account(report), file=stream)
     if options.format == "json" and not to_file:
-        sys.stdout.write(as_json(report))
+        usable_stream("stdout").write(_json(report))
     if options.verbose:
-        print(f"afterward: {report.summary}", file=sys.stderr)
+        print(f"afterward: {report.summary}", file=stream)
         for gap in report.gaps:
-            print(f"afterward: not seen: {gap}", file=sys.stderr)
+            print(f"afterward: not seen: {gap}", file=stream)
+
+
+def _tell_finding(found: Diagnosis, stream: TextIO, *, in_full: bool) -> None:
+    from afterward.render.paths import shown
+    from afterward.render.terminal import show
+    from afterward.render.wording import headline
+
+    if found.caught:
+        site = found.primary.site
+        place = f"{shown(site.file)}:{site.line}"
+        print(f"afterward: {place}: {found.code} {headline(found)}; the program caught the error", file=stream)
+    elif in_full:
+        print(file=stream)
+        show(found, stream)
+
+
+def _json(report: Report) -> str:
+    from afterward.render.json_report import as_json
+
+    return as_json(report)
 
 
 def _texts(report: Report) -> str:
+    if not report.findings and report.memory is None:
+        return ""
+    from afterward.render.text import as_text
+
     texts = [as_text(found) for found in report.findings]
     return "\n".join([*texts, *([_account(report)] if report.memory is not None else [])])
 

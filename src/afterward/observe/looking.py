@@ -7,13 +7,14 @@ These functions read what lies there, and nothing else. Whoever looks at a value
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import types
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 from afterward.observe import compat
 from afterward.observe.marks.stack import without_our_frames
@@ -21,6 +22,7 @@ from afterward.observe.marks.userfiles import is_user_file
 
 _MRO = type.__dict__["__mro__"]
 _SPACE = type.__dict__["__dict__"]
+_TEXT = io.TextIOWrapper.__mro__[1]  # what all streams of text inherit from
 
 
 def is_a(value: Any, kinds: type | tuple[type, ...]) -> bool:
@@ -128,12 +130,28 @@ def _handlers() -> set[types.CodeType]:
     return found
 
 
+def usable_stream(name: str) -> TextIO:
+    """`stdout` or `stderr`, one that Python made: a stream of the program's own make would run its code."""
+    for stream in (getattr(sys, name, None), getattr(sys, f"__{name}__", None)):
+        if stream is not None and not _is_own_make(stream) and not stream.closed:
+            found: TextIO = stream
+            return found
+    return io.StringIO()
+
+
+def _is_own_make(stream: Any) -> bool:
+    kind = type(stream)
+    return not is_a(stream, _TEXT) or (kind.__module__ not in ("_io", "io") and _is_user_class(kind))
+
+
+def _is_user_class(kind: type) -> bool:
+    file = getattr(sys.modules.get(str(kind.__module__)), "__file__", None)
+    return file is None or is_user_file(file)
+
+
 def warn(line: str) -> None:
-    """Say something to a person: the program may have closed or replaced its streams."""
-    for stream in (sys.stderr, sys.__stderr__):
-        try:
-            if stream is not None and not stream.closed:
-                print(line, file=stream)
-                return
-        except Exception:  # a stream of the program's own make
-            continue
+    """Say something to a person."""
+    try:
+        print(line, file=usable_stream("stderr"))
+    except (OSError, ValueError):
+        return  # there is nobody left to hear it

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from afterward.model.beat import Beat
 from afterward.model.diagnosis import Diagnosis, Report, Severity
@@ -84,11 +84,11 @@ class Watched:
 
     def look_back(self) -> None:
         """The run is over: say what raised nothing and is wrong all the same."""
-        from afterward.rules import diagnose
-
         history = self.session.look_back()
         if history is None:
             return
+        from afterward.rules import diagnose
+
         try:
             found = diagnose(history)
         except Exception as error:  # a bug of ours is a gap, never a broken run
@@ -273,6 +273,13 @@ def warn(line: str) -> None:
     from afterward.observe import looking
 
     looking.warn(line)
+
+
+def usable_stream(name: str) -> TextIO:
+    """`stdout` or `stderr`, for a report: the program may have closed it, or put something of its own in its place."""
+    from afterward.observe import looking
+
+    return looking.usable_stream(name)
 
 
 def our_imports() -> AbstractContextManager[None]:

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afterward.model.history import Gap, History
 from afterward.model.memory import Memory
 from afterward.observe import compat
-from afterward.observe.failure.postmortem import examine
 from afterward.observe.failure.walk import look, roots_of
 from afterward.observe.looking import interruption, unseen, warn
 from afterward.observe.marks.marking import is_mark
@@ -23,7 +22,6 @@ from afterward.observe.marks.stack import called_by_library, library_calls, runs
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.tape import Calls, Tape, new_tape, unnoticed
 from afterward.observe.marks.userfiles import is_user_file
-from afterward.observe.proving.meter import Meter
 from afterward.observe.recording.account import Account
 from afterward.observe.recording.engine import Hook, passes_announced
 from afterward.observe.recording.events import PassSeen, StepSeen
@@ -36,6 +34,9 @@ from afterward.observe.silent.ledger import LedgerWriter
 from afterward.observe.silent.survey import Detail, Surveyor
 from afterward.observe.silent.updates import STEPS as STEPS_LOOKED_AT
 from afterward.observe.silent.updates import Updates, loss_value, parameters_of
+
+if TYPE_CHECKING:
+    from afterward.observe.proving.meter import Meter
 
 SURVEYS = 8  # looks at everything that is alive, at most
 QUIET = 1 << 15  # passes noted in a row before the recorder is tidied up
@@ -52,6 +53,13 @@ OnBroken = Callable[[BaseException, History], None]
 
 
 OUR_FILES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+
+def examine(*args: Any, **kwargs: Any) -> History:
+    """The post-mortem, which most programs never need: it is imported when one does."""
+    from afterward.observe.failure import postmortem
+
+    return postmortem.examine(*args, **kwargs)
 
 
 def _no_counter() -> int:
