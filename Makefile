@@ -79,6 +79,9 @@ bench-check: $(READY) build/torchfix/bin/torchfix  ## files a second of check, T
 survive: $(READY)  ## check every file of the standard library and of site-packages
 	$(BIN)/python tools/check_survives.py
 
+fuzz-check: $(READY)  ## 20,000 mutated real files: no crash, none over its budget; N=..., CHECKOUTS="DIR ..." for other files
+	$(BIN)/python tools/fuzz_check.py $(if $(filter 100000,$(N)),20000,$(N)) $(CHECKOUTS) --seed $(SEED)
+
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
 
@@ -135,4 +138,4 @@ web:  ## build the report page's script and style from web/ (needs npm)
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: invisible help demo browser test check bless score bench soak prove retain-table plant kills agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean
+.PHONY: invisible help demo browser test check bless score bench fuzz-check soak prove retain-table plant kills agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean

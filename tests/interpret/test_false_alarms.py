@@ -91,3 +91,74 @@ def test_a_distribution_saves_what_it_saves_in_torch(kind: str, needs: bool, giv
         fails = "modified by an inplace operation" in str(error)
     assert [code in ("AFT201", "AFT202") for code in codes(source)] == [True] * fails
     assert torch.is_grad_enabled()
+
+
+FORGOTTEN = """\
+import torch
+G, D = torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
+opt_g = torch.optim.SGD(G.parameters(), lr=0.1)
+opt_d = torch.optim.SGD(D.parameters(), lr=0.1)
+for step in range(20):
+    fake = G(torch.randn(8, 2))
+    d_loss = D(fake).mean()
+    opt_d.zero_grad()
+    opt_g.zero_grad()
+    d_loss.backward(retain_graph=True)
+    {after}
+    opt_d.step()
+    opt_g.step()
+"""
+PENALTY = """\
+import torch
+D = torch.nn.Linear(4, 1)
+opt = torch.optim.SGD(D.parameters(), lr=0.1)
+def penalty(x):
+    score = D(x).pow(2).sum()
+    (slope,) = torch.autograd.grad(score, x, create_graph=True)
+    return (slope.norm() - 1).pow(2).mean()
+for step in range(20):
+    x = torch.randn(8, 4, requires_grad=True)
+    gp = penalty(x)
+    loss = D(x).mean(){more}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_graph_that_is_kept_for_a_forgotten_loss_is_not_called_needless() -> None:
+    assert codes(FORGOTTEN.format(after="g_loss = -fake.pow(2).mean()")) == ["AFT304"]
+    assert codes(FORGOTTEN.format(after="picture = fake.view(2, 16)")) == ["AFT303"]
+    assert codes(FORGOTTEN.format(after="g_loss = -fake.pow(2).mean(); g_loss.backward()")) == []
+    assert codes(PENALTY.format(more="")) == ["AFT304"]
+    assert codes(PENALTY.format(more=" + gp")) == []
+
+
+def test_a_penalty_that_is_returned_may_be_used_by_whoever_calls_it() -> None:
+    helper = "import torch\ndef gradient_penalty(critic, real, fake):\n"
+    helper += "    mixed = (real * 0.5 + fake * 0.5).requires_grad_(True)\n"
+    helper += "    slope = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]\n"
+    helper += "    return ((slope.norm(2, dim=1) - 1) ** 2).mean()\n"
+    assert codes(helper) == []
+
+
+FROZEN = """\
+import torch, torchvision
+model = torchvision.models.vgg16(weights="DEFAULT")
+for param in model.parameters():
+    param.requires_grad = False
+{replaced}
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in torch.utils.data.DataLoader(torchvision.datasets.CIFAR10("data")):
+    loss = torch.nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "replaced", ["model.classifier = torch.nn.Linear(512, 10)", "model.classifier[6] = torch.nn.Linear(4096, 10)"]
+)
+def test_a_frozen_network_with_a_new_head_is_trained(replaced: str) -> None:
+    assert codes(FROZEN.format(replaced=replaced)) == []

@@ -258,6 +258,7 @@ class LeftOut:
     parameters: int
     site: Site  # where it was computed
     swept: Site  # the pass that swept the other part
+    kept_by: Site | None = None  # the pass that kept a graph for it, where one did
 
 
 @dataclass(frozen=True, slots=True)

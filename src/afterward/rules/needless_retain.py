@@ -20,6 +20,8 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
         return
     looked = [run for run in history.passes if run.swept is not None]
     wanting = {(part.taken.file, part.taken.line) for part in history.flat}  # AFT407: it should keep more, not less
+    # AFT304: the loss that it is kept for is there, and forgotten
+    wanting |= {(part.kept_by.file, part.kept_by.line) for part in history.left_out if part.kept_by is not None}
     for runs in passes_by_site(history):
         site = site_of(runs[0])
         if (site.file, site.line) in wanting:

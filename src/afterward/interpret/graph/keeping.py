@@ -65,7 +65,7 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     nodes = [one.node for one in tensors if one.node is not None]
     ages = {bisect_right(moments, node.moment) for node in nodes}
     sums = [node for node in nodes if operation(node.op) in SUMMING and not (len(nodes) > 1 and times[node.number])]
-    if len(ages) < _enough(machine) and len(nodes) > 1 and not sums:
+    if len(ages) < _enough(machine) and not sums:
         return None
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]
     summed = [node for node in machine.graph.reach(sums) if node.leaf is None]

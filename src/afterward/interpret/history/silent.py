@@ -13,6 +13,7 @@ from afterward.interpret.graph.account import Dropped
 from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
+from afterward.interpret.history.left_out import find_left_out
 from afterward.interpret.machine.core import site_of
 from afterward.model.gradients import MISSING, Entry
 from afterward.model.history import (
@@ -29,7 +30,7 @@ from afterward.model.history import (
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
-    from afterward.interpret.library.torch.passes import StepMade
+    from afterward.interpret.library.torch.passes import PassMade, StepMade
     from afterward.interpret.machine.machine import Machine
 
 IDLE = 3  # steps in a row that change nothing, of an optimizer that did change something before
@@ -70,7 +71,7 @@ def history(machine: Machine) -> History | None:
                 created=one.created,
                 receiver=one.receiver,
                 # Something unknown may sweep it again: not to be compared with the next.
-                window=0 if not (account.blind or swept & lost) else 1 + one.number,
+                window=0 if not (account.blind or swept & lost or _made_lost(one, lost)) else 1 + one.number,
                 reached=numbers(one.leaves),
             )
         )
@@ -103,8 +104,14 @@ def history(machine: Machine) -> History | None:
         idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
         flat=tuple(find_flat_parts(machine)),
         unswept=tuple(_unswept(machine, lost, owners)),
+        left_out=tuple(find_left_out(machine, lost, owners)) if not account.blind else (),
         observed=False,
     )
+
+
+def _made_lost(made: PassMade, lost: set[int]) -> bool:
+    """Did something unknown get hold of what `create_graph=True` made?"""
+    return len(made.created) == 2 and any(number in lost for number in range(*made.created))
 
 
 def _idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:

@@ -42,12 +42,12 @@ def closed_doors(
     trees = [(module.file, module.tree) for module in modules if module.tree is not None]
     never: dict[str, list[ast.AST]] = {}
     for _, tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, _FUNCTIONS) and id(node) not in executed:
-                never.setdefault(node.name, []).append(node)
+        for function in _surveyed(tree)[0]:
+            if id(function) not in executed:
+                never.setdefault(function.name, []).append(function)
     found: list[Door] = []
     for file, tree in trees:
-        for statement, rest in _tests(tree):
+        for statement, rest in _surveyed(tree)[1]:
             place = (file, statement.test.lineno, statement.test.col_offset)
             sides = known.get(place)
             if sides is None or len(sides) > 1 or not _about_settings(statement.test):
@@ -63,14 +63,31 @@ def closed_doors(
     return found[:MOST]
 
 
-def _tests(tree: ast.AST) -> Iterator[tuple[ast.If, list[ast.stmt]]]:
-    """Every `if`, with what follows it in its block."""
-    for node in ast.walk(tree):
-        for name in _BLOCKS:
+_Surveyed = tuple[list[ast.FunctionDef | ast.AsyncFunctionDef], list[tuple[ast.If, list[ast.stmt]]]]
+
+
+def _surveyed(tree: ast.AST) -> _Surveyed:
+    """The functions in a tree, and every `if` with what follows it in its block: only statements are walked, once, and
+    the answer is kept with the tree."""
+    known: _Surveyed | None = getattr(tree, "_surveyed", None)
+    if known is not None:
+        return known
+    found: _Surveyed = ([], [])
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, _FUNCTIONS):
+            found[0].append(node)
+        for name in (*_BLOCKS, "handlers", "cases"):
             block = getattr(node, name, None)
-            for number, one in enumerate(block if isinstance(block, list) else ()):
-                if isinstance(one, ast.If):
-                    yield one, block[number + 1 :]  # type: ignore[index]
+            if isinstance(block, list):
+                tests = [(one, block[number + 1 :]) for number, one in enumerate(block) if isinstance(one, ast.If)]
+                found[1].extend(tests)
+                todo.extend(block)
+    found[0].sort(key=lambda one: one.lineno)
+    found[1].sort(key=lambda one: (one[0].lineno, one[0].col_offset))
+    tree._surveyed = found  # type: ignore[attr-defined]
+    return found
 
 
 def _about_settings(test: ast.expr) -> bool:

@@ -141,7 +141,8 @@ def _call(machine: Machine, called: Value, function: Function, bound: list[Value
     standing = _arguments(machine, function, len(bound))
     for _ in turns(machine):
         before = len(machine.passes)
-        machine.call(called, [_again(machine, one) for one in standing], {}, None)
+        returned = machine.call(called, [_again(machine, one) for one in standing], {}, None)
+        machine.account.lose([returned])  # whoever calls it may go on with that
         made = machine.passes[before:]
         if not made or any(level.turns for one in made for level in one.where.levels[1:]):
             return

@@ -1,0 +1,85 @@
+"""Losses for which a graph was kept and that no pass ever uses: the part of a loss that was forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.account import Assigned
+from afterward.interpret.graph.graph import GraphNode
+from afterward.interpret.machine.core import site_of
+from afterward.model.history import LeftOut, operation
+
+if TYPE_CHECKING:
+    from afterward.interpret.library.torch.passes import PassMade
+    from afterward.interpret.machine.machine import Machine
+
+TIMES = 2  # steps in which it must be left out
+_REDUCES = ("Mean", "Sum", "BinaryCrossEntropy", "Nll", "Norm", "LinalgVectorNorm")
+_COMBINES = ("Add", "Sub", "Mul", "Div", "Neg", "Pow")
+
+
+def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[LeftOut]:
+    """Named losses that depend on a graph which `retain_graph=True` or `create_graph=True` kept, and that no pass
+    uses."""
+    kept = [one for one in machine.passes if (one.retains or one.creates) and not _is_used(machine, one)]
+    if not kept:
+        return
+    swept = frozenset().union(*(one.swept for one in machine.passes))
+    values = [
+        (name, value)
+        for (_, name), several in machine.account.assigned.items()
+        for value in several
+        if value.node.number not in swept and value.node.number not in lost and _is_loss(value.node)
+    ]
+    found: dict[tuple[str, int, int], list[LeftOut]] = {}
+    for one in kept:
+        for name, value in values:
+            part = _left_out(machine, one, name, value, owners)
+            if part is not None:
+                found.setdefault((name, part.site.line, one.where.site.line), []).append(part)
+    yield from (parts[0] for parts in found.values() if len(parts) >= TIMES)
+
+
+def _is_used(machine: Machine, kept: PassMade) -> bool:
+    """Did a later pass walk what this one kept or made?"""
+    made = range(*kept.created) if len(kept.created) == 2 else range(0)
+    later = [one.swept for one in machine.passes if one.moment > kept.moment]
+    nodes = {number for number in kept.swept if number >= 0}  # of leaves, the numbers are negative: they are not kept
+    return any(nodes & swept or any(number in made for number in swept) for swept in later)
+
+
+def _left_out(
+    machine: Machine, kept: PassMade, name: str, value: Assigned, owners: dict[int, list[str]]
+) -> LeftOut | None:
+    under = machine.graph.reach([value.node])
+    made = range(*kept.created) if len(kept.created) == 2 else range(0)
+    needs = any(one.leaf is None and (one.number in kept.swept or one.number in made) for one in under)
+    leaves = {id(one.leaf) for one in under if one.leaf is not None} & set(owners)
+    used = next((one for one in machine.passes if one.call == "backward" and one.moment >= kept.moment), None)
+    if not needs or not leaves or used is None:
+        return None
+    return LeftOut(
+        name,
+        used.receiver,
+        sum(one.leaf is None for one in under),
+        0,
+        len(leaves),
+        site_of(value.file, value.statement),
+        used.where.site,
+        kept_by=kept.where.site,
+    )
+
+
+def _is_loss(node: GraphNode, depth: int = 4) -> bool:
+    """Is it one number that was computed from many, or put together from such numbers?"""
+    name = operation(node.op)
+    if "Loss" in name or name.startswith(_REDUCES):
+        return True
+    return depth > 0 and name.startswith(_COMBINES) and any(_is_loss(edge, depth - 1) for edge in _inputs(node))
+
+
+def _inputs(node: GraphNode) -> Iterator[GraphNode]:
+    for one, _ in node.edges:
+        if one.leaf is None:
+            yield one
