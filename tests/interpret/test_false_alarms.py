@@ -162,3 +162,39 @@ for x, y in torch.utils.data.DataLoader(torchvision.datasets.CIFAR10("data")):
 )
 def test_a_frozen_network_with_a_new_head_is_trained(replaced: str) -> None:
     assert codes(FROZEN.format(replaced=replaced)) == []
+
+
+INTO_UNKNOWN = """\
+import torch
+actor, critic = torch.nn.Linear(2, 1), torch.nn.Linear(3, 1)
+opt_a, opt_c = torch.optim.Adam(actor.parameters()), torch.optim.Adam(critic.parameters())
+import replay
+for state, actions in replay.batches():
+    opt_c.zero_grad()
+    critic(state).pow(2).mean().backward()
+    opt_c.step()
+    opt_a.zero_grad()
+    both = actions.clone()
+    both[:, 0] = actor(state)
+    loss = -critic(both).mean()
+    loss.backward()
+    opt_a.step()
+"""
+STYLE = """\
+import numpy as np, torch
+x = torch.rand(3, requires_grad=True)
+net = torch.nn.Linear(3, 3)
+optimizer = torch.optim.Adam([x])
+contents = [net(torch.ones(3))]
+for step in range(20):
+    optimizer.zero_grad()
+    parts = np.array([(net(x) - one).pow(2).mean() for one in contents])
+    loss = np.sum(parts) + x.abs().mean()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+"""
+
+
+def test_what_is_put_into_something_unknown_may_come_back() -> None:
+    assert codes(INTO_UNKNOWN) == []
+    assert codes(STYLE) == []

@@ -82,6 +82,7 @@ class Account:
         self._full: set[int] = set()  # leaves with a gradient, by the ledger
         self.zeroed_at: dict[int, int] = {}  # by leaf: the version of its gradient as it was zeroed
         self.blind = False  # a pass was run from something unknown
+        self.mixed = False  # a graph went into something unknown: what a pass reaches is not all of it
         self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
         self.driven: dict[str, Value] = {}  # objects whose methods a library calls, by the name they have there
@@ -219,6 +220,11 @@ class Account:
             self.dropped.append(Dropped(name, tuple(same), last, loop, made))
 
     # What goes out of sight
+
+    def mix(self, value: Value) -> None:
+        """A value went into something unknown, and what is computed from that may lead back to its graph."""
+        self.lose([value])
+        self.blind = self.mixed = True
 
     def lose(self, values: Iterable[Value], depth: int = 0) -> None:
         """Values were given to something unknown: it may sweep what they lead to, and change what they hold."""

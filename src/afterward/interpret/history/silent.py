@@ -204,7 +204,7 @@ def _gradients(
         for number, step in enumerate(machine.steps)
         if machine.account.blind or any(id(leaf) in unsure for leaf in step.optimizer.inner.get("params", ()))
     }
-    for line in machine.account.ledger:
+    for line in machine.account.ledger if not machine.account.mixed else ():
         leaves = numbers(line.leaves)
         if leaves and not (line.what == MISSING and line.step in doubtful):
             run = line.made.number if line.made is not None else -1

@@ -111,9 +111,18 @@ def _call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | N
         return found
     if top not in python.HARMLESS:
         machine.escape(args, kwargs)
+    if top == "numpy" and any(map(_holds_graph, args)):  # `np.sum` of losses is a loss: what it leads to is not known
+        machine.account.mix(args)
     if top in ("numpy", "math"):  # of numbers that were read out of a tensor come numbers
         return machine.unknown(cut=next((one.cut for one in args if isinstance(one, Unknown) and one.cut), None))
     return machine.unknown()
+
+
+def _holds_graph(value: Value) -> bool:
+    """Is it a tensor with a graph, or a few of them?"""
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_graph, value[:50]))
+    return isinstance(value, Tensor) and value.node is not None
 
 
 def call_method(machine: Any, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:

@@ -102,6 +102,8 @@ class Effects(Generators):
                         owner[position] = self.unknown()
         else:
             self.account.lose([value])  # put where nobody can follow it
+            if isinstance(owner, Unknown) and isinstance(value, Tensor) and value.node is not None:
+                self.account.mix(value)
         self.name(value, label, "item")
 
     unknown_attributes: dict[tuple[int, str], Value]
