@@ -103,6 +103,9 @@ plant: $(READY)  ## plant faults in correct programs, ask run, check and fix; CO
 kills: $(READY)  ## kill `fix --write` 200 times at random moments: nothing may be left behind
 	$(BIN)/python tools/kill_fix.py 200 --seed $(SEED)
 
+nonsense: $(READY)  ## run, check and fix over all cases, with every sentence replaced by nonsense: only text may change
+	$(BIN)/python tools/nonsense.py $(CASES) tests/cases
+
 agree: $(READY)  ## N random programs on the model and on PyTorch: they must agree
 	$(BIN)/python tools/agree.py $(N) --seed $(SEED) --jobs 2
 
