@@ -46,7 +46,10 @@ NOTES: dict[str, str] = {
     "retain_counts_again": _KEPT + "would add the gradients of every earlier step's loss again in each step",
     "retain_doubles": _KEPT + "would run, and add the same gradients a second time",
     "retain_not_inside": _KEPT + "outside does not reach the `backward()` inside {function}",
-    "retain_mixes": _KEPT + "would run, and give each network the gradients of the other's loss too",
+    "retain_mixes": _KEPT
+    + "would run, and give each network the gradients of the other's loss too: they are not cleared in "
+    "between",
+    "retain_runs_then_fails": _KEPT + "would run in this iteration and fail in the next",
     "retain_mixes_then_fails": _KEPT + "would run in this iteration and fail in the next, and give each network the "
     "gradients of the other's loss too",
     "retain_compiled_old": _KEPT

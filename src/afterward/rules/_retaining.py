@@ -9,7 +9,7 @@ from afterward.model.facts import Note
 from afterward.model.history import LeafId, Pass, Step
 from afterward.model.site import Site
 from afterward.rules import _sites as at
-from afterward.rules._cause import Case, Cause
+from afterward.rules._cause import Case, Cause, leaves_directly_under
 
 
 def what_if_retained(case: Case) -> Note:
@@ -28,12 +28,14 @@ def what_if_retained(case: Case) -> Note:
         return Note("retain_all_steps_risky" if case.stepped_between else "retain_all_steps")
     if case.cause is Cause.LOSS_ACCUMULATED:
         return Note("retain_counts_again")
-    if case.cause is Cause.BACKWARD_TWICE and both_fill_grad(case):
+    if case.cause is Cause.BACKWARD_TWICE and both_fill_grad(case) and not is_cleared(case):
         return Note("retain_doubles")
     if case.cause is Cause.SAVED_READ_AFTER_FREE and case.reuse.late.nested_in is not None:
         return Note("retain_not_inside", (facts.code("function", case.reuse.late.nested_in),))
-    if case.cause is Cause.OUTPUT_NOT_DETACHED:
-        return Note("retain_mixes_then_fails" if case.next_turn_meets_it else "retain_mixes")
+    if case.cause is Cause.OUTPUT_NOT_DETACHED and case.next_turn_meets_it:
+        return Note("retain_runs_then_fails" if is_cleared(case) else "retain_mixes_then_fails")
+    if case.cause is Cause.OUTPUT_NOT_DETACHED and not is_cleared(case):
+        return Note("retain_mixes")
     if case.cause is Cause.COMPILED_GRAPH_SHARED:
         return Note("retain_compiled_old" if case.old_leaves_stepped else "retain_compiled")
     if case.old_leaves_stepped:
@@ -57,6 +59,17 @@ def is_reduced_once(case: Case) -> bool:
 def _line(case: Case) -> Site | None:
     early = case.reuse.early
     return early.where.site if early is not None and early.where is not None else None
+
+
+def is_cleared(case: Case) -> bool:
+    """Was all that the earlier pass added to the parameters of the old part cleared before the later one?"""
+    early = case.reuse.early
+    if early is None:
+        return False
+    produced = case.history.ledger.produced_by(early.id)
+    old = leaves_directly_under(case.history, case.reuse.stale)
+    fates = [fate for leaf, fate in produced.items() if leaf in old and case.history.optimizers_of([leaf])]
+    return bool(fates) and all(fate.cleared and not fate.unseen for fate in fates)
 
 
 def zeroed_between(case: Case) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Cutting, GraphNode, Naming, Sweep, Tensor
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Module, Scope
+from afterward.model import gradients
 from afterward.model.history import BY_GRAD, Cut, Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.reuse import Entry, Reuse, find_reuse
 from afterward.model.site import Site, Where
@@ -68,6 +69,7 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
         steps,
         _writes(done, ids),
         leaves=tuple(Leaf(n, leaf.label, tuple(owners.get(id(leaf), ()))) for n, leaf in enumerate(leaves)),
+        gradients=tuple(_gradients(machine, ids)),
         observed=False,
     )
     late = next(run for run in first.passes if run.id == made.number)
@@ -77,6 +79,17 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
     by_number = {node.number: node for node in found}
     values = tuple(_values(machine, reuse, by_number))
     return replace(first, values=values, links=_links(reuse, [by_number[number] for number in reuse.fresh]))
+
+
+def _gradients(machine: Machine, ids: dict[int, int]) -> Iterator[gradients.Entry]:
+    """The gradient ledger of the leaves that the failing pass has to do with."""
+    for line in machine.account.ledger:
+        leaves = frozenset(ids[id(leaf)] for leaf in line.leaves if id(leaf) in ids)
+        if leaves:
+            run = line.made.number if line.made is not None else -1
+            yield gradients.Entry(
+                line.what, leaves, run, line.step, line.where.site if line.where is not None else None
+            )
 
 
 def _links(reuse: Reuse, fresh: list[GraphNode]) -> frozenset[tuple[int, int]]:
