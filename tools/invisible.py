@@ -81,7 +81,7 @@ def _command(by: str, base: Path) -> list[str]:
 
 def _theirs(text: str) -> str:
     """What the program itself has printed: without our lines at the end."""
-    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("afterward: "))
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(("afterward: ", "USDT:")))
 
 
 def _same(text: str, base: Path) -> str:
@@ -119,10 +119,11 @@ def main() -> int:
             return item[0], ["took too long"]
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(tried, chosen.items()))
-    for name, found in results:
-        if found:
-            print(f"| {name} | {'; '.join(found)} |")
+        results = []
+        for name, found in pool.map(tried, chosen.items()):
+            results.append((name, found))
+            if found:
+                print(f"| {name} | {'; '.join(found)} |", flush=True)
     same = sum(not found for _, found in results)
     print(f"{same} of {len(results)} programs are the same under `{options.by}` as under Python")
     return 0 if same == len(results) else 1

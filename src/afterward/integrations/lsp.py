@@ -7,11 +7,13 @@ the line, or show the page. Checks run in one thread beside the conversation, a 
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -19,6 +21,7 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from afterward import __version__
 from afterward.integrations.lsp_places import Lines, overlap
+from afterward.integrations.lsp_stream import Messages
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.site import Site
 from afterward.render.wording import headline, said
@@ -211,4 +214,4 @@ def make_server() -> Server:
 
 def start() -> None:
     """Speak with the editor over standard input and output until it says goodbye."""
-    make_server().start_io()
+    make_server().start_io(cast(BinaryIO, Messages(sys.stdin.buffer)))
