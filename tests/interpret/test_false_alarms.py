@@ -198,3 +198,29 @@ for step in range(20):
 def test_what_is_put_into_something_unknown_may_come_back() -> None:
     assert codes(INTO_UNKNOWN) == []
     assert codes(STYLE) == []
+
+
+ORDERS = """\
+import torch
+def meta_step(model, optimiser, loss_fn, batches, order, train):
+    create_graph = (True if order == 2 else False) and train
+    losses = []
+    for x, y in batches:
+        loss = loss_fn(model(x), y)
+        gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=create_graph)
+        losses.append(loss)
+    if order == 1:
+        return torch.stack(losses).mean()
+    elif order == 2:
+        optimiser.zero_grad()
+        loss = torch.stack(losses).mean()
+        if train:
+            loss.backward()
+            optimiser.step()
+        return loss
+"""
+
+
+def test_an_argument_is_one_value_all_through_a_call() -> None:
+    assert codes(ORDERS) == []
+    assert codes(ORDERS.replace("create_graph=create_graph", "create_graph=False")) == ["AFT102"]

@@ -146,18 +146,18 @@ class Calls(Effects):
             if name in rest:
                 names[name] = rest.pop(name)
             elif starred or (unknown_rest and position < first_default):
-                names[name] = self.unknown()
+                names[name] = self.unknown("parameter", self.calls, name)
             elif position >= first_default:
                 names[name] = function.defaults[position - first_default]
             else:
-                names[name] = self.unknown()
+                names[name] = self.unknown("parameter", self.calls, name)
         for argument in spec.kwonlyargs:
             if argument.arg in rest:
                 names[argument.arg] = rest.pop(argument.arg)
             else:
                 names[argument.arg] = function.kw_defaults.get(argument.arg, MISSING)
                 if names[argument.arg] is MISSING:
-                    names[argument.arg] = self.unknown()
+                    names[argument.arg] = self.unknown("parameter", self.calls, argument.arg)
         if spec.vararg is not None:
             names[spec.vararg.arg] = self.unknown() if starred else tuple(given[len(positional) :])
         if spec.kwarg is not None:

@@ -141,16 +141,18 @@ def _call(machine: Machine, called: Value, function: Function, bound: list[Value
     standing = _arguments(machine, function, len(bound))
     for _ in turns(machine):
         before = len(machine.passes)
-        returned = machine.call(called, [_again(machine, one) for one in standing], {}, None)
+        returned = machine.call(called, [_again(machine, one, number) for number, one in enumerate(standing)], {}, None)
         machine.account.lose([returned])  # whoever calls it may go on with that
         made = machine.passes[before:]
         if not made or any(level.turns for one in made for level in one.where.levels[1:]):
             return
 
 
-def _again(machine: Machine, value: Value) -> Value:
-    """What stands for an object is the same in each call; data is not."""
-    return value if isinstance(value, (Instance, Native, list)) else machine.unknown()
+def _again(machine: Machine, value: Value, number: int) -> Value:
+    """What stands for an object is the same in each call; data is not, but it is the same all through one call."""
+    if isinstance(value, (Instance, Native, list)):
+        return value
+    return machine.unknown("argument", machine.calls, number)
 
 
 def _arguments(machine: Machine, function: Function, bound: int) -> list[Value]:
