@@ -66,6 +66,7 @@ score: $(READY)  ## score `run` on the shared cases and on our own
 
 bench: $(READY)  ## what watching costs, side by side with plain PyTorch, anomaly mode and settrace
 	$(BIN)/python tools/bench_watch.py
+	$(BIN)/python tools/bench_plain.py
 	$(MAKE) bench-check
 
 # TorchFix wants another LibCST than `fix` does: it gets an environment of its own.
