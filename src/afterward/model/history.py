@@ -271,7 +271,6 @@ class Wasted:
     recorded: int  # nodes built in all that time
     judged: int = 0  # runs of it of which it is known: after the last pass, or between passes that were all looked at
     after_last: bool = False  # did some run after the last pass?
-    time_share: float = 0.0  # of the time at the beginning of the run, where the clock was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +293,6 @@ class Unswept:
     times: int
     site: Site
     swept: Site  # the pass that swept the last one
-    time_share: float = 0.0  # of the time from pass to pass, spent on what nobody sweeps, where it was measured
 
 
 @dataclass(frozen=True, slots=True)

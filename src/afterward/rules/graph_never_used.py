@@ -11,8 +11,6 @@ from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
 
-LEAST_SHARE = 0.005  # of the time: less is not worth a word
-
 
 @rule("AFT305", Severity.INFO)
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
@@ -24,7 +22,6 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
             facts.count("times", one.times, "run"),
             facts.share("share", one.nodes / one.recorded),
             facts.count("judged", one.judged, "run"),
-            facts.share("time_share", one.time_share if one.time_share >= LEAST_SHARE else None),
             remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "", one.site),
             form="at_end" if one.after_last else "",
             nodes=one.nodes,
@@ -37,7 +34,7 @@ def _words(how: str) -> Words:
         headline="a graph is recorded here that no `backward()` uses",
         why="Each operation on a parameter is recorded, and what its backward would need is saved, until the result is "
         f"dropped. <Of the {{judged}} that could be judged ({how}), no `backward()` used a single node.><!judged:No "
-        "`backward()` uses it.>< They took about {time_share} of the time.>",
+        "`backward()` uses it.>",
         labels={
             "fault": "<recorded {nodes} in {times}, {share} of all that was recorded><!nodes:is recorded, and "
             "never used>"

@@ -52,19 +52,10 @@ def _diagnose(chain: list[Pass]) -> Diagnosis:
         Fact("sizes", FactKind.VERBATIM, ", ".join(f"{size:,}" for size in sizes[-4:]), measured=True),
         facts.count("growth", (sizes[-1] - sizes[0]) // turns, "node"),
         facts.size("growth_bytes", max((chain[-1].bytes - chain[0].bytes) // turns, 0)),
-        *_times(chain),
         remedy=Remedy("detach_state", Effect.CUTS_GRADIENTS, "growing", site),
         nodes=sizes[-1],
         size=chain[-1].bytes,
     )
-
-
-def _times(chain: list[Pass]) -> tuple[Fact, ...]:
-    """From one pass to the next: at first, and at last where that took longer."""
-    first, second, last, end = chain[0].clock, chain[1].clock, chain[-2].clock, chain[-1].clock
-    if first is None or second is None or last is None or end is None or end - last <= second - first:
-        return ()
-    return facts.seconds("first", second - first), facts.seconds("last", end - last)
 
 
 WORDS = Words(
@@ -73,7 +64,7 @@ WORDS = Words(
     why="A value carries its graph from one step to the next, so each `backward()` goes through the graphs of "
     "all earlier "
     "steps again. Nothing fails, because what they saved is kept or not needed.< Each step adds about {growth}"
-    "< and {growth_bytes} of saved values><; a step took {first} at first and {last} at the end>.>",
+    "< and {growth_bytes} of saved values>.>",
     labels={
         "fault": "goes through <{sizes} nodes, one step after another><!sizes:the graphs of all earlier steps again>"
     },

@@ -11,8 +11,6 @@ from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
 
-LEAST_SHARE = 0.005  # of the time: less is not worth a word
-
 
 @rule("AFT304", Severity.WARNING)
 def loss_never_used(history: History) -> Iterator[Diagnosis]:
@@ -29,7 +27,6 @@ def _overwritten(unswept: Unswept) -> Diagnosis:
         unswept.site,
         name,
         facts.count("times", unswept.times, "time"),
-        facts.share("time_share", unswept.time_share if unswept.time_share >= LEAST_SHARE else None),
         facts.lines("backward", unswept.swept),
         remedy=Remedy(
             "combine_losses",
@@ -78,8 +75,7 @@ WORDS = {
         headline="{name} is overwritten before `backward()` is called on it",
         why="Each iteration builds a graph and gives {name} a new value; the `backward()` on {backward} comes "
         "after the loop "
-        "and uses only the last one. The other losses are dropped: they have no effect on training<, and took about "
-        "{time_share} of the time>.",
+        "and uses only the last one. The other losses are dropped: they have no effect on training.",
         labels={
             "fault": "{name} is computed <{times} for each `backward()`, and used once><!times:in each "
             "iteration, and used "

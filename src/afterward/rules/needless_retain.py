@@ -84,10 +84,7 @@ def _diagnose(kept: list[Pass]) -> Diagnosis:
 
 
 def _held(kept: list[Pass]) -> tuple[Fact, ...]:
-    """For how long, as far as what became of the loss was seen."""
-    times = sorted(run.released - run.clock for run in kept if run.released is not None and run.clock is not None)
-    if times:
-        return facts.seconds("held", times[len(times) // 2]), facts.count("held_times", len(times), "time")
+    """Whether the loss, and so the graph, was still there at the end."""
     still = sum(run.still_held for run in kept)
     return (facts.count("still_held", still or None),)
 
@@ -97,7 +94,7 @@ WORDS = Words(
     headline="{flag} keeps a graph that no later `backward()` uses",
     why="<In the {times} that were looked at, nothing used><!times:Nothing uses> the kept graph again. Keeping "
     "it holds the saved values until the loss is overwritten or dropped; without {flag} they are freed at once."
-    "< Here that was {held} later, {held_times}.><?still_held: Here it was still held when the run ended.>",
+    "<?still_held: Here it was still held when the run ended.>",
     labels={
         "fault": "keeps <{nodes}><!nodes:a graph>< ({bytes})> that no later `backward()` [used|uses]<, and "
         "builds {made}>",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -103,28 +102,6 @@ class Aftermath:
         before = [place.order_at for place in self.trail if place.moment < self._unfollowed.start]
         after = [place.order_at for place in self.trail if place.moment >= self._unfollowed.stop]
         return max(before, default=first) - first + now - min(after, default=now)
-
-    @cached_property
-    def _times(self) -> array[int]:
-        return self.recorder.times()
-
-    def time_between(self, place: Place, follower: Place) -> int:
-        """Nanoseconds from one place to a later one; 0 where the clock was not read any more."""
-        return self._time(place.moment, follower.moment)
-
-    @cached_property
-    def timed(self) -> int:
-        """Nanoseconds from the first pass on, for as long as the clock was read: setting up is not training."""
-        first = self.passes[0].moment if self.passes else 0
-        return self._time(first, self.recorder.timed_from + len(self._times) - 1)
-
-    def _time(self, first: int, last: int) -> int:
-        """Nanoseconds between two marks, without what our own looks took."""
-        start, end = first - self.recorder.timed_from, last - self.recorder.timed_from
-        if not 0 <= start <= end < len(self._times):
-            return 0
-        ours = sum(spent for moment, spent in self.recorder.own_times if first < moment <= last)
-        return max(self._times[end] - self._times[start] - ours, 0)
 
     @cached_property
     def executions(self) -> dict[int, list[tuple[Place, Place]]]:

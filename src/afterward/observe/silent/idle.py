@@ -32,8 +32,10 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
         site = _site(after.places.where(steps[-1].place))
         if site is None or not trained:
             continue
-        if never == trained and not known.had_gradient:
-            yield _idle(after, name, steps, never, trained, site)
+        # Where a step can not have changed them, something else has: `copy_` into a target network.
+        unreached = {leaf for leaf in trained - after.reached if not known.held[leaf].reached}
+        if not known.had_gradient and trained in ((never, unreached) if known.of_torch else (never,)):
+            yield _idle(after, name, steps, trained, trained, site)
         elif _left_behind(after, known, trained):
             late = [step for step in steps if step.moment > known.moved_at]
             if len(late) >= STILL:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from afterward.model.history import Unswept
@@ -24,7 +23,6 @@ TIMES = 5  # or values of it, where the whole program has but one pass
 def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
     """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
     trail = after.paths
-    spent: dict[tuple[int, int], list[tuple[int, int]]] = {}  # nanoseconds in vain, and in all, from pass to pass
     passes = [event for event in after.passes if event.call == "backward"]
     swept = [event.swept for event in passes if event.swept is not None]
     found: dict[tuple[int, int], list[Unswept]] = {}
@@ -36,28 +34,9 @@ def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
             continue  # something between the two was forgotten
         for number, unswept in _dropped(after.places, trail, earlier, event, swept):
             found.setdefault((event.site, number), []).append(unswept)
-            spent.setdefault((event.site, number), []).append(_spent(after, earlier, event, swept))
     return tuple(
-        replace(several[0], time_share=_share(spent[key]))
-        for key, several in found.items()
-        if len(several) >= PASSES or (alone and several[0].times >= TIMES)
+        several[0] for several in found.values() if len(several) >= PASSES or (alone and several[0].times >= TIMES)
     )
-
-
-def _spent(after: Aftermath, earlier: PassSeen | None, event: PassSeen, swept: list[array[int]]) -> tuple[int, int]:
-    """Nanoseconds between two passes: in statements whose nodes nobody has swept, and in all."""
-    mine = _between(after.paths, earlier, event)
-    vain = sum(
-        after.time_between(place, follower)
-        for place, follower in after.paths.pairs(mine)
-        if follower.order_at > place.order_at
-        and not any(meets(one, place.order_at, follower.order_at) for one in swept)
-    )
-    return vain, after.time_between(mine[0], mine[-1]) if mine else 0
-
-
-def _share(spent: list[tuple[int, int]]) -> float:
-    return sum(vain for vain, _ in spent) / (sum(whole for _, whole in spent) or 1)
 
 
 def _between(trail: Trail, earlier: PassSeen | None, event: PassSeen) -> list[Place]:

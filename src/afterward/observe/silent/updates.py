@@ -40,6 +40,7 @@ class Known:
     number: int
     reference: weakref.ref[Any]
     name: str
+    of_torch: bool = False  # of a class of torch's own: such a step changes nothing without a gradient
     had_gradient: bool = False  # some parameter of it had a gradient when it was looked at
     gone_at: int | None = None  # the node counter as it went
     held: dict[int, Held] = field(default_factory=dict)
@@ -157,7 +158,8 @@ class Updates:
         number = self.optimizers.of(optimizer)
         known = self.known.get(number)
         if known is None:
-            known = Known(number, weakref.ref(optimizer, self._goes), type(optimizer).__name__)
+            of_torch = type(optimizer).__module__.startswith("torch.optim.")
+            known = Known(number, weakref.ref(optimizer, self._goes), type(optimizer).__name__, of_torch)
             self.known[number] = known
             self._at.setdefault(id(optimizer), []).append(known)
         return known

@@ -117,7 +117,6 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
 class _Execution:
     place: Place
     end: int  # the node counter after it
-    time: int  # nanoseconds that it took, where the clock was read
     certain: bool  # would a pass that sweeps it have been seen?
     last: bool  # no pass came after it
 
@@ -164,13 +163,7 @@ def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) ->
         recorded,
         len(certain),
         any(one.last for one in certain),
-        time_share(sum(one.time for one in executions), after),
     )
-
-
-def time_share(nanoseconds: int, after: Aftermath) -> float:
-    """What part of the time that was measured this is; 0.0 where nothing was."""
-    return min(nanoseconds / after.timed, 1.0) if after.timed and nanoseconds else 0.0
 
 
 def _gives_no_history(statement: ast.stmt | None) -> bool:
@@ -188,7 +181,6 @@ def _executions(after: Aftermath, number: int) -> list[_Execution]:
         _Execution(
             place,
             follower.order_at,
-            after.time_between(place, follower),
             _certain(after, follower.order_at),
             _after_last(after, place.order_at),
         )
