@@ -136,10 +136,13 @@ gallery: $(READY)  ## run the shipped examples and write their pages and picture
 docs: $(READY)  ## build the site into site/, without a warning
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+playground:  ## bring Pyodide for the site's playground (needs npm); then `make docs`
+	cd web/playground && npm ci --no-audit --no-fund
+
 web:  ## build the report page's script and style from web/ (needs npm)
 	cd web && npm ci --no-audit --no-fund && npm run build
 
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: invisible help demo browser test check bless score bench fuzz-check soak prove retain-table plant kills agree agree-check mutate bench-model bench-postmortem saves pictures gallery docs web clean
+.PHONY: $(shell grep -oE '^[a-z-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,11 @@ from mkdocs.structure.files import File, Files
 
 from afterward.cli import command_line
 from afterward.gallery import examples
+from afterward.messages import all_pages
 from afterward.rules import Rule, all_rules
+
+sys.path.insert(0, str(Path(__file__).parent))
+from site_playground import build as build_playground
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -185,6 +190,7 @@ def _named(nav: Any) -> Iterator[str]:
             yield from _named(entry)
 
 
+_MESSAGE_IN_SOURCE = re.compile(r"\]\((?:\.\./)*src/afterward/messages/pages/([\w-]+)\.md\)")
 _RULE_IN_SOURCE = re.compile(r"\]\((?:\.\./)*src/afterward/rules/(\w+)\.md\)")
 
 
@@ -193,6 +199,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     page.meta["hide"] = _hidden(page.file.src_uri)
     codes = {rule.name.replace("-", "_"): rule.code for rule in all_rules()}
     up = "../" * page.file.src_uri.count("/")
+    markdown = _MESSAGE_IN_SOURCE.sub(lambda match: f"]({up}messages/{match[1]}.md)", markdown)
     return _RULE_IN_SOURCE.sub(lambda match: f"]({up}rules/{codes[match[1]]}.md)", markdown)
 
 
@@ -207,6 +214,13 @@ def on_files(files: Files, config: Any) -> Files:
     made = {"rules/index.md": rules_index(), "commands/index.md": commands_index()}
     made |= {f"rules/{rule.code}.md": rule_page(rule) for rule in all_rules()}
     made |= {f"commands/{name}.md": command_page(name, parser) for name, parser in commands().items()}
+    made |= {f"messages/{page.name}.md": page.text for page in all_pages()}
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_post_build(config: Any) -> None:
+    """The playground's files lie beside its page."""
+    if not build_playground(Path(config.site_dir)):
+        print("The playground has no Pyodide: `make playground` brings it.")

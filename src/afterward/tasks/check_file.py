@@ -19,6 +19,7 @@ from afterward.interpret.search.coverage import backward_calls
 from afterward.model import facts
 from afterward.model.diagnosis import Certainty, Condition, Diagnosis, Severity
 from afterward.model.facts import Note
+from afterward.model.saved import Chapter
 from afterward.model.site import Site
 from afterward.rules._unused_ignore import unused_ignore
 from afterward.tasks.check_columns import as_pasted, in_code_points
@@ -111,7 +112,23 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     if lines is not None:
         kept = tuple(lines.moved(one) for one in kept)
     looked = _looked(file, tree, outcome)
-    return Checked(file, kept, gaps, read=tuple(sorted({*reach, *outcome.modules} - {file})), looked=looked)
+    chapters = _chapters(outcome, kept) if alone else ()
+    read_too = tuple(sorted({*reach, *outcome.modules} - {file}))
+    return Checked(file, kept, gaps, read=read_too, looked=looked, chapters=chapters)
+
+
+def _chapters(outcome: Outcome, kept: tuple[Diagnosis, ...]) -> tuple[Chapter, ...]:
+    """The histories of an interpreted text, each with the numbers of the findings that it shows."""
+    histories = [found.history for part in outcome.parts for found in part.findings]
+    histories += [part.silent[0].history for part in outcome.parts if part.silent]
+    chapters = []
+    left = dict(enumerate(kept))
+    for history in histories:
+        shown = {(one.code, one.primary.site.line) for one in _diagnose(history)}
+        numbers = tuple(n for n, one in left.items() if (one.code, one.primary.site.line) in shown)
+        chapters.append(Chapter(history, numbers))
+        left = {n: one for n, one in left.items() if n not in numbers}
+    return tuple(chapters)
 
 
 def _looked(file: str, tree: ast.Module, outcome: Outcome) -> Looked:

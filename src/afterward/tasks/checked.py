@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from afterward.model.diagnosis import Diagnosis
+from afterward.model.saved import Chapter
 
 Line = tuple[str, int]  # file, line
 
@@ -31,3 +32,4 @@ class Checked:
     error: str | None = None
     read: tuple[str, ...] = ()  # other files that the answer depends on
     looked: Looked = NOTHING
+    chapters: tuple[Chapter, ...] = ()  # the histories of the findings, of a text that is not on disk

@@ -5,11 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from afterward.errors import UnknownRule
 
+if TYPE_CHECKING:
+    from afterward.messages import Page
+
 _FILE = re.compile(r'^\s*File "([^"<>]+)", line \d+', re.MULTILINE)
 _LIBRARY = re.compile(r"[\\/](site-packages|dist-packages|lib[\\/]python3[^\\/]*)[\\/]")
+_STATEMENTS = ("import ", "from ", "for ", "def ", "class ", "while ", "loss.backward", "with ")  # what code has
 _CLOSE = 0.6  # how alike a word must be to a name that is offered instead
 
 
@@ -53,3 +58,12 @@ def _program(text: str) -> str | None:
     """The file that a traceback begins in: what was run."""
     own = [file for file in _FILE.findall(text) if not _LIBRARY.search(file)]
     return own[0] if own else None
+
+
+def message_in(text: str) -> Page | None:
+    """The page of a pasted message or traceback; None for a text that is code."""
+    from afterward import messages
+
+    is_code = any(line.lstrip().startswith(_STATEMENTS) for line in text.splitlines())
+    page = messages.find(text)
+    return page if page is not None and (not is_code or "Traceback (most recent call last)" in text) else None
