@@ -69,7 +69,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if not tool.build(folder):
         pytest.skip("no Pyodide: `make playground` brings it")
     page = (ROOT / "docs" / "playground.md").read_text(encoding="utf-8").partition("<div")[2]
-    (folder / "index.html").write_text(f'<!DOCTYPE html><link rel="icon" href="data:,"><body><div{page}', encoding="utf-8")
+    (folder / "index.html").write_text(
+        f'<!DOCTYPE html><link rel="icon" href="data:,"><body><div{page}', encoding="utf-8"
+    )
     handler = functools.partial(_Quiet, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
