@@ -106,3 +106,51 @@ def test_a_librarys_private_names_are_no_names(tmp_path: Path, torch_as_it_was: 
 def test_a_correct_program_is_left_alone(call: str, tmp_path: Path, torch_as_it_was: None) -> None:
     step, callback = "self.shared.append(loss.item())", "self.losses.append(module.last.item())"
     assert watch_source(_program(step=step, callback=callback, call=call), tmp_path).findings == []
+
+
+LAYER = """
+import torch
+
+class Leaky(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mem = torch.zeros(1)
+
+    def detach_state(self):
+        self.mem = self.mem.detach()
+
+    def reset_parameters(self):
+        raise AssertionError
+
+    def forward(self, x):
+        self.mem = 0.9 * self.mem.sigmoid() + x
+        return torch.tanh(self.mem)
+"""
+
+SPIKING = """
+import aft_layers
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), aft_layers.Leaky(), torch.nn.Linear(8, 2))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(12):
+    {reset}
+    loss = net(torch.randn(3, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_the_state_of_a_librarys_layer_has_a_name_and_its_own_reset(tmp_path: Path, torch_as_it_was: None) -> None:
+    folder = tmp_path / "site-packages" / "aft_layers"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(LAYER)
+    try:
+        (finding,) = watch_source(SPIKING.format(reset="pass"), tmp_path).findings
+        assert (finding.code, finding.bridge.name) == ("AFT103", "net[1].mem")
+        remedy = finding.remedies[0]
+        assert (remedy.kind, remedy.form, remedy.statement) == ("detach_state", "own_reset", "net[1].detach_state()")
+        fine = SPIKING.format(reset=remedy.statement)
+        assert watch_source(fine, tmp_path, "fine.py").findings == []
+    finally:
+        sys.modules.pop("aft_layers", None)

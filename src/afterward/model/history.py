@@ -193,6 +193,7 @@ class Value:
     read_at: int | None = None  # the moment of that reading
     is_target: bool = False  # read as what a loss is to meet, not as what is trained
     renewed: bool = False  # the statement that made it has run again in the present step
+    own_reset: str = ""  # the call by which the library's object that holds it cuts or clears its state
     lost_cut: Site | None = None  # a statement that detaches a copy of it which nobody keeps
     lost_how: str = ""  # the call in that statement
     alike: frozenset[NodeId] = frozenset()  # nodes of what lies beside it, under names of the same form

@@ -16,6 +16,8 @@ HELPS: dict[tuple[str, str], str] = {
     ("detach_state", ""): "detach what is carried from step to step; gradients then do not flow into earlier steps",
     ("detach_state", "other"): "detach what is carried over; gradients then stop there",
     ("detach_state", "step_start"): _STEP_START,
+    ("detach_state", "own_reset"): "cut what the layer keeps in {target} at the start of each step, by its own method: "
+    "{code}; gradients then do not flow into earlier steps",
     ("detach_state", "stored"): _STORED,
     ("detach_state", "read"): "detach {target} where it is read; what it was computed from then gets no gradient "
     "through it",

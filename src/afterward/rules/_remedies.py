@@ -13,14 +13,16 @@ from afterward.rules._retaining import outcome
 
 
 def detach_state(case: Case) -> Remedy:
-    name = at.bridge_name(case)
+    name = at.known_name(case)
+    own = case.bridge.own_reset if case.bridge is not None else ""
     return Remedy(
         "detach_state",
         Effect.CUTS_GRADIENTS,
-        Form.STEP_START if name else "",
+        "own_reset" if own else Form.STEP_START if name else "",
         case.bridge.site if case.bridge is not None else None,
         name,
-        facts=(facts.code("target", name), facts.code("code", detaching(name) if name else "")),
+        own,
+        facts=(facts.code("target", name), facts.code("code", own or (detaching(name) if name else ""))),
     )
 
 

@@ -13,10 +13,12 @@ from afterward.model.reuse import Entry, Reuse
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.failure.walk import Walk
+from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance import flow
 from afterward.observe.provenance.crossing import Trail, names_crossing, place_of
 from afterward.observe.provenance.cuts_without_effect import with_lost_cut
 from afterward.observe.provenance.naming import Held, Names
+from afterward.observe.provenance.owners import own_reset
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.replay.replay import Place
 
@@ -48,8 +50,27 @@ class Bridges:
             named = [self._held(one, entry, consumer) for one in sorted(holders, key=lambda h: h.depth)]
             named = [_in_its_own_words(self._with_alike(value, names, found, began), carried) for value in named]
             named += [flow.restorable(self.sources, value, entry.node, consumer, executed) for value in carried]
-            values += [replace(value, renewed=renewed) for value in named]
+            named = named or self._kept_by_library(entry, reuse, names, found)
+            values += [replace(value, renewed=renewed or value.renewed) for value in named]
         return tuple(self._with_lost_cut(value, reuse) for value in values)
+
+    def _kept_by_library(self, entry: Entry, reuse: Reuse, names: Names, found: Walk) -> list[Value]:
+        """The attribute of a library's object whose value this step has renewed from the old one.
+
+        The old value has no name any more, and no statement of the program's has carried it. What holds now what the
+        same operation has made of it in this step is what held it.
+        """
+        fresh = {found.nodes[number]: number for number in reuse.fresh}
+        renewed = [one for one in names.held if one.node in fresh and one.depth and one.output == entry.output]
+        same = [one for one in renewed if one.node.name() == found.nodes[entry.node.id].name()]
+        for one in sorted(same, key=lambda held: (compat.order_of(held.node), held.depth, held.name)):
+            if entry.node.id in _below(found, fresh[one.node]):
+                owner = one.name.rpartition(".")[0]
+                reset = own_reset(names.kinds.get(owner), is_user_file)
+                call = f"{owner}.{reset}()" if reset else ""
+                kept = Value(one.name, "attribute", entry.node.id, entry.output, "carried", renewed=True)
+                return [replace(kept, own_reset=call)]
+        return []
 
     def links(self, history: History, reuse: Reuse) -> frozenset[tuple[int, int]]:
         """The earlier pass and the later one, where the gradients that the first gave feed the second."""
@@ -114,6 +135,18 @@ class Bridges:
             if any(e == entry and n == number for _, e, n in place.turns):
                 return place.moment
         return None
+
+
+def _below(found: Walk, start: int) -> set[int]:
+    """The positions of all nodes that a node depends on."""
+    seen: set[int] = set()
+    todo = [start]
+    while todo:
+        for below, _ in found.inputs[todo.pop()]:
+            if below not in seen:
+                seen.add(below)
+                todo.append(below)
+    return seen
 
 
 def _in_its_own_words(held: Value, carried: list[Value]) -> Value:

@@ -58,6 +58,7 @@ class Names:
     optimizers: dict[int, tuple[str, Any]] = field(default_factory=dict)
     storages: dict[int, set[str]] = field(default_factory=dict)  # address of a storage -> names of tensors in it
     modules: dict[int, str] = field(default_factory=dict)
+    kinds: dict[str, type] = field(default_factory=dict)  # of modules, by name
     windows: set[str] = field(default_factory=set)  # names of queues that forget their oldest
     complete: bool = True
 
@@ -157,6 +158,7 @@ def _drain(
         path = owners.path(value, path)
         if is_a(value, torch.nn.Module):
             names.modules.setdefault(id(value), path)
+            names.kinds.setdefault(path, type(value))
         if is_a(value, deque) and (length := deque.maxlen.__get__(value)) is not None and length <= WINDOW:
             names.windows.add(path)
         if is_a(value, torch.optim.Optimizer):

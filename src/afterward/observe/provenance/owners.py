@@ -80,3 +80,28 @@ def held_by_libraries(frames: Iterable[types.FrameType], is_user: Any) -> Iterat
         owner = one.f_code.co_varnames[0] if one.f_code.co_argcount and one.f_code.co_varnames else ""
         if owner == "self":
             yield one.f_locals.get(owner)
+
+
+_RESETS = ("detach_", "detach", "reset_")  # what libraries call the method that cuts or clears an object's state
+_NOT_STATE = ("reset_parameters", "reset_running_stats")
+
+
+def own_reset(kind: type | None, is_user: Any) -> str:
+    """The method by which an object of a library cuts or clears the state that it keeps; empty where there is none."""
+    for start in _RESETS:
+        for name in sorted(name for one in (kind.__mro__ if kind is not None else ()) for name in vars(one)):
+            if name.startswith(start) and name not in _NOT_STATE and _can_be_called(kind, name, is_user):
+                return name
+    return ""
+
+
+def _can_be_called(kind: Any, name: str, is_user: Any) -> bool:
+    """Is it a method of a library's class, other than torch's, that needs no argument?"""
+    found = next(vars(one)[name] for one in kind.__mro__ if name in vars(one))
+    function = getattr(found, "__func__", found)
+    code = getattr(function, "__code__", None)
+    if not isinstance(function, types.FunctionType) or code is None or isinstance(found, staticmethod):
+        return False
+    needed = code.co_argcount - len(function.__defaults__ or ())
+    home = function.__module__ or ""
+    return needed == 1 and not code.co_flags & 0x04 and not home.startswith("torch.") and not is_user(code.co_filename)
