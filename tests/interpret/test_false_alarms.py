@@ -224,3 +224,19 @@ def meta_step(model, optimiser, loss_fn, batches, order, train):
 def test_an_argument_is_one_value_all_through_a_call() -> None:
     assert codes(ORDERS) == []
     assert codes(ORDERS.replace("create_graph=create_graph", "create_graph=False")) == ["AFT102"]
+
+
+def test_an_image_that_is_trained_through_an_unknown_network() -> None:
+    style = """\
+import torch, features
+x = torch.rand(3, requires_grad=True)
+optimizer = torch.optim.Adam([x])
+wanted = features.of(torch.ones(3))
+for step in range(20):
+    optimizer.zero_grad()
+    loss = (features.of(x) - wanted) + x.abs().mean()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+"""
+    assert codes(style) == []
+    assert codes(style.replace("(features.of(x) - wanted) + ", "")) == ["AFT303"]

@@ -71,7 +71,7 @@ def history(machine: Machine) -> History | None:
                 created=one.created,
                 receiver=one.receiver,
                 # Something unknown may sweep it again: not to be compared with the next.
-                window=0 if not (account.blind or swept & lost or _made_lost(one, lost)) else 1 + one.number,
+                window=0 if not (account.blind or swept & lost or _is_open(machine, one, lost)) else 1 + one.number,
                 reached=numbers(one.leaves),
             )
         )
@@ -109,8 +109,11 @@ def history(machine: Machine) -> History | None:
     )
 
 
-def _made_lost(made: PassMade, lost: set[int]) -> bool:
-    """Did something unknown get hold of what `create_graph=True` made?"""
+def _is_open(machine: Machine, made: PassMade, lost: set[int]) -> bool:
+    """Did something unknown get hold of what `create_graph=True` made, or of an input that is itself trained? What came
+    back from there may lead to a graph that is not seen."""
+    if any(id(leaf) in machine.account.touched and not leaf.is_parameter for leaf in made.leaves):
+        return True
     return len(made.created) == 2 and any(number in lost for number in range(*made.created))
 
 
