@@ -36,6 +36,7 @@ class PassTaken:
     in_step: bool = False  # called by an optimizer: a closure
     looked: bool = True  # False: the graph was too large to walk
     failed: bool = False
+    random: str = ""  # the state of the random numbers as it began
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class StepTaken:
     at: Line | None
     uses: dict[int, Use] = field(default_factory=dict)
     closure: bool = False  # passes ran inside
+    random: str = ""  # the state of the random numbers as it began
 
 
 @dataclass(slots=True)

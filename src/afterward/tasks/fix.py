@@ -155,7 +155,8 @@ class Fixer:
             tried = list(self._cures(before, fault, texts))
             listed = [remedy.kind for remedy in fault.remedies]
             cures = [cure for cure in tried if cure.verdict.outcome == "proven"]
-            cures.sort(key=lambda cure: cure.remedy.kind not in listed)
+            kept = any(cure.remedy.kind == RETAIN and cure.verdict.proof.same_gradients for cure in cures)
+            cures.sort(key=lambda c: (c.remedy.kind not in listed, kept and c.remedy.kind == "recompute_forward"))
             told[id(fault)] = self._remedies(fault, cures, tried, texts)
             if not cures:
                 continue

@@ -126,11 +126,16 @@ class Ledger:
     def counted_twice(self) -> set[tuple[int, Loss]]:
         """Losses that a step uses more than once: by themselves, say, and within a sum."""
         found: set[tuple[int, Loss]] = set()
-        for step in (step for steps in self.steps.values() for step in steps if not step.closure):
+        for step in (step for steps in self.steps.values() for step in steps):
             for use in step.uses.values():
                 passes = [self.passes[number] for number in use.sources if number in self.passes]
                 times = Counter(order for taken in passes for order in taken.numbers)
-                again = [taken for taken in passes if any(times[order] > 1 for order in taken.numbers)]
+                alike = Counter((taken.value, taken.terms) for taken in passes if taken.numbers)
+                again = [
+                    taken
+                    for taken in passes
+                    if alike[taken.value, taken.terms] > 1 or any(times[order] > 1 for order in taken.numbers)
+                ]
                 found |= {(step.optimizer, loss) for taken in again for loss in self.losses(taken)}
         return found
 

@@ -75,7 +75,8 @@ class Comparison:
                 other.append(number)
         yield from self.names.told("also_trained", more)
         yield from self.names.told("not_trained", less)
-        if other and not more and not less and not self.cuts_first:
+        comparable = before.random == after.random  # else the numbers differ by what was drawn
+        if other and not more and not less and not self.cuts_first and comparable:
             off = max(difference(before.uses.get(n), after.uses.get(n)) for n in other)
             yield Note(
                 "other_gradient", (self.names.subject(other), facts.count("step", after.nth), facts.share("off", off))
@@ -84,8 +85,9 @@ class Comparison:
     def values(self) -> Iterator[Note]:
         """The losses before the fault have the values that they had."""
         now = _values(self.now)
-        for key, (value, failed) in _values(self.was).items():
-            if not failed and now.get(key, (value, False))[0] != value:
+        for key, was in _values(self.was).items():
+            then = now.get(key, was)
+            if not was.failed and then.value != was.value and then.random == was.random:
                 yield Note("other_loss", (*self.names.loss(("at", key[0])), facts.count("step", key[1])))
                 return
 
@@ -94,6 +96,7 @@ class Comparison:
     def later_steps(self) -> Iterator[Note]:
         """An optimizer that has stepped before goes on with the losses that it used, all of them and no others."""
         patterns: dict[tuple[int, Line | None], dict[int, list[frozenset[Loss]]]] = {}
+        calls = {self._callers(self.was, use) for each in self.sound.values() for s in each for use in s.uses.values()}
         for optimizer, steps in self.sound.items():
             for step in steps:
                 known = patterns.setdefault((optimizer, step.at), {})
@@ -107,9 +110,15 @@ class Comparison:
                 known = patterns.get((optimizer, self.now.lines.back(step.at)), {})
                 if step.nth > done and not step.closure:
                     for number, ways in known.items():
-                        self._held_against(ways, step, number, more, less)
+                        if number not in step.uses or self._callers(self.now, step.uses[number]) not in calls:
+                            self._held_against(ways, step, number, more, less)
         yield from self.names.told("also_trained", more)
         yield from self.names.told("not_trained", less)
+
+    def _callers(self, ledger: Ledger, use: Use) -> frozenset[Line | None]:
+        """The lines that called backward for a gradient."""
+        passes = (ledger.passes.get(number) for number in use.sources)
+        return frozenset(ledger.lines.back(taken.at) for taken in passes if taken is not None)
 
     def _held_against(
         self,
@@ -292,15 +301,15 @@ class Comparison:
                     yield Note("updates_rarer", (facts.names("subject", (name,)),))
 
 
-def _values(ledger: Ledger) -> dict[tuple[Line, int], tuple[str, bool]]:
-    """By the line that calls backward and how often it has: the value of the loss, and whether the call failed."""
-    found: dict[tuple[Line, int], tuple[str, bool]] = {}
+def _values(ledger: Ledger) -> dict[tuple[Line, int], PassTaken]:
+    """The passes by the line that calls them and how often it has; lines that the patch has changed are left out."""
+    found: dict[tuple[Line, int], PassTaken] = {}
     times: dict[Line, int] = {}
     for taken in ledger.passes.values():
         line = ledger.lines.unchanged(taken.at)
         if line is not None:
             times[line] = times.get(line, 0) + 1
-            found[line, times[line]] = (taken.value, taken.failed)
+            found[line, times[line]] = taken
     return found
 
 

@@ -94,7 +94,7 @@ class Keeper:
         self._notice()
         self.passes += 1
         taken = PassTaken(self.passes, _here(), _value(outputs), bool(kwargs.get("accumulate_grad", True)))
-        taken.in_step = bool(self._steps)
+        taken.in_step, taken.random = bool(self._steps), _random()
         for step in self._steps:
             step.closure = True
         self._look(taken, outputs, (args[3] if len(args) > 3 else ()) or ())
@@ -150,7 +150,7 @@ class Keeper:
         nth = self.training.taken[number] = self.training.taken.get(number, 0) + 1
         if number not in self._named:
             self._name(number, optimizer)
-        step = StepTaken(number, nth, _here())
+        step = StepTaken(number, nth, _here(), random=_random())
         self._steps.append(step)
         self._use(step, optimizer)
 
@@ -324,6 +324,12 @@ def _value(outputs: Any) -> str:
         if isinstance(output, compat.torch_module().Tensor):
             digest.update(_digest(output)[0].encode())
     return digest.hexdigest()
+
+
+def _random() -> str:
+    """The state of torch's random numbers: a patch that draws more of them gets others from then on."""
+    state = compat.torch_module().get_rng_state()
+    return hashlib.sha1(state.numpy().tobytes(), usedforsecurity=False).hexdigest()
 
 
 def _state(tensor: Any) -> State:

@@ -1,0 +1,78 @@
+"""A proven patch trains as the program would have trained: gradients that are edited between two passes stay so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from afterward.tasks.fix import Fixed, Fixer
+from afterward.tasks.trial import Request
+from afterward.tasks.trial_runner import TrialRunner
+
+TWO_HEADS = """import torch
+torch.manual_seed(0)
+enc, ha, hb = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+params = [*enc.parameters(), *ha.parameters(), *hb.parameters()]
+opt = torch.optim.SGD(params, lr=0.1)
+for x in torch.randn(6, 8, 4):
+    h = enc(x).tanh()
+    {hook}
+    la = 50 * ha(h).pow(2).mean()
+    lb = (hb(h) - 1).pow(2).mean()
+    opt.zero_grad()
+    la.backward()
+    {between}
+    lb.backward()
+    opt.step()
+"""
+CLIPPED = "torch.nn.utils.clip_grad_norm_([p for p in params if p.grad is not None], 0.1)"
+EDITED = "[setattr(p, 'grad', p.grad.sign() * 0.01) for p in params if p.grad is not None]"
+HOOKED = "h.register_hook(lambda g: g.clamp(-0.01, 0.01))"
+ZEROED = "enc.zero_grad()"
+
+MOVED = """import torch
+torch.manual_seed(0)
+actor, critic = torch.nn.Linear(3, 2), torch.nn.Linear(5, 1)
+a_opt = torch.optim.SGD(actor.parameters(), lr=0.05)
+c_opt = torch.optim.SGD(critic.parameters(), lr=0.05)
+for s in torch.randn(5, 8, 3):
+    a_loss = -critic(torch.cat([s, actor(s)], 1)).mean()
+    c_loss = (critic(torch.cat([s, s[:, :2]], 1)) - 1).pow(2).mean()
+    c_opt.zero_grad()
+    c_loss.backward()
+    c_opt.step()
+    a_opt.zero_grad()
+    a_loss.backward()
+    a_opt.step()
+"""
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[TrialRunner]:
+    with TrialRunner() as each:
+        yield each
+
+
+def fixed(runner: TrialRunner, folder: Path, program: str) -> Fixed:
+    (folder / "train.py").write_text(program)
+    return Fixer(runner, Request("train.py", folder=str(folder))).fix()
+
+
+@pytest.mark.parametrize(("hook", "between"), [("", CLIPPED), ("", EDITED), (HOOKED, ""), ("", ZEROED)])
+def test_losses_are_not_added_where_gradients_change_between_them(
+    runner: TrialRunner, tmp_path: Path, hook: str, between: str
+) -> None:
+    program = TWO_HEADS.format(hook=hook or "pass", between=between or "pass")
+    result = fixed(runner, tmp_path, program)
+    best = result.options[0][str(tmp_path / "train.py")]
+    assert best == program.replace("la.backward()", "la.backward(retain_graph=True)")
+    tried = {remedy.kind: remedy.proof for remedy in result.report.findings[0].remedies}
+    assert tried["combine_losses"] is None or tried["combine_losses"].status != "proven"
+
+
+def test_a_step_is_not_moved_to_where_another_loss_gets_into_it(runner: TrialRunner, tmp_path: Path) -> None:
+    result = fixed(runner, tmp_path, MOVED)
+    best = result.options[0][str(tmp_path / "train.py")]
+    assert best.index("c_opt.step()") < best.index("a_loss = ") < best.index("a_loss.backward()")
