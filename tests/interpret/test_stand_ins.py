@@ -38,3 +38,41 @@ def test_correct_code(tmp_path: Path, program: str) -> None:
 def test_something_that_only_writes_down_does_not_hide_a_fault(tmp_path: Path) -> None:
     kept = LOOP.replace("backward()", "backward(retain_graph=True)") + "    writer.add_scalar('loss', loss)\n"
     assert codes(MADE + OPT + "writer = make_model('writer')\n" + kept, tmp_path) == ["AFT303"]
+
+
+PENALTY = """
+import torch
+def penalty(critic, real, fake):
+    mixed = torch.lerp(real, fake, 0.5).requires_grad_(True)
+    scores = critic(mixed)
+    slope = torch.autograd.grad(scores, mixed, torch.ones_like(scores), create_graph=True, retain_graph=True)[0]
+    return ((slope.norm(2, dim=1) - 1) ** 2).mean()
+"""
+
+
+def test_what_a_function_returns_may_be_used_by_its_caller(tmp_path: Path) -> None:
+    assert codes(PENALTY, tmp_path) == []
+
+
+def test_filling_parameters_is_no_cut(tmp_path: Path) -> None:
+    source = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.spare = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+    def forward(self, x):
+        return self.used(x)
+def fill(module):
+    if type(module) == torch.nn.Linear:
+        torch.nn.init.normal_(module.weight.data, 0.0, 0.02)
+net = Net()
+net.apply(fill)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(100):
+    loss = net(torch.randn(4, 2)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    assert codes(source, tmp_path) == []

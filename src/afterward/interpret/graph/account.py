@@ -96,6 +96,12 @@ class Account:
             for value in values:
                 self.cut.append((cut, value.node, value if value.node is None else None))
 
+    def only_filled(self, value: Value) -> None:
+        """What was taken out of its graph was only written to, as `nn.init` does: that cuts nothing."""
+        memory = value.attributes.get(MEMORY) if isinstance(value, Tensor) else None
+        if memory is not None:
+            self.cut = [one for one in self.cut if one[2] is not memory]
+
     # Gradients
 
     def before(self, made: PassMade) -> None:

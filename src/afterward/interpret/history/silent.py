@@ -15,7 +15,7 @@ from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
 from afterward.interpret.history.left_out import find_left_out
 from afterward.interpret.machine.core import site_of
-from afterward.model.gradients import MISSING, Entry
+from afterward.model.gradients import MISSING, PRODUCED, UNSEEN, Entry
 from afterward.model.history import (
     Cut,
     Edge,
@@ -207,11 +207,27 @@ def _gradients(
         for number, step in enumerate(machine.steps)
         if machine.account.blind or any(id(leaf) in unsure for leaf in step.optimizer.inner.get("params", ()))
     }
+    partial = _passes_not_followed(machine)
     for line in machine.account.ledger if not machine.account.mixed else ():
         leaves = numbers(line.leaves)
         if leaves and not (line.what == MISSING and line.step in doubtful):
             run = line.made.number if line.made is not None else -1
             yield Entry(line.what, leaves, run, line.step, line.where.site if line.where is not None else None)
+            if line.what == PRODUCED and run in partial:
+                yield Entry(UNSEEN, leaves)
+
+
+def _passes_not_followed(machine: Machine) -> set[int]:
+    """The passes before a step of an optimizer none of whose parameters they reach, as far as was followed: what else
+    their gradients are for is not known."""
+    found = set()
+    touched = machine.account.touched
+    for step in machine.steps:
+        before = [one for one in machine.passes if one.call == "backward" and one.moment < step.moment]
+        held = {id(leaf) for leaf in step.optimizer.inner.get("params", ())} - touched
+        if before and not any(id(leaf) in held for leaf in before[-1].leaves):
+            found.add(before[-1].number)
+    return found
 
 
 def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:

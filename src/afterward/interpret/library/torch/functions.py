@@ -51,6 +51,7 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
     if path.startswith(("torch.nn.utils.", "torch.utils.", "torch.distributions.", "torch.amp.", "torch.cuda.")):
         return objects.make(machine, path, args, kwargs, node)
     if path.startswith("torch.nn.init."):
+        machine.account.only_filled(args[0] if args else None)
         return args[0] if args else None
     if path == "torch.nn.data_parallel" and len(args) > 1:
         return machine.call(args[0], list(args[1]) if isinstance(args[1], tuple) else [args[1]], {}, node)
