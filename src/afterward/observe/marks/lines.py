@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+from afterward.observe.looking import warn
 from afterward.observe.marks.notebook_cells import name_of_cell
 from afterward.observe.marks.rewrite import head_end
 from afterward.observe.marks.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, WHOLE, Statement
@@ -30,6 +31,13 @@ _TOOL = 4  # sys.monitoring has six places for tools; this one is reserved for n
 @contextmanager
 def lines_marked(recorders: Recorders) -> Iterator[None]:
     """Within this block, every line of the program's own files that begins is marked."""
+    if not hasattr(sys, "monitoring") and sys.gettrace() is not None:
+        # There is one place for a tracer before Python 3.12. Without marks no line is named, and none that is stale.
+        warn(
+            "afterward: a debugger or a coverage tool traces this program, so no line can be named; use `afterward run`"
+        )
+        yield
+        return
     marker = LineMarker(recorders)
     marker.enter_running_calls(sys._getframe(2))
     source = _monitoring if hasattr(sys, "monitoring") else _tracing
