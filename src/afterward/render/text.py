@@ -18,6 +18,7 @@ from afterward.render.spans import Line, Span, wrapped
 from afterward.render.wording import Labelled, Said, said
 
 WIDTH = 80
+LONGEST = 60  # characters of a label that are kept on one line, though it then begins further left
 _DOTS = "..."
 
 
@@ -97,7 +98,7 @@ def _marker(label: Labelled, primary: bool, text: str, window: _Window, gutter: 
         yield (frame, Span(" " * start), Span(f"{mark} {label.text}", style))
         return
     yield (frame, Span(" " * start), Span(mark, style))
-    indent = min(start, max(width - gutter - 2 - min(len(label.text), 40), 0))
+    indent = min(start, max(width - gutter - 2 - min(len(label.text), LONGEST), 0))
     for part in textwrap.wrap(label.text, max(width - gutter - 2 - indent, 20)):
         yield (frame, Span(" " * indent), Span(part, style))
 
