@@ -76,3 +76,20 @@ def test_a_step_is_not_moved_to_where_another_loss_gets_into_it(runner: TrialRun
     result = fixed(runner, tmp_path, MOVED)
     best = result.options[0][str(tmp_path / "train.py")]
     assert best.index("c_opt.step()") < best.index("a_loss = ") < best.index("a_loss.backward()")
+
+
+def test_what_is_added_to_a_log_in_brackets_becomes_a_number(runner: TrialRunner, tmp_path: Path) -> None:
+    program = """import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+log = []
+for x in torch.randn(60, 8, 3):
+    loss = (net(x) - x.mean(1, keepdim=True)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    log += [loss]
+"""
+    result = fixed(runner, tmp_path, program)
+    assert "    log += [loss.item()]\n" in result.options[0][str(tmp_path / "train.py")]

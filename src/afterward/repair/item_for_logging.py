@@ -68,13 +68,19 @@ def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression
     """What a statement puts into a record: the value added, appended, or put under a key."""
     made = assignment(statement)
     if isinstance(made, cst.AugAssign):
-        yield made.value
+        if isinstance(made.value, (cst.Dict, cst.Tuple, cst.List)):  # `log += [loss]`: what is in it
+            yield from _inner(source, (made.value, *descendants(made.value)))
+        else:
+            yield made.value
         return
     if isinstance(made, cst.Assign):
         value = made.value
         target = normal(source.code(made.targets[0].target))
         if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
             sides = [side for side in (value.left, value.right) if normal(source.code(side)) != target]
+            if len(sides) == 1 and isinstance(sides[0], (cst.Dict, cst.Tuple, cst.List)):
+                yield from _inner(source, (sides[0], *descendants(sides[0])))
+                return
             if len(sides) == 1:
                 yield sides[0]
                 return
