@@ -86,6 +86,9 @@ fuzz-check: $(READY)  ## 20,000 mutated real files: no crash, none over its budg
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
 
+faults: $(READY)  ## each hook and each step of the post-mortem raises in turn: the program must go on
+	$(BIN)/pytest tests/observe/test_faults.py -v
+
 invisible: $(READY)  ## programs that look at themselves, plain against `run`: what differs
 	$(BIN)/python tools/invisible.py
 

@@ -159,16 +159,15 @@ static About *about(PyObject *code) {
     return found;
 }
 
-/* Ask a function of ours for the number that stands for something; -1 where there is none. */
+/* Ask a function of ours for the number that stands for something; -1 where there is none, -2 where the program's own
+   signal handler has raised meanwhile. */
 static long ask(PyObject *function, PyObject *code, Py_ssize_t number) {
     PyObject *args[2] = {code, PyLong_FromSsize_t(number)};
     PyObject *found = args[1] == NULL ? NULL : call_ours(function, args + (code == NULL), code == NULL ? 1 : 2);
     long answer = found != NULL ? PyLong_AsLong(found) : -1;
     Py_XDECREF(found);
     Py_XDECREF(args[1]);
-    if (PyErr_Occurred())
-        PyErr_Clear();
-    return answer;
+    return PyErr_Occurred() ? -2 : answer;
 }
 
 static long number_at(Board *board, About *info, PyObject *code, Py_ssize_t unit) {
@@ -176,6 +175,8 @@ static long number_at(Board *board, About *info, PyObject *code, Py_ssize_t unit
         return -1;
     if (info->number[unit] == 0) {
         long number = ask(board->locate, code, unit);
+        if (number == -2)
+            return -2;
         info->number[unit] = number < 0 ? -1 : (int32_t)number + 1;
     }
     return info->number[unit] < 0 ? -1 : info->number[unit] - 1;
@@ -221,12 +222,14 @@ static int tell_calls(Mark *mark, uint64_t counter) {
         return 0;
     long keeps = keeps_number(board, same);
     if (keeps < 0)
-        return 0;
+        return keeps == -2 ? -1 : 0;
     if (tape_write(board->tape, (uint64_t)keeps, counter) < 0)
         return -1;
     for (Py_ssize_t n = same; n < depth; n++) {
         PyObject *code = board->told[n].code;
         long number = number_at(board, about(code), code, board->told[n].unit);
+        if (number == -2)
+            return -1;
         if (number < 0)
             break;
         if (tape_write(board->tape, (uint64_t)number, counter) < 0)

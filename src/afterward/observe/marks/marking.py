@@ -14,6 +14,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any
 
+from afterward.observe.looking import interruption
 from afterward.observe.marks.statements import (
     ENTER,
     EXIT,
@@ -103,12 +104,24 @@ def marking_of(statements: Statements) -> Marking:
     return marking
 
 
+def _asked(answer: Callable[..., int]) -> Callable[..., Any]:
+    """For the board, which asks inside the program: a mistake of ours is no answer."""
+
+    def asked(*args: Any) -> Any:
+        try:
+            return answer(*args)
+        except BaseException as error:
+            return interruption(error) or -1
+
+    return asked
+
+
 class Marking:
     """The marks of one program: what `rewrite` left a place for becomes a constant of the code."""
 
     def __init__(self, statements: Statements) -> None:
         self.statements = statements
-        self.board: Any = _tape.Board(self._locate, self._keeps) if _tape is not None else PythonBoard()
+        self.board: Any = _tape.Board(_asked(self._locate), _asked(self._keeps)) if _tape is not None else PythonBoard()
         self._use: tuple[Any, ...] = (None,)
         self._told: dict[int, int] = {}
         self._kept: dict[int, int] = {}

@@ -36,8 +36,8 @@ NUMBERS = 3
 class Calls:
     """Whom a tape calls for what it does not write down itself."""
 
-    on_full: Callable[[], None]  # there is much on the tape: take it off
-    on_other: Callable[[int], None]  # a mark in another thread
+    on_full: Callable[[], Any]  # there is much on the tape: take it off
+    on_other: Callable[[int], Any]  # a mark in another thread
     on_pass: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]  # a pass that may be due for a look
     on_step: Callable[[Any], Any]  # a step of an optimizer that is due for a look, or in another thread
 

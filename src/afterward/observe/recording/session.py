@@ -105,17 +105,23 @@ class Session:
 
     def start(self) -> None:
         """Begin to record. Torch's own hooks go on when the program imports torch, not before."""
-        self._begin_tape()
         self._hooks.callback(self.recorders.withdraw)
+        try:
+            self._begin_tape()
+        except Exception as error:
+            self.failed_open("statements cannot be recorded", error)
         if compat.torch_module() is not None:
-            self.torch_imported()
+            self.imported("torch")
 
     def imported(self, name: str) -> None:
         """Torch has been imported, or its compiler."""
-        if name == "torch":
-            self.torch_imported()
-        else:
-            self._compiler_imported()
+        try:
+            if name == "torch":
+                self.torch_imported()
+            else:
+                self._compiler_imported()
+        except Exception as error:
+            self.failed_open(f"{name} is not watched", error)
 
     def _compiler_imported(self) -> None:
         self._hooks.callback(compat.announce_compiler(self.recorders.publish_for_compiler))
@@ -167,7 +173,7 @@ class Session:
 
     def _begin_tape(self) -> None:
         main = self.recorders.main
-        calls = Calls(main.take_off, self.recorders.mark_elsewhere, self._begins, self._stepped)
+        calls = Calls(self._emptied, self._marked_elsewhere, self._begins, self._stepped)
         self._tape: Tape = new_tape(calls, main.moment, self.recorders.main_thread)
         self._tape.steps_due = STEPS_LOOKED_AT  # a step may come before any backward
         self.recorders.publish(self._tape)
@@ -175,6 +181,23 @@ class Session:
     # What the tape hands on. Each of these runs inside the program: none may raise.
 
     # Where a signal of the program's interrupts one, that exception is handed back, to be raised in the program itself.
+
+    def _emptied(self) -> BaseException | None:
+        """The tape is full."""
+        handled = sys.exc_info()[1]
+        try:
+            self.recorders.main.take_off()
+        except BaseException as error:
+            return self._came_up("statements could not be recorded", error, handled)
+        return None
+
+    def _marked_elsewhere(self, number: int) -> BaseException | None:
+        handled = sys.exc_info()[1]
+        try:
+            self.recorders.mark_elsewhere(number)
+        except BaseException as error:
+            return self._came_up("a statement in another thread could not be recorded", error, handled)
+        return None
 
     def _begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
         began, handled = time.time_ns(), sys.exc_info()[1]
