@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.gradients import BY_HAND
 from afterward.model.history import History, Optimizer
 from afterward.model.words import Words
 from afterward.rules import rule
@@ -29,7 +30,8 @@ def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
 def _cleared_unused(history: History, optimizer: Optimizer) -> list[int]:
     """The passes that produced for it what was cleared unused; none where anything of it was ever used or read."""
     mine = {key: fate for key, fate in history.ledger.fates.items() if key[1] in optimizer.leaves}
-    if any(fate.used_by or fate.read or fate.changed for fate in mine.values()):
+    by_hand = any(one.step == BY_HAND and one.leaf in optimizer.leaves for one in history.ledger.empty)
+    if by_hand or any(fate.used_by or fate.read or fate.changed for fate in mine.values()):
         return []
     return list(dict.fromkeys(run for (run, _), fate in mine.items() if fate.cleared))
 
