@@ -175,7 +175,7 @@ def main() -> int:
     if options.page is not None:
         from plantlab.page import written
 
-        written(options.page, live, left)
+        written(options.page, live, left, options.seed if options.count else None)
     return 0
 
 

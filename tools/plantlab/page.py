@@ -18,7 +18,7 @@ step (gradients used, parameters after it), recorded by a harness that knows not
 nothing are left out: same bits, same values saved and held at every backward, as many backward calls. So are those
 whose error is not autograd's.
 
-The programs: {sources}. {planted} faults are in the table; {left} mutants were left out.
+The programs: {sources}. {planted} faults are in the table; {left} mutants were left out.{sample}
 
 - **run**, **check**: a finding that the right program does not have.
 - **at the line**: one of its places, or its first change, is where the fault was planted.
@@ -36,13 +36,19 @@ The programs: {sources}. {planted} faults are in the table; {left} mutants were 
 _SOURCES = (("gallery-", "the gallery's right ones"), ("generated-", "generated ones"), ("public-", "public ones"))
 
 
-def written(page: Path, asked: Sequence[Asked], left: int) -> None:
+def written(page: Path, asked: Sequence[Asked], left: int, seed: int | None) -> None:
+    """`seed`: of the sample, if it is one."""
     counted = Counter(_source(name) for name in {a.program for a in asked})
     sources = ", ".join(f"{number} {name}" for name, number in counted.most_common())
     wrong = [a for a in asked if is_wrong(a)]
     lines = [f"- `{a.id}` ({a.remedy}): {_WHY[a.result]}" for a in sorted(wrong, key=lambda a: a.id)]
     text = HEAD.format(
-        sources=sources, planted=len(asked), left=left, table=markdown(asked), wrong="\n".join(lines) or "None."
+        sources=sources,
+        planted=len(asked),
+        left=left,
+        sample=f" This is a sample of all mutants, drawn by chance (`--seed {seed}`)." if seed is not None else "",
+        table=markdown(asked),
+        wrong="\n".join(lines) or "None.",
     )
     page.write_text(text, encoding="utf-8")
 

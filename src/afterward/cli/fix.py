@@ -12,6 +12,7 @@ from afterward.cli._output import claimed, finish_interrupted, write_report
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report
 from afterward.model.facts import Note
+from afterward.render.concise import as_concise
 from afterward.render.json_report import as_json
 from afterward.render.paths import shown
 from afterward.render.progress import trial_progress
@@ -86,7 +87,16 @@ def _search(options: argparse.Namespace) -> Fixed:
         request = Request(options.target, tuple(options.arguments), options.module, stdin=_piped())
         progress = stack.enter_context(trial_progress(sys.stderr))
         proof = tuple(shlex.split(options.proof_args)) if options.proof_args is not None else None
-        return Fixer(runner, request, options.limit, progress, proof).fix()
+        if sys.stderr.isatty():  # what is loaded takes seconds, and the program may print nothing for longer
+            print(f"afterward: running {options.target}", file=sys.stderr, flush=True)
+        return Fixer(runner, request, options.limit, progress, proof, diagnosed=_diagnosed).fix()
+
+
+def _diagnosed(report: Report) -> None:
+    """One line for each finding, before the changes are tried: that may take a while."""
+    for line in as_concise(report).splitlines():
+        print(f"afterward: {line}", file=sys.stderr)
+    print("afterward: testing changes", file=sys.stderr, flush=True)
 
 
 def _piped() -> bytes | None:

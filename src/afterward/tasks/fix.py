@@ -102,6 +102,7 @@ class Fixer:
     progress: Progress | None = None
     proof_arguments: tuple[str, ...] | None = None
     shown: bool = True  # does the first run's own output go to the terminal?
+    diagnosed: Callable[[Report], None] | None = None  # is told what was found, before anything is tried
     originals: dict[str, Original] = field(default_factory=dict)
     _books: dict[str, str] = field(default_factory=dict)  # a notebook's program, as it is
     _passed_over: set[str] = field(default_factory=set)  # kinds that need not be tried for the present fault
@@ -129,6 +130,8 @@ class Fixer:
             return Fixed(first.report, first=first)
         self._read_sources(first)
         self._broken_at = first.broken_at
+        if self.diagnosed is not None:
+            self.diagnosed(first.report)
         return self._cure_all(first, found)
 
     def _open_book(self) -> None:
