@@ -26,7 +26,10 @@ MAY_IMPORT = {  # package: (our packages, third-party libraries); all may use af
         ["model", "messages", "rules", "interpret", "observe", "repair", "gallery"],
         ["pathspec", "platformdirs", "tomli"],  # for `check`: .gitignore, the cache's folder, settings on Python 3.10
     ),
-    "integrations": (["model", "tasks", "render"], ["pytest", "IPython", "lightning", "pygls", "lsprotocol"]),
+    "integrations": (
+        ["model", "tasks", "render"],
+        ["pytest", "IPython", "lightning", "transformers", "pygls", "lsprotocol"],
+    ),
     "cli": (["model", "tasks", "render"], []),
 }
 

@@ -143,3 +143,22 @@ def test_the_same_put_right_is_left_alone(package: str, tmp_path: Path) -> None:
         pytest.skip(f"{package} is not installed")
     status, findings, said = _findings(tmp_path, PROGRAMS[package][0].format(cut=".detach()"))
     assert (status, findings) == (0, []), said
+
+
+CALLBACKS = {
+    "lightning": ("Trainer(max_epochs=1, ", "Trainer(max_epochs=1, callbacks=[AfterwardCallback()], "),
+    "transformers": ("train_dataset=data)", "train_dataset=data, callbacks=[AfterwardCallback()])"),
+}
+
+
+@pytest.mark.parametrize("package", CALLBACKS)
+def test_a_callback_explains_without_a_command(package: str, tmp_path: Path) -> None:
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    plain, with_callback = CALLBACKS[package]
+    program = f"from afterward.integrations.{package} import AfterwardCallback\n" + PROGRAMS[package][0].format(cut="")
+    (tmp_path / "train.py").write_text(program.replace(plain, with_callback))
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, env=env)
+    assert done.returncode == 1
+    assert "error[AFT103]" in done.stderr, done.stderr

@@ -1,0 +1,45 @@
+"""`AfterwardCallback` for Lightning: the diagnosis in its logs, and findings as scalars and text in its loggers."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from lightning.pytorch import Callback  # type: ignore[import-not-found, unused-ignore]
+
+from afterward.integrations.program import watch
+from afterward.render.text import as_text
+
+log = logging.getLogger("afterward")
+
+
+class AfterwardCallback(Callback):  # type: ignore[misc]
+    """`Trainer(callbacks=[AfterwardCallback()])` watches `fit`. Under `afterward run` it joins that watch."""
+
+    def __init__(self) -> None:
+        self._watch: Any = None
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        if stage == "fit" and self._watch is None:
+            self._watch = watch()
+            self._watch.__enter__()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._end(trainer, exception)
+
+    def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        self._end(trainer, None)
+
+    def _end(self, trainer: Any, error: BaseException | None) -> None:
+        if self._watch is None:
+            return
+        ending, self._watch = self._watch, None
+        ending.__exit__(type(error) if error is not None else None, error, None)
+        findings = ending.report().findings
+        for found in findings:
+            log.warning("%s", as_text(found))
+        for logger in trainer.loggers:
+            logger.log_metrics({"afterward/findings": float(len(findings))}, step=trainer.global_step)
+            write: Any = getattr(getattr(logger, "experiment", None), "add_text", None)
+            for found in findings if write is not None else ():
+                write("afterward", as_text(found), trainer.global_step)
