@@ -98,15 +98,17 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
     sheet = Sheet()
     sheet.column("", "only")
     part = sheet.lane(_lane(left.site, sources, left.name, "bridge"))
-    other = sheet.lane(Lane(left.swept_part or "the rest", "the part that is swept", left.swept.line))
-    lost = sheet.block(part, "unused", counted(left.nodes, "op"), bytes=left.bytes, facts=("no pass walks it",))
+    other = sheet.lane(Lane(left.swept_part or "the rest", "the part that has a backward", left.swept.line))
+    lost = sheet.block(part, "unused", counted(left.nodes, "op"), bytes=left.bytes, facts=("no `backward()` uses it",))
     kept = sheet.block(other, "done", "walked")
     swept = sheet.event(Event(0, "pass", _call(left.swept, sources), left.swept.line, (other,)))
     sheet.end(kept, swept)
     sheet.tell(f"Line {left.site.line} builds the graph of `{left.name}`.", block=lost)
-    sheet.tell(f"The backward on line {left.swept.line} walks `{left.swept_part or 'the rest'}`.", "frees", event=swept)
+    sheet.tell(
+        f"The `backward()` on line {left.swept.line} uses `{left.swept_part or 'the rest'}`.", "frees", event=swept
+    )
     missing = counted(left.parameters, "parameter")
-    sheet.tell(f"Nothing walks `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
+    sheet.tell(f"Nothing uses `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
     return sheet.story(f"`{left.name}` is computed with a graph of its own, and left out of the backward")
 
 
@@ -116,13 +118,13 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     part = sheet.lane(Lane(flat.name, "plain numbers", flat.taken.line, role="bridge"))
     rest = sheet.lane(_lane(flat.site, sources, _receiver(flat.swept, sources) or "the loss"))
     taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, ()))
-    bare = sheet.block(part, "ghost", "no graph", facts=("nothing leads back from it",))
+    bare = sheet.block(part, "ghost", "no graph", facts=("not connected to any parameter",))
     built = sheet.block(rest, "done", "its graph", facts=(f"`{flat.name}` is no part of it",))
     swept = sheet.event(Event(0, "pass", _call(flat.swept, sources), flat.swept.line, (rest,)))
     sheet.end(built, swept)
     sheet.tell(f"The `autograd.grad` on line {flat.taken.line} returns plain numbers.", "frees", event=taken)
     sheet.tell(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)
-    sheet.tell(f"The backward on line {flat.swept.line} walks the rest: `{flat.name}` teaches nothing.", "fails",
+    sheet.tell(f"The `backward()` on line {flat.swept.line} uses the rest: `{flat.name}` has no effect.", "fails",
                event=swept)  # fmt: skip
     return sheet.story(f"`{flat.name}` is added to the loss, and has no graph")
 
@@ -139,9 +141,9 @@ def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
         each = wasted.nodes // max(wasted.times, 1)
         blocks.append(sheet.block(lane, "unused", counted(each, "op") if each else "a graph"))
     sheet.tell(f"Line {wasted.site.line} builds graph each time it runs.", block=blocks[0])
-    sheet.tell(f"No pass walks any of it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
+    sheet.tell(f"Nothing uses it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip
-    return sheet.story(f"Line {wasted.site.line} builds graphs that no backward ever walks")
+    return sheet.story(f"Line {wasted.site.line} builds graphs that no `backward()` ever uses")
 
 
 def _site_of(event: Step | Pass) -> Site | None:
@@ -198,8 +200,8 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
     swept = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
     for block in blocks:
         sheet.end(block, swept)
-    sheet.tell(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a pass.", block=blocks[0])
-    sheet.tell(f"So one pass walks {counted(singles.nodes, 'operation')}.", "frees", event=swept)
+    sheet.tell(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a step.", block=blocks[0])
+    sheet.tell(f"So one `backward()` goes through {counted(singles.nodes, 'operation')}.", "frees", event=swept)
     return sheet.story("Samples go through the network one by one, though it takes a batch")
 
 
@@ -210,16 +212,18 @@ def _single_turns(singles: Singles, sources: SourceTexts) -> Story:
     for number in range(1, count + 1):
         if number == count and singles.times > count:
             sheet.column(f"{singles.times - count:,} more", "gap")
-        sheet.column(f"turn {singles.times if number == count else number:,}")
+        sheet.column(f"iteration {singles.times if number == count else number:,}")
         block = sheet.block(lane, "fresh", "one sample")
         swept = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
         sheet.end(block, swept)
         if number == 1:
             sheet.tell(f"Line {singles.site.line} takes one row of a tensor.", block=block)
             sheet.tell(
-                f"Line {singles.swept.line} sweeps its {counted(singles.nodes, 'operation')}.", "frees", event=swept
+                f"Line {singles.swept.line} calls `backward()` through its {counted(singles.nodes, 'operation')}.",
+                "frees",
+                event=swept,
             )
-    return sheet.story("Each turn trains on one sample, though the model takes a batch")
+    return sheet.story("Each iteration trains on one sample, though the model takes a batch")
 
 
 def _lane(site: Site, sources: SourceTexts, name: str, role: str = "value") -> Lane:
