@@ -104,7 +104,7 @@ def test_a_syntax_error_is_python_s_own(tmp_path: Path) -> None:
         (["run", "missing.py"], "can't open file 'missing.py'"),
         (["run", "-m", "no_such_module_here"], "no module named no_such_module_here"),
         (["run", "--out", "no/such/folder/r.json", "fine.py"], "can not write the report"),
-        (["explain", "AFT999"], "no rule is called AFT999"),
+        (["explain", "AFT999"], "no rule and no message of PyTorch about graphs is known as 'AFT999'"),
     ],
 )
 def test_bad_input_gets_one_clear_line(words: list[str], complaint: str, tmp_path: Path) -> None:
