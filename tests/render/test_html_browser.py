@@ -196,7 +196,9 @@ def test_source_is_shown_and_never_run(opened: Any, carried: SavedRun) -> None:
     lines = carried.sources[file].splitlines()
     wild = {file: "\n".join(f"{line}  # {EVIL}" for line in lines)}
     finding = carried.report.findings[0]
-    wild_finding = replace(finding, message=EVIL, why=EVIL, notes=(EVIL,), bridge=Bridge(EVIL, "local"))
+    wild_finding = replace(
+        finding, facts=tuple(replace(fact, text=EVIL) for fact in finding.facts), bridge=Bridge(EVIL, "local")
+    )
     run = SavedRun(replace(carried.report, findings=(wild_finding,), argv=(EVIL,)), carried.chapters, wild)
     page = opened(run)
     assert page.evaluate("window.hacked") is None

@@ -15,7 +15,7 @@ from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, token
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Kept, Tensor
 from afterward.interpret.library.torch import modules, ops, optim
-from afterward.interpret.machine.values import Class, Function, Instance, Lib, Native, Unknown, Value
+from afterward.interpret.machine.values import OWNER, Class, Function, Instance, Lib, Native, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.core import Frame
@@ -278,7 +278,9 @@ def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST 
     def run(m: Machine, args: Args, kwargs: Kwargs) -> Value:
         return call_network(m, owner, args, kwargs)
 
-    return Native(run, name)
+    part = Native(run, name)
+    part.attributes[OWNER] = owner
+    return part
 
 
 def _computed(machine: Machine, op: str, inputs: list[Tensor]) -> Value:

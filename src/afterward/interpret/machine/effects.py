@@ -9,12 +9,14 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import is_data, spelled
 from afterward.interpret.machine.generators import Generators
 from afterward.interpret.machine.values import (
+    OWNER,
     Class,
     Function,
     Instance,
     Lib,
     Module,
     ModuleParts,
+    Native,
     PartialDict,
     Star,
     Unknown,
@@ -78,6 +80,8 @@ class Effects(Generators):
             return
         if isinstance(owner, Instance):
             library.set_instance_item(self, owner, key, value, node)
+        elif isinstance(owner, Native) and isinstance(network := owner.attributes.get(OWNER), Instance):
+            network.attributes[f"{owner.name}[{key}]"] = value  # a layer put into a part of a network out of sight
         elif isinstance(owner, ModuleParts) and isinstance(key, str):
             self.set_attribute(owner.module, key, value, node)
         elif isinstance(owner, dict):

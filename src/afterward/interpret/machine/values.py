@@ -203,6 +203,9 @@ class Method:
         self.name = name
 
 
+OWNER = "the network that it is a part of"  # among the attributes of a layer of a stand-in network
+
+
 class Native:
     """Something callable whose behaviour is written here, in Python: `call(machine, args, kwargs)`."""
 
