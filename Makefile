@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 TORCH := torch==2.13.0
-# All cores, a file of tests to each: tests of a file share what is slow to make. One thread each, or they fight.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+# Three at a time, for many wait for processes of their own; a file of tests to each: tests of a file share what is slow to make. One thread each, or they fight.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
 N ?= 100000
 SEED ?= 0
 CASES ?= ../shared/cases
