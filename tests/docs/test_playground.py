@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import http.server
-import importlib.util
 import json
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import tool
 from tests.render.chromium import browser
 
 from afterward.integrations.playground import look
@@ -59,14 +58,9 @@ def test_what_is_no_python_is_one_line() -> None:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page and its files, without the rest of the site."""
-    spec = importlib.util.spec_from_file_location("site_playground", ROOT / "tools" / "site_playground.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    sys.modules["site_playground"] = tool
-    spec.loader.exec_module(tool)
+    playground = tool.load("site_playground")
     folder = tmp_path_factory.mktemp("site")
-    if not tool.build(folder):
+    if not playground.build(folder):
         pytest.skip("no Pyodide: `make playground` brings it")
     page = (ROOT / "docs" / "playground.md").read_text(encoding="utf-8").partition("<div")[2]
     (folder / "index.html").write_text(

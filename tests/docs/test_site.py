@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 import subprocess
@@ -10,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests import tool
 from tests.render.chromium import browser
 
 from afterward.cli import command_line
@@ -18,16 +18,6 @@ from afterward.rules import all_rules
 
 pytest.importorskip("mkdocs")
 ROOT = Path(__file__).parents[2]
-
-
-def _loaded(name: str):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_there_is_a_page_for_every_rule_command_and_example(site: Path) -> None:
     for rule in all_rules():
         assert rule.name in (site / "rules" / f"{rule.code}.html").read_text()
-    for name in _loaded("site_hooks").commands():
+    for name in tool.load("site_hooks").commands():
         assert f"afterward {name}" in (site / "commands" / f"{name}.html").read_text()
     for example in examples():
         assert (site / "gallery" / f"{example.name}.html").exists()
@@ -74,7 +64,7 @@ def test_the_search_works_from_disk(site: Path) -> None:
 
 
 def test_the_options_of_a_command_are_those_that_it_takes() -> None:
-    hooks = _loaded("site_hooks")
+    hooks = tool.load("site_hooks")
     for name, parser in hooks.commands().items():
         page = hooks.command_page(name, parser)
         for action in parser._actions:
@@ -82,19 +72,19 @@ def test_the_options_of_a_command_are_those_that_it_takes() -> None:
 
 
 def test_the_examples_of_a_command_are_understood() -> None:
-    for lines in _loaded("site_hooks").EXAMPLES.values():
+    for lines in tool.load("site_hooks").EXAMPLES.values():
         for line in lines:
             if line.startswith("    afterward "):
                 command_line().parse_args(shlex.split(line)[1:])
 
 
 def test_the_table_is_what_the_examples_say() -> None:
-    pages = _loaded("gallery_pages")
+    pages = tool.load("gallery_pages")
     assert (ROOT / "docs" / "what-happens.md").read_text() == pages.table(), "run `make gallery`"
 
 
 def test_every_finding_of_the_gallery_has_its_picture() -> None:
-    pages = _loaded("gallery_pages")
+    pages = tool.load("gallery_pages")
     for example in examples():
         for program in example.programs:
             if program.finds:

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
 
 import pytest
+from tests import tool
 
-
-def _tool():
-    spec = importlib.util.spec_from_file_location("invisible", Path(__file__).parents[2] / "tools" / "invisible.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["invisible"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-invisible = _tool()
+invisible = tool.load("invisible")
 
 # Each of these was once different, and takes no torch.
 SAMPLE = (

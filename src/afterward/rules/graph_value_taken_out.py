@@ -17,6 +17,22 @@ def graph_value_taken_out(history: History) -> Iterator[Diagnosis]:
     return raised(history, "AFT503")
 
 
+def _by_function(page: str) -> Words:
+    return Words(
+        fault="a Python function is applied to a tensor with a graph",
+        headline=(
+            "a Python function is applied to each number of <{value}><!value:this tensor>, which requires gradients"
+        ),
+        why="Autograd cannot follow a Python function.",
+        labels={
+            "fault": "applies it to <{value}><!value:this tensor>",
+            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
+            "stored": "{value} gets its value here",
+        },
+        helps={("follow_page", page): "write it with tensor operations, or use `.detach()`"},
+    )
+
+
 WORDS = {
     "numpy-of-a-graph-tensor": Words(
         fault="a tensor with a graph is converted to numpy",
@@ -66,32 +82,8 @@ WORDS = {
         },
         helps={("follow_page", "non-leaf-sent"): "send the value: `.detach()`"},
     ),
-    "apply-on-a-graph-tensor": Words(
-        fault="a Python function is applied to a tensor with a graph",
-        headline=(
-            "a Python function is applied to each number of <{value}><!value:this tensor>, which requires gradients"
-        ),
-        why="Autograd cannot follow a Python function.",
-        labels={
-            "fault": "applies it to <{value}><!value:this tensor>",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={("follow_page", "apply-on-a-graph-tensor"): "write it with tensor operations, or use `.detach()`"},
-    ),
-    "map-on-a-graph-tensor": Words(
-        fault="a Python function is applied to a tensor with a graph",
-        headline=(
-            "a Python function is applied to each number of <{value}><!value:this tensor>, which requires gradients"
-        ),
-        why="Autograd cannot follow a Python function.",
-        labels={
-            "fault": "applies it to <{value}><!value:this tensor>",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={("follow_page", "map-on-a-graph-tensor"): "write it with tensor operations, or use `.detach()`"},
-    ),
+    "apply-on-a-graph-tensor": _by_function("apply-on-a-graph-tensor"),
+    "map-on-a-graph-tensor": _by_function("map-on-a-graph-tensor"),
     "dlpack-of-a-graph-tensor": Words(
         fault="a tensor with a graph is handed to another library",
         headline="<{value}><!value:this tensor> still has its graph, and is handed to another library",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,11 @@ class Explanation:
 def explain(text: str) -> Explanation:
     """The page behind what the reader has: a code or a name, a message, a traceback."""
     from afterward import messages
-    from afterward.rules import all_rules
+    from afterward.rules import all_rules, find_rule
 
     wanted = text.strip()
-    for rule in all_rules():
-        if wanted.upper() == rule.code or wanted.lower() == rule.name:
-            return Explanation(rule.page())
+    with suppress(UnknownRule):
+        return Explanation(find_rule(wanted).page())
     page = messages.page_named(wanted) or messages.find(text) or messages.find_part(text)
     if page is None:
         names = [*(rule.code for rule in all_rules()), *(rule.name for rule in all_rules())]
