@@ -86,7 +86,7 @@ fuzz-check: $(READY)  ## 20,000 mutated real files: no crash, none over its budg
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
 
-faults: $(READY)  ## each hook and each step of the post-mortem raises in turn: the program must go on
+faults: $(READY)  ## each hook and each step of the post-mortem raises, one after the other: the program must go on
 	$(BIN)/pytest tests/observe/test_faults.py -v
 
 invisible: $(READY)  ## programs that look at themselves, plain against `run`: what differs
@@ -104,7 +104,7 @@ retain-table: $(READY)  ## the same, and write docs/retain_graph.md from the pro
 plant: $(READY)  ## plant faults in correct programs, ask run, check and fix; COUNT=300 for a sample; goes on where it was stopped
 	$(BIN)/python tools/plant.py --cases $(CASES) --count $(COUNT) --page docs/planted.md
 
-kills: $(READY)  ## kill `fix --write` 200 times at random moments: nothing may be left behind
+kills: $(READY)  ## kill `fix --write` 200 times at random moments: nothing may be left over
 	$(BIN)/python tools/kill_fix.py 200 --seed $(SEED)
 
 nonsense: $(READY)  ## run, check and fix over all cases, with every sentence replaced by nonsense: only text may change

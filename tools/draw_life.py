@@ -160,11 +160,11 @@ def built() -> str:
     return draw("Built: loss = (w * w).sum()", {"loss": loss}, world)
 
 
-def swept() -> str:
+def freed() -> str:
     world = World()
     _, loss = _loss(world)
     outcome = world.backward([loss])
-    return draw("Swept: after loss.backward()", {"loss": loss}, world, outcome)
+    return draw("Freed: after loss.backward()", {"loss": loss}, world, outcome)
 
 
 def second_time() -> str:
@@ -172,7 +172,7 @@ def second_time() -> str:
     _, loss = _loss(world)
     world.backward([loss])
     outcome = world.backward([loss])
-    return draw("Swept again: what the second loss.backward() meets", {"loss": loss}, world, outcome)
+    return draw("Used again: what the second loss.backward() meets", {"loss": loss}, world, outcome)
 
 
 def carried_state() -> str:
@@ -207,7 +207,7 @@ def partial() -> str:
     (c,) = world.apply("add", a, b)
     (loss,) = world.apply("sum", c)
     outcome = world.backward([loss], inputs=[w])
-    return draw("Partly swept: after loss.backward(inputs=[w])", {"loss": loss}, world, outcome)
+    return draw("Partly freed: after loss.backward(inputs=[w])", {"loss": loss}, world, outcome)
 
 
 def stepped() -> str:
@@ -236,7 +236,7 @@ def view_written() -> str:
 
 SCENES: dict[str, Callable[[], str]] = {
     "life-built": built,
-    "life-swept": swept,
+    "life-freed": freed,
     "life-second-time": second_time,
     "life-carried-state": carried_state,
     "life-shared": shared,

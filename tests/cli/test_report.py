@@ -78,7 +78,7 @@ def test_a_bad_file_gives_one_line_and_status_two(content: bytes | None, words: 
         file.write_bytes(content)
     done = _run_in_process(main, ["report", str(file)])
     assert done[0] == 2
-    assert done[1].startswith(f"afterward: can not read {file}: ")
+    assert done[1].startswith(f"afterward: cannot read {file}: ")
     assert words in done[1]
     assert done[1].count("\n") == 1
 

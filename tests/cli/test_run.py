@@ -103,7 +103,7 @@ def test_a_syntax_error_is_python_s_own(tmp_path: Path) -> None:
     [
         (["run", "missing.py"], "can't open file 'missing.py'"),
         (["run", "-m", "no_such_module_here"], "no module named no_such_module_here"),
-        (["run", "--out", "no/such/folder/r.json", "fine.py"], "can not write the report"),
+        (["run", "--out", "no/such/folder/r.json", "fine.py"], "cannot write the report"),
         (["explain", "AFT999"], "no rule and no message of PyTorch about graphs is known as 'AFT999'"),
     ],
 )

@@ -174,7 +174,7 @@ function boxed(view, box, number, size, at, again) {
 const STATES = {
   fresh: "alive when the failing pass began",
   dead: "freed by an earlier pass",
-  swept: "walked by an earlier pass",
+  used: "used by an earlier backward",
   spoilt: "a value that it had saved was written over",
 };
 

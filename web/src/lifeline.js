@@ -1,4 +1,4 @@
-// The life line is drawn already, in the page itself. This adds: what is behind each part, and time that can be turned.
+// The life line is drawn already, in the page itself. This adds: details of each part, and a slider for time.
 import { counted, html, pressed, svg, tipOn } from "./dom.js";
 
 const PACE = 550; // milliseconds a slot, when played

@@ -10,7 +10,7 @@ from afterward.render.paths import relative
 
 
 def claimed(out: str | None) -> Path | None:
-    """Find out before the run, not after hours of it, that the report can not be written."""
+    """Find out before the run, not after hours of it, that the report cannot be written."""
     if out is None:
         return None
     path = Path(out).absolute()
@@ -18,7 +18,7 @@ def claimed(out: str | None) -> Path | None:
         with path.open("a", encoding="utf-8"):
             pass
     except OSError as error:
-        raise ReportNotWritten(f"can not write the report to {out}: {error.strerror}") from None
+        raise ReportNotWritten(f"cannot write the report to {out}: {error.strerror}") from None
     return path
 
 
@@ -36,4 +36,4 @@ def write_report(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ReportNotWritten(f"can not write the report to {path}: {error.strerror}") from None
+        raise ReportNotWritten(f"cannot write the report to {path}: {error.strerror}") from None

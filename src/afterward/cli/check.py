@@ -99,7 +99,7 @@ def _gaps(report: Report) -> None:
 
 
 def _last_line(report: Report, shown: bool) -> None:
-    """What was looked at: without it, "clean" can not be told from "did not look"."""
+    """What was looked at: without it, "clean" cannot be told from "did not look"."""
     looked_at = report.looked_at
     if looked_at is None:
         return
@@ -189,7 +189,7 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
         try:
             Path(options.out).write_text(text, encoding="utf-8")
         except OSError as error:
-            raise ReportNotWritten(f"can not write the report to {options.out}: {error.strerror}") from None
+            raise ReportNotWritten(f"cannot write the report to {options.out}: {error.strerror}") from None
     elif options.format != "text":
         sys.stdout.write(_as(options.format)(report))
     elif report.findings:

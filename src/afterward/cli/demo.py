@@ -111,7 +111,7 @@ def _lead_on(example: Example, program: Program) -> None:
     ]
     rows.append((f"afterward demo --source {example.name} {program.name}", "this program"))
     if program.finds:
-        rows.append((f"afterward explain {program.finds}", "the page behind the code"))
+        rows.append((f"afterward explain {program.finds}", "the page of the code"))
     width = max(len(command) for command, _ in rows)
     print()
     for command, what in rows:

@@ -41,14 +41,14 @@ def perform(options: argparse.Namespace) -> int:
 def _read(path: Path) -> SavedRun:
     try:
         if path.stat().st_size > LARGEST:
-            raise HistoryUnreadable(f"can not read {path}: it is too large to be a history")
+            raise HistoryUnreadable(f"cannot read {path}: it is too large to be a history")
         data = path.read_bytes()
     except OSError as error:
-        raise HistoryUnreadable(f"can not read {path}: {error.strerror or error}") from None
+        raise HistoryUnreadable(f"cannot read {path}: {error.strerror or error}") from None
     try:
         return read_saved(data)
     except HistoryUnreadable as error:
-        raise HistoryUnreadable(f"can not read {path}: {error}") from None
+        raise HistoryUnreadable(f"cannot read {path}: {error}") from None
 
 
 def _picture(run: SavedRun, number: int) -> str:
@@ -72,5 +72,5 @@ def _write(file: str, text: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ReportNotWritten(f"can not write to {file}: {error.strerror or error}") from None
+        raise ReportNotWritten(f"cannot write to {file}: {error.strerror or error}") from None
     print(f"wrote {file}", file=sys.stderr)

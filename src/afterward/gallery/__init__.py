@@ -1,4 +1,4 @@
-"""The shipped examples: what people are told about backward passes, and what happens.
+"""The shipped examples: common advice about backward passes, and what happens.
 
 An example is a folder of small programs with a page. The page says of each program what you may have read about it and
 what happens when it is run; the tests run every program, plain and watched, and hold the page to it.

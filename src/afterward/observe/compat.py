@@ -407,7 +407,9 @@ def mind_saved_hooks(tell: Callable[[str], None]) -> Callable[[], None]:
         global _hooks_used
         if not _hooks_used:
             _hooks_used = True
-            tell("this version of torch does not tell which saved values a hook keeps: none is looked at from here on")
+            tell(
+                "this version of torch does not report which saved values a hook keeps: none is looked at from here on"
+            )
         return push(*args)
 
     home._push_saved_tensors_default_hooks = announced

@@ -141,11 +141,11 @@ def _place(found: Diagnosis) -> str:
 
 
 def _nothing(run: SavedRun, sources: SourceTexts) -> str:
-    """The page of a run in which nothing is wrong; one without a pass is told apart from one that fared well."""
+    """The page of a run in which nothing is wrong, or in which there was nothing to see."""
     if not any(chapter.history.passes for chapter in run.chapters):
         head, why = "No backward pass was seen", "There was no graph to follow, so nothing is said about this run."
     else:
-        head, why = "Nothing wrong was seen", "No pass met a part of a graph that was gone, and nothing else stood out."
+        head, why = "No problems found", "Every backward pass had the graph it needed."
     memory = "".join(memory_html(chapter.history, sources) for chapter in run.chapters)
     story = sound_picture(run)
     drawn = _picture(story, 0) if story is not None else ""
@@ -212,9 +212,13 @@ def _sentence(words: str) -> str:
 def _graph_place(graph: dict[str, Any]) -> str:
     states = {box["state"] for box in graph["boxes"]}
     keys = ['<span><i class="fresh"></i>alive</span>'] if "fresh" in states else []
-    keys += ['<span><i class="dead"></i>freed by an earlier pass</span>'] if states & {"dead", "swept"} else []
+    keys += ['<span><i class="dead"></i>freed by an earlier backward</span>'] if states & {"dead", "used"} else []
     keys += ['<span><i class="spoilt"></i>overwritten</span>'] if "spoilt" in states else []
-    keys += ['<span><i class="bridge"></i>what leads back</span>'] if any(edge[3] for edge in graph["edges"]) else []
+    keys += (
+        ['<span><i class="bridge"></i>link to the freed graph</span>']
+        if any(edge[3] for edge in graph["edges"])
+        else []
+    )
     boxes = len(graph["boxes"])
     folded = f"{counted(graph['total'], 'operation')} in {boxes} {'box' if boxes == 1 else 'boxes'}"
     return (

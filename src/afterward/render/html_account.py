@@ -64,13 +64,13 @@ def _remarks(memory: Memory) -> str:
     anyway = sum(row.held_anyway for row in memory.lines)
     said = []
     if anyway:
-        said.append(f"{human(anyway)} (grey) lie in tensors that variables hold too: they outlive the graph.")
+        said.append(f"{human(anyway)} (grey) are in tensors that variables hold too: they outlive the graph.")
     if memory.other:
-        said.append(f"{human(memory.other)} hang on other graphs that were alive then.")
+        said.append(f"{human(memory.other)} belong to other graphs that were in memory then.")
     if memory.parameters:
-        said.append(f"{human(memory.parameters)} of parameters are saved besides; they are there anyway.")
+        said.append(f"{human(memory.parameters)} of parameters are saved too; they are in memory anyway.")
     if memory.packed:
-        said.append(f"{counted(memory.packed, 'saved value')} lie with hooks and are not counted.")
+        said.append(f"{counted(memory.packed, 'saved value')} are kept by hooks and not counted.")
     if memory.not_counted:
         said.append(f"{memory.not_counted:,} passes had graphs too large to be counted.")
     if memory.allocator is not None:

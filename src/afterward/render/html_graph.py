@@ -84,7 +84,7 @@ def _box_data(
         "file": visible(file.replace("\\", "/").rsplit("/", 1)[-1]),
         "text": visible(shortened(sources.line(file, line).strip(), 60)) if line else "made outside of your files",
         "step": step,
-        "state": "spoilt" if spoilt else "dead" if freed else "swept" if stale and _freeing(reuse) else "fresh",
+        "state": "spoilt" if spoilt else "dead" if freed else "used" if stale and _freeing(reuse) else "fresh",
         "count": len(box.nodes),
         "bytes": sum(sizes.get(node.id, 0) for node in box.nodes),
         "ops": [[visible(op), count] for op, count in ops.most_common(40)],

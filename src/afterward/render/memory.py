@@ -50,9 +50,9 @@ def _remarks(memory: Memory) -> Iterator[str]:
     if memory.other:
         yield f"{human(memory.other):>10}  in other graphs that were alive then"
     if memory.parameters:
-        yield f"{human(memory.parameters):>10}  of parameters saved besides; not counted: they are there anyway"
+        yield f"{human(memory.parameters):>10}  of parameters saved too; not counted: they are in memory anyway"
     if memory.packed:
-        yield f"            {memory.packed:,} saved values lie with hooks (checkpoints, offloading); not counted"
+        yield f"            {memory.packed:,} saved values are kept by hooks (checkpoints, offloading); not counted"
     if memory.not_counted:
         yield f"            {memory.not_counted:,} passes could not be counted: their graphs are too large"
 

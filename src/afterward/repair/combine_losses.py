@@ -297,4 +297,4 @@ def _sweep_each_turn(job: Job) -> Candidates:
     if not source.alone(sweeping[1]) or only_call(sweeping[1]) is None:
         return
     edits = (source.insert_after(statement, *source.dedented(sweeping[1])), source.delete(sweeping[1]))
-    yield job.patch(f"call backward in each turn, after line {source.range(statement).start.line}", source, *edits)
+    yield job.patch(f"call backward in each iteration, after line {source.range(statement).start.line}", source, *edits)

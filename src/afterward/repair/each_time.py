@@ -44,17 +44,17 @@ def _in_its_own_turn(job: Job, makers: list[Maker]) -> Candidates:
         key, value, edits = found
         edits.append(source.insert_before(body[0], f"{value} = {wrapped(source, made.value)}[{key}]"))
         line = source.range(loop).start.line
-        yield job.patch(f"make `{value}` anew in each turn of line {line}", source, *edits)
+        yield job.patch(f"make `{value}` again in each iteration of line {line}", source, *edits)
 
 
 def _turns_over(source: Source, loop: cst.For, name: str) -> tuple[str, str, list[Edit]] | None:
-    """(the key of a turn, its value, what has to be changed at the head) of a loop over the values of a name."""
+    """(the key of an iteration, its value, what has to be changed at the head) of a loop over the values of a name."""
     over, target = normal(source.code(loop.iter)), loop.target
     parts = [source.code(e.value) for e in target.elements] if isinstance(target, cst.Tuple) else []
     if over in (f"{normal(name)}.items()", f"enumerate({normal(name)})") and len(parts) == 2:
         return parts[0], parts[1], []
     if over == normal(name) and isinstance(target, cst.Name):
-        number = fresh(source, "turn")
+        number = fresh(source, "index")
         head = [source.replace(target, f"{number}, {target.value}"), source.replace(loop.iter, f"enumerate({name})")]
         return number, target.value, head
     return None
@@ -80,7 +80,7 @@ def _block_of_each_turn(job: Job) -> Candidates:
     (a, b), (c, d) = (each for each in heads if each is not None)
     edits = (Edit(a, b, source.text[c:d]), Edit(c, d, source.text[a:b]))
     line = source.range(holder).start.line
-    yield job.patch(f"enter the block of line {line} in each turn", source, *edits)
+    yield job.patch(f"enter the block of line {line} in each iteration", source, *edits)
 
 
 def _head(source: Source, statement: Statement) -> tuple[int, int] | None:

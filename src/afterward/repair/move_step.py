@@ -33,7 +33,7 @@ def _behind(job: Job, source: Source, sweeping: Statement) -> Candidates:
         if home is not None and block.index(home) > block.index(step) and source.alone(step):
             edits = (source.delete(step), source.insert_after(home, *source.dedented(step)))
             lines = source.range(step).start.line, source.range(home).end.line
-            yield job.patch(f"move line {lines[0]} behind line {lines[1]}", source, *edits)
+            yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
 
 
 def _put_in(job: Job, source: Source, sweeping: Statement) -> Candidates:

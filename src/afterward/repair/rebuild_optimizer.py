@@ -32,7 +32,7 @@ def candidates(job: Job) -> Candidates:
         yield job.patch(f"copy the values into `{model}` on line {line}", source, Edit(start, end, text))
     for optimizer in _optimizers(source, replacing, model):
         edit = source.insert_after(replacing, *source.dedented(optimizer))
-        yield job.patch(f"make the optimizer anew after line {line}", source, edit)
+        yield job.patch(f"create the optimizer again after line {line}", source, edit)
 
 
 def _made_later(job: Job) -> Candidates:
@@ -55,7 +55,7 @@ def _made_later(job: Job) -> Candidates:
                 continue
             edits = (source.delete(statement), source.insert_after(changing[-1], *source.dedented(statement)))
             lines = source.range(statement).start.line, source.range(changing[-1]).end.line
-            yield job.patch(f"move line {lines[0]} behind line {lines[1]}", source, *edits)
+            yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
 
 
 def _replaces_part(source: Source, statement: Statement, models: set[str]) -> bool:

@@ -276,7 +276,7 @@ def _where_it_is_read(job: Job) -> Candidates:
                 if needed <= known:
                     line = source.range(reading).start.line
                     edit = source.insert_before(reading, *lines)
-                    yield job.patch(f"compute `{owner}{text[4:]}` anew before line {line}", source, edit)
+                    yield job.patch(f"compute `{owner}{text[4:]}` again before line {line}", source, edit)
 
 
 def _owner(name: str, made: str) -> str | None:

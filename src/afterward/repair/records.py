@@ -48,7 +48,7 @@ def _read_anew(
             edits.append(source.replace(node, _in_words_of(source, value, owner, stored, by_key)))
     if edits:
         line = source.text.count("\n", 0, edits[0].start) + 1
-        yield job.patch(f"compute `{field}` anew from the record on line {line}", source, *edits)
+        yield job.patch(f"compute `{field}` again from the record on line {line}", source, *edits)
 
 
 def _owner(source: Source, node: cst.CSTNode, field: str, by_key: bool) -> str | None:

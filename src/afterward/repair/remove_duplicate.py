@@ -42,7 +42,7 @@ def _part_already_swept(job: Job) -> Candidates:
         said = ("clear_terms", (facts.code("target", name),))
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
             edit = source.insert_after(sweeping, cut)
-            yield job.patch(f"drop what was swept, after line {line}", source, edit, said=said)
+            yield job.patch(f"drop what backward has used, after line {line}", source, edit, said=said)
 
 
 def _collections(job: Job, name: str) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _new_loss_alone(job: Job, source: Source, sweeping: Statement, loss: cst.Bas
         if alone is None:
             edits.append(source.insert_before(statement, f"{new} = {source.code(added)}"))
         line = source.range(sweeping).start.line
-        yield job.patch(f"sweep the new loss alone on line {line}", source, *edits)
+        yield job.patch(f"call backward on the new loss alone on line {line}", source, *edits)
         return
 
 

@@ -31,7 +31,7 @@ def candidates(job: Job) -> Candidates:
     if isinstance(behind, cst.SimpleStatementLine) and not isinstance(behind.body[0], cst.Return):
         edits = (*_without(source, block, writing, home), source.insert_after(behind, *source.dedented(writing)))
         lines = source.range(writing).start.line, source.range(behind).end.line
-        yield job.patch(f"move line {lines[0]} behind line {lines[1]}", source, *edits)
+        yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
 
 
 def _in_one_block(

@@ -34,7 +34,7 @@ class Source:
             wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
             self._ranges = wrapper.resolve(PositionProvider)
         except (cst.ParserSyntaxError, RecursionError, ValueError) as error:
-            raise SourceUnreadable(f"{file}: can not be edited: {str(error).splitlines()[0]}") from None
+            raise SourceUnreadable(f"{file}: cannot be edited: {str(error).splitlines()[0]}") from None
         self.module = wrapper.module
         self._parents = {child: node for node in (self.module, *_descendants(self.module)) for child in children(node)}
 

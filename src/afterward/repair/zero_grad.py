@@ -115,11 +115,11 @@ def _moved(job: Job, source: Source, zeroing: Statement) -> Candidates:
     for step in _later_steps(job, source, zeroing):
         if step not in block and source.alone(step):  # `if (i + 1) % 4 == 0: opt.step()`
             edits = (source.delete(zeroing), source.insert_after(step, *lines))
-            yield job.patch(f"move line {line} behind line {source.range(step).start.line}", source, *edits)
+            yield job.patch(f"move line {line} after line {source.range(step).start.line}", source, *edits)
         after = source.in_block(step, block)
         if after is not None and block.index(after) > block.index(zeroing):
             edits = (source.delete(zeroing), source.insert_after(after, *lines))
-            yield job.patch(f"move line {line} behind line {source.range(after).start.line}", source, *edits)
+            yield job.patch(f"move line {line} after line {source.range(after).start.line}", source, *edits)
 
 
 def _earlier_places(job: Job, source: Source, zeroing: Statement) -> Iterator[Statement]:

@@ -33,7 +33,7 @@ def read_book(path: str) -> Book:
         with open(path, "rb") as file:
             data = file.read()
     except OSError as error:
-        raise SourceUnreadable(f"{path}: can not be read: {error.strerror}") from None
+        raise SourceUnreadable(f"{path}: cannot be read: {error.strerror}") from None
     program, _ = as_program(data, path)
     return Book(data, program.decode(), "utf-8")
 

@@ -81,7 +81,7 @@ class Household:
             Path(draft).write_text(as_saved(watched.saved(report, first)), encoding="utf-8")
             os.replace(draft, draft.removesuffix("draft") + "json")
         except Exception as failure:
-            watched.session.failed_open("what a process found could not be told", failure)
+            watched.session.failed_open("what a process found could not be passed on", failure)
 
     def gather(self, error: BaseException | None, *, keep: bool = False) -> None:
         """In the program itself, when it has ended: its report now carries what its processes found."""

@@ -1,4 +1,4 @@
-"""A backward pass in each turn: gradients add up, and every batch counts."""
+"""A backward pass in each iteration: gradients add up, and every batch counts."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The losses are added and swept once: the same gradients as two passes with `retain_graph=True`, shown."""
+"""The losses are added, with one `backward()`: the same gradients as two passes with `retain_graph=True`, shown."""
 
 import torch
 from torch import nn

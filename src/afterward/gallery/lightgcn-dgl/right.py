@@ -1,4 +1,4 @@
-"""LightGCN on DGL, trained right: the embeddings are propagated anew for every batch."""
+"""LightGCN on DGL, trained right: the embeddings are propagated again for every batch."""
 
 import argparse
 import os

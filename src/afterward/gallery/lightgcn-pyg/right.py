@@ -1,4 +1,4 @@
-"""LightGCN on PyTorch Geometric, trained right: the embeddings are propagated anew for every batch."""
+"""LightGCN on PyTorch Geometric, trained right: the embeddings are propagated again for every batch."""
 
 import argparse
 

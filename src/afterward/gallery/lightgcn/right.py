@@ -1,4 +1,4 @@
-"""LightGCN on a sparse matrix, trained right: the embeddings are propagated anew for every batch."""
+"""LightGCN on a sparse matrix, trained right: the embeddings are propagated again for every batch."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""The version that does fail: the layer is applied once, and two losses hang on its one output."""
+"""The version that does fail: the layer is applied once, and two losses depend on its one output."""
 
 import torch
 from torch import nn

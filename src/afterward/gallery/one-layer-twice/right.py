@@ -1,4 +1,4 @@
-"""Two losses on one output: add them, and sweep the sum."""
+"""Two losses on one output: add them, and call `backward()` on the sum."""
 
 import torch
 from torch import nn

@@ -5,7 +5,7 @@ from torch import nn
 
 
 def saved_bytes(loss: torch.Tensor) -> int:
-    """What the graph behind a loss has saved for its backward pass; a value saved twice counts once."""
+    """What the graph of a loss has saved for its backward pass; a value saved twice counts once."""
     sizes: dict[int, int] = {}
     seen, found = set(), [loss.grad_fn]
     while found:

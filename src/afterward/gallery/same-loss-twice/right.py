@@ -1,4 +1,4 @@
-"""The same step, swept once."""
+"""The same step, with one `backward()`."""
 
 import torch
 from torch import nn

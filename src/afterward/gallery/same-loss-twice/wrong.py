@@ -1,4 +1,4 @@
-"""A classifier whose training step sweeps its loss twice."""
+"""A classifier whose training step calls `backward()` twice on its loss."""
 
 import torch
 from torch import nn

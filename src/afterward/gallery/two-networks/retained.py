@@ -1,4 +1,4 @@
-"""The same with the `retain_graph=True` that is said to be needed: kept for nobody."""
+"""The same with the `retain_graph=True` that is said to be needed: nothing uses it."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The second network takes the first one's output as data: detached, it has no history to sweep."""
+"""The second network takes the first one's output as data: detached, it has no graph."""
 
 import torch
 from torch import nn

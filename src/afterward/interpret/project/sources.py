@@ -34,7 +34,7 @@ def parse(data: bytes, file: str) -> ast.Module:
         encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
         text = data.decode(encoding)
     except (SyntaxError, ValueError, LookupError) as error:  # an encoding may refuse with any UnicodeError
-        raise SourceUnreadable(f"{file}: its encoding can not be read: {error}") from None
+        raise SourceUnreadable(f"{file}: its encoding cannot be read: {error}") from None
     try:
         return ast.parse(text)
     except SyntaxError as error:

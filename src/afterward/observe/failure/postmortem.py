@@ -58,7 +58,7 @@ def examine(
         autopsy.look(outputs, list(inputs), frame)
         history = autopsy.history(error, kind, frame, tuple(gaps))
     if len(recorders.others) > 0 and any(r.marks for r in recorders.others.values()):
-        history = replace(history, gaps=(*history.gaps, Gap("nodes made in other threads were not told apart")))
+        history = replace(history, gaps=(*history.gaps, Gap("nodes made in other threads could not be distinguished")))
     return history
 
 

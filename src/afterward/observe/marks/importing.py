@@ -29,7 +29,7 @@ def marked_code(data: bytes, file: str, statements: Statements, on_gap: OnGap) -
     data = statements.patched.get(file, data)
     tree = ast.parse(data, file)
     if reads_bytecode(tree):
-        on_gap(f"{file} uses a compiler that reads bytecode: its lines are not told apart")
+        on_gap(f"{file} uses a compiler that reads bytecode: its lines cannot be distinguished")
     elif statements.full:
         on_gap(f"{file} is not marked: too many statements in this program")
     else:

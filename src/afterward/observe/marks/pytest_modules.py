@@ -27,7 +27,7 @@ def pytest_modules_marked(statements: Statements, on_gap: OnGap, config: Any) ->
     home = sys.modules.get("_pytest.assertion.rewrite")
     hook, rewrite = getattr(home, "AssertionRewritingHook", None), getattr(home, "rewrite_asserts", None)
     if hook is None or rewrite is None:
-        on_gap("this pytest loads test modules elsewhere: their lines are not told apart")
+        on_gap("this pytest loads test modules elsewhere: their lines cannot be distinguished")
         yield
         return
     plain = hook.exec_module

@@ -131,7 +131,7 @@ def mark_main(statements: Statements, on_gap: OnGap) -> None:
     """In a spawned process: the program's main module, which is loaded from its file again, gets marks as well."""
     original = getattr(runpy, "_get_code_from_file", None)
     if original is None:
-        on_gap("this Python loads the main module of a spawned process elsewhere: its lines are not told apart")
+        on_gap("this Python loads the main module of a spawned process elsewhere: its lines cannot be distinguished")
         return
 
     def with_marks(*args: Any) -> Any:

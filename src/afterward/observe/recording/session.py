@@ -134,7 +134,7 @@ class Session:
             self._compiler_imported()
         self._counter = compat.sequence_counter() or _no_counter
         if self._counter is _no_counter:
-            self.gap("this version of torch does not tell its node counter: no line can be named")
+            self.gap("this version of torch does not expose its node counter: no line can be named")
         begins = self._tape.begins
         if self.account is not None:
             begins = self.account.around(begins)

@@ -16,21 +16,21 @@ from afterward.render.source import SourceTexts
 
 
 def story_of(history: History, found: Diagnosis, sources: SourceTexts) -> Story:
-    """The story of one finding. Where the record holds little, it is told from the finding's own labels."""
+    """The story of one finding. Where the record holds little, the finding's own labels are drawn."""
     for late in history.broken_passes():
         reuse = find_reuse(history, late)
         if reuse is not None:
             return broken_story(history, found, reuse, sources)
         if late.error == "no_grad":
             return cut_story(history, late, sources)
-    told = silent_story(history, found, sources) or quiet_story(history, found, sources)
-    return told or plain_story(found, sources)
+    drawn = silent_story(history, found, sources) or quiet_story(history, found, sources)
+    return drawn or plain_story(found, sources)
 
 
 def sound_picture(run: SavedRun) -> Story | None:
     """The story of a run in which nothing went wrong."""
-    told = (sound_story(chapter.history, SourceTexts(run.sources)) for chapter in run.chapters)
-    return next((story for story in told if story is not None), None)
+    stories = (sound_story(chapter.history, SourceTexts(run.sources)) for chapter in run.chapters)
+    return next((story for story in stories if story is not None), None)
 
 
 def picture(run: SavedRun, finding: int = 0, *, name: str = "life") -> str | None:

@@ -1,4 +1,4 @@
-"""The story of a pass that failed: what it met again, who had ended it, and through which name it came there."""
+"""The story of a pass that failed: what it needed again, what had freed it, and through which name it was reached."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class _Telling(Words):
     def __init__(self, history: History, found: Diagnosis, reuse: Reuse, sources: SourceTexts) -> None:
         self.history, self.found, self.reuse, self.sources = history, found, reuse, sources
         self.late = reuse.late
-        walked = reuse.stale | reuse.fresh
+        reached = reuse.stale | reuse.fresh
         self.stale = old_part(history, reuse)
-        self.nodes = [node for node in history.nodes if node.id in walked]
+        self.nodes = [node for node in history.nodes if node.id in reached]
         self.vital = {entry.node.id for entry in reuse.entries[:1]} | {reuse.culprit.id}
         self.vital |= {reuse.entry.consumer.id} if reuse.entry.consumer is not None else set()
         self.vital |= {edge.node for edge in self.late.roots}
@@ -80,11 +80,11 @@ class _Telling(Words):
         return groups
 
     def _events(self) -> list[Pass | Step | Write]:
-        """The passes that walked this graph, what wrote over it, and a few others for the rhythm."""
+        """The passes that used this graph, what overwrote it, and a few others for the rhythm."""
         early, write = self.reuse.early, self.reuse.write
         chosen: list[Pass | Step | Write] = [self.late]
-        walked = frozenset(node.id for node in self.nodes)
-        touching = passes_touching(self.history, walked, self.late)
+        here = frozenset(node.id for node in self.nodes)
+        touching = passes_touching(self.history, here, self.late)
         chosen += [run for run in (early, *touching) if run is not None and run.id != self.late.id]
         chosen += [write] if write is not None else []
         first = min((node.moment for node in self.nodes), default=0)
@@ -143,7 +143,7 @@ class _Telling(Words):
                     step=self.clock.title(key[1]),
                     facts=self._facts(nodes, state),
                     ends=self._slot(events, ended) if ended is not None else late_slot,
-                    lingers=late_slot if reached and state in ("dead", "swept", "spoilt") else None,
+                    lingers=late_slot if reached and state in ("dead", "used", "spoilt") else None,
                 )
             )
             for node in nodes:
@@ -159,7 +159,7 @@ class _Telling(Words):
             return "spoilt" if any(node.overwritten for node in nodes) else "fresh"
         if any(node.freed for node in nodes) and self.late.error != "ddp_ready_twice":
             return "dead"
-        return "swept" if self.reuse.early is not None else "fresh"
+        return "used" if self.reuse.early is not None else "fresh"
 
     def _ended_by(self, nodes: list[Node], events: list[Pass | Step | Write]) -> Pass | Step | Write | None:
         """The first event that took what these nodes had saved."""
@@ -237,19 +237,19 @@ class _Telling(Words):
     def _pass_facts(self, run: Pass) -> tuple[str, ...]:
         facts = []
         if run.swept is not None and run is not self.late:
-            facts.append(f"walks {counted(len(run.swept), 'operation')} of this graph")
+            facts.append(f"goes through {counted(len(run.swept), 'operation')} of this graph")
         if run.bytes:
             facts.append(f"{human(run.bytes)} of saved values as it began")
         if run.retains_graph:
             facts.append("keeps the graph (retain_graph)")
         elif run is not self.late:
-            facts.append("frees what it walked")
+            facts.append("frees what it used")
         else:
             facts.append(run.message.split(".")[0] if run.message else "fails")
         return tuple(facts)
 
     def _written_lane(self) -> Lane | None:
-        """What was written over gets a row of its own: read here, changed there, needed again."""
+        """What was overwritten gets a row of its own: read here, changed there, needed again."""
         write = self.reuse.write
         if self.late.error != "inplace" or write is None:
             return None
@@ -280,7 +280,7 @@ class _Telling(Words):
     def _lane(self, number: int) -> Lane:
         site = self.lanes.sites[number]
         if site is None:
-            return Lane("elsewhere", "made outside of your files")
+            return Lane("elsewhere", "made outside your files")
         more = self.lanes.merged.get(number, 0)
         if more:
             return Lane(f"{more + 1} more lines", "folded", None, site.file)
@@ -326,7 +326,7 @@ class _Telling(Words):
         return found[:1]
 
     def _goal(self) -> int | None:
-        """The block that the failing pass can not get past."""
+        """The block that the failing pass cannot get past."""
         entry, culprit = self.reuse.entry.node.id, self.reuse.culprit.id
         newer = self.late.error == "inplace" or entry not in self.stale
         for number in (culprit, entry) if newer else (entry, culprit):
@@ -336,10 +336,10 @@ class _Telling(Words):
 
 
 _STATES = {
-    "fresh": "alive when the failing pass began",
-    "dead": "freed by an earlier pass: its saved values are gone",
-    "swept": "walked by an earlier pass",
-    "spoilt": "a value that it had saved was written over",
+    "fresh": "in memory when the failing `backward()` began",
+    "dead": "freed by an earlier `backward()`: its saved values are gone",
+    "used": "used by an earlier `backward()`",
+    "spoilt": "a value that it saved was overwritten",
 }
 
 

@@ -239,14 +239,14 @@ def legend_of(story: Story) -> list[tuple[str, str]]:
 _FATES = {"dead": "freed", "spoilt": "overwritten"}
 
 _LEGEND = {
-    "fresh": "built, still alive",
-    "dead": "freed by an earlier pass",
-    "done": "walked and freed, as it should be",
-    "swept": "walked by an earlier pass",
+    "fresh": "in memory",
+    "dead": "freed by an earlier backward",
+    "done": "used and freed, as it should be",
+    "used": "used by an earlier backward",
     "spoilt": "what it saved was overwritten",
-    "kept": "kept alive, of no use",
-    "unused": "never walked",
-    "ghost": "nothing there",
+    "kept": "kept in memory unnecessarily",
+    "unused": "never used",
+    "ghost": "missing",
     "grad": "gradients of one step",
     "piled": "gradients that count again",
 }

@@ -1,4 +1,4 @@
-"""More stories of faults that raise nothing: work that no pass walks, gradients that nobody uses; and the plainest."""
+"""More stories of faults that raise nothing: work and gradients that nothing uses; and the plainest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from afterward.render.lifeline.story import Block, Event, Lane, Story
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.render.wording import said
 
-TURNS = 3  # of a loop, drawn one by one
+ITERATIONS = 3  # of a loop, drawn one by one
 
 
 def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
@@ -76,7 +76,7 @@ def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story 
     sheet.column("", "only")
     graph = sheet.lane(_lane(site, sources, _receiver(site, sources)))
     written = sheet.lane(Lane(name, f"a parameter{more}", None, role="written"))
-    used = sheet.block(graph, "fresh", "forward", facts=(f"computed with `{name}` as it was then",))
+    used = sheet.block(graph, "fresh", "forward", facts=(f"computed with the values of `{name}` at that time",))
     before = sheet.block(written, "value", "as used")
     event = sheet.event(Event(0, "write", f"{step.optimizer}.step()", line))
     sheet.end(before, event)
@@ -85,8 +85,8 @@ def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story 
     sheet.end(used, late)
     sheet.tell(f"The forward pass computes with `{name}`{more}.", block=used)
     sheet.tell(f"`{step.optimizer}.step()` on line {line} changes it.", "writes", event=event)
-    sheet.tell(f"The backward on line {site.line} goes through values of before the step.", "fails", event=late)
-    return sheet.story(f"`{step.optimizer}` steps between a forward pass and the backward that belongs to it")
+    sheet.tell(f"The `backward()` on line {site.line} uses the new values with the old graph.", "fails", event=late)
+    return sheet.story(f"`{step.optimizer}.step()` runs between a forward pass and its `backward()`")
 
 
 def _receiver(site: Site, sources: SourceTexts) -> str:
@@ -100,7 +100,7 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
     part = sheet.lane(_lane(left.site, sources, left.name, "bridge"))
     other = sheet.lane(Lane(left.swept_part or "the rest", "the part that has a backward", left.swept.line))
     lost = sheet.block(part, "unused", counted(left.nodes, "op"), bytes=left.bytes, facts=("no `backward()` uses it",))
-    kept = sheet.block(other, "done", "walked")
+    kept = sheet.block(other, "done", "used")
     swept = sheet.event(Event(0, "pass", _call(left.swept, sources), left.swept.line, (other,)))
     sheet.end(kept, swept)
     sheet.tell(f"Line {left.site.line} builds the graph of `{left.name}`.", block=lost)
@@ -109,7 +109,7 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
     )
     missing = counted(left.parameters, "parameter")
     sheet.tell(f"Nothing uses `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
-    return sheet.story(f"`{left.name}` is computed with a graph of its own, and left out of the backward")
+    return sheet.story(f"`{left.name}` has a graph of its own, and no `backward()` uses it")
 
 
 def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
@@ -133,14 +133,14 @@ def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
     sheet = Sheet()
     lane = sheet.lane(_lane(wasted.site, sources, sources.named(wasted.site) or "this line", "bridge"))
     blocks = []
-    count = min(wasted.times, TURNS)
+    count = min(wasted.times, ITERATIONS)
     for number in range(1, count + 1):
         if number == count and wasted.times > count:
             sheet.column(f"{wasted.times - count:,} more times", "gap")
         sheet.column(f"time {wasted.times if number == count else number:,}")
         each = wasted.nodes // max(wasted.times, 1)
         blocks.append(sheet.block(lane, "unused", counted(each, "op") if each else "a graph"))
-    sheet.tell(f"Line {wasted.site.line} builds graph each time it runs.", block=blocks[0])
+    sheet.tell(f"Line {wasted.site.line} builds a graph each time it runs.", block=blocks[0])
     sheet.tell(f"Nothing uses it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip
     return sheet.story(f"Line {wasted.site.line} builds graphs that no `backward()` ever uses")
@@ -164,11 +164,11 @@ def _zeroed(stepped: Step, cleared: Site | None, produced: Site | None, sources:
     site = _site_of(stepped)
     step = sheet.event(Event(0, "step", f"{stepped.optimizer}.step()", site.line if site is not None else None))
     on = f" on line {produced.line}" if produced is not None else ""
-    sheet.tell(f"The backward{on} fills the gradients.", "frees", event=swept)
-    sheet.tell(f"{f'Line {line} zeroes' if line is not None else 'Something zeroes'} them before the step.", "writes",
+    sheet.tell(f"The `backward()`{on} fills the gradients.", "frees", event=swept)
+    sheet.tell(f"{f'Line {line} clears' if line is not None else 'Something clears'} them before the step.", "writes",
                event=wiped)  # fmt: skip
-    sheet.tell(f"`{stepped.optimizer}.step()` finds nothing to follow.", "fails", event=step)
-    return sheet.story(f"`{stepped.optimizer}` steps after its gradients were zeroed")
+    sheet.tell(f"`{stepped.optimizer}.step()` has no gradients to use.", "fails", event=step)
+    return sheet.story(f"`{stepped.optimizer}.step()` runs after its gradients were cleared")
 
 
 def _unheld(unheld: Unheld, sources: SourceTexts) -> Story:
@@ -178,19 +178,19 @@ def _unheld(unheld: Unheld, sources: SourceTexts) -> Story:
     lane = sheet.lane(Lane(name, counted(unheld.parameters, "parameter"), None, role="bridge"))
     swept = sheet.event(Event(0, "pass", _call(unheld.site, sources), unheld.site.line, (lane,)))
     sheet.block(lane, "grad", "gradient")
-    nobody = sheet.block(lane, "ghost", "no step")
-    sheet.tell(f"The backward on line {unheld.site.line} gives these parameters gradients.", "frees", event=swept)
-    sheet.tell(f"No optimizer holds them, in {unheld.passes:,} passes nothing changed them.", "fails", block=nobody)
-    return sheet.story(f"`{name}` gets gradients, and no optimizer holds it")
+    unstepped = sheet.block(lane, "ghost", "no step")
+    sheet.tell(f"The `backward()` on line {unheld.site.line} gives these parameters gradients.", "frees", event=swept)
+    sheet.tell(f"No optimizer holds them: nothing changed them in {unheld.passes:,} steps.", "fails", block=unstepped)
+    return sheet.story(f"`{name}` gets gradients, but no optimizer holds it")
 
 
 def _singles(singles: Singles, sources: SourceTexts) -> Story:
     if singles.kind != "pass":
-        return _single_turns(singles, sources)
+        return _single_iterations(singles, sources)
     sheet = Sheet()
     lane = sheet.lane(_lane(singles.site, sources, sources.named(singles.site) or "one sample"))
     blocks = []
-    count = min(singles.times, TURNS)
+    count = min(singles.times, ITERATIONS)
     for number in range(1, count + 1):
         if number == count and singles.times > count:
             sheet.column(f"{singles.times - count:,} more", "gap")
@@ -205,10 +205,10 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
     return sheet.story("Samples go through the network one by one, though it takes a batch")
 
 
-def _single_turns(singles: Singles, sources: SourceTexts) -> Story:
+def _single_iterations(singles: Singles, sources: SourceTexts) -> Story:
     sheet = Sheet()
     lane = sheet.lane(_lane(singles.site, sources, sources.named(singles.site) or "one sample"))
-    count = min(singles.times, TURNS)
+    count = min(singles.times, ITERATIONS)
     for number in range(1, count + 1):
         if number == count and singles.times > count:
             sheet.column(f"{singles.times - count:,} more", "gap")

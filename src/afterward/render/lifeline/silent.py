@@ -1,6 +1,6 @@
-"""Stories of faults that raise nothing, and of a loss without a graph: told from passes, cuts and what is kept.
+"""Stories of faults that raise nothing, and of a loss without a graph: made from passes, cuts and what is kept.
 
-Which story is told depends on what the record holds about the places that the finding names, not on its code.
+Which story is drawn depends on what the record holds about the places that the finding names, not on its code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HELD = 3  # steps of which a record holds the graphs, shown
 
 
 def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
-    """A pass that had nothing to walk."""
+    """A `backward()` on a value without a graph."""
     sheet = Sheet()
     cut = history.cuts[0] if history.cuts else None
     line = late.where.site.line if late.where is not None else None
@@ -27,24 +27,26 @@ def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
     event = None
     if cut is not None:
         place = sheet.lane(_lane(cut.site, sources, cut.name or shortened(cut.how, 20), role="empty"))
-        whole = sheet.block(place, "fresh", "history", facts=("what the value was computed from",))
+        whole = sheet.block(place, "fresh", "graph", facts=("what the value was computed from",))
         event = sheet.event(Event(0, "cut", cut.how, cut.site.line, (place,)))
         sheet.end(whole, event)
     same = cut is not None and cut.name == receiver
     holder = 0 if same else sheet.lane(Lane(receiver, "what backward is called on", line, role="empty"))
-    ghost = sheet.block(holder, "ghost", "no graph", facts=("it has numbers, and no history",))
-    failing = sheet.event(Event(0, "late", pass_title(late, sources), line, facts=("nothing to walk",)))
+    ghost = sheet.block(holder, "ghost", "no graph", facts=("it has numbers, and no graph",))
+    failing = sheet.event(Event(0, "late", pass_title(late, sources), line, facts=("there is no graph to go through",)))
     sheet.links.append(Link("reach", failing, ghost, misses=True))
     if cut is not None:
         sheet.tell(f"Line {cut.site.line}: `{cut.how}` keeps the numbers and drops the graph.", "writes", event=event)
-    sheet.tell(f"From there on nothing leads from `{receiver}` back to a parameter.", block=ghost)
-    sheet.tell(f"The backward{_on(line)} has nothing to walk.", "fails", event=failing)
-    moral = f"`{receiver}` has no graph to walk" + (f": `{cut.how}` has cut its history" if cut is not None else "")
+    sheet.tell(f"After that, `{receiver}` is not connected to any parameter.", block=ghost)
+    sheet.tell(f"The `backward()`{_on(line)} has no graph to go through, and fails.", "fails", event=failing)
+    moral = f"`{receiver}` has no graph" + (
+        f": `{cut.how}` (line {cut.site.line}) dropped it" if cut is not None else ""
+    )
     return sheet.story(moral)
 
 
 def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> Story | None:
-    """Told where the record holds what the finding wants changed: several findings may name one line."""
+    """Drawn where the record holds what the finding wants changed: several findings may name one line."""
     site = found.primary.site
     name = found.bridge.name if found.bridge is not None else ""
     wanted = found.remedies[0].kind if found.remedies else ""
@@ -100,18 +102,20 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
     for block in held:
         sheet.end(block, None)
     if passes:
-        sheet.tell("Each step builds a graph, and its backward is done with it.", "frees", event=passes[0])
+        sheet.tell("Each step builds a graph, and its `backward()` is done with it.", "frees", event=passes[0])
     where = f" (line {kept.site.line})" if kept.site is not None else ""
     sheet.tell(
-        f"`{kept.name}` takes a tensor with its history{where}, and so keeps that graph.", "bridge", block=held[0]
+        f"`{kept.name}` stores a tensor together with its graph{where}, so that graph stays in memory.",
+        "bridge",
+        block=held[0],
     )
     size = f" and {human(kept.bytes)} of saved values" if kept.bytes else ""
     sheet.tell(
-        f"It holds the graphs of {counted(kept.steps, 'step')}: {counted(kept.nodes, 'node')}{size}, and grows.",
+        f"It now holds the graphs of {counted(kept.steps, 'step')}: {counted(kept.nodes, 'node')}{size}, and grows.",
         "fails",
         block=held[-1],
     )
-    return sheet.story(f"`{kept.name}` keeps the graph of every step alive, though nobody needs them any more")
+    return sheet.story(f"`{kept.name}` keeps the graph of every step in memory, though nothing uses them again")
 
 
 def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
@@ -123,9 +127,9 @@ def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
         before = runs[number - 1].swept or frozenset() if number else frozenset()
         new = len((run.swept or frozenset()) - before)
         blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", f"+ {counted(new, 'op')}"))
-        facts = (f"walks {counted(len(run.swept or ()), 'operation')}", *_bytes(run))
+        facts = (f"goes through {counted(len(run.swept or ()), 'operation')}", *_bytes(run))
         kind = "late" if run is runs[-1] else "pass"
-        title = f"walks {len(run.swept or ()):,}"
+        title = f"{len(run.swept or ()):,} operations"
         events.append(sheet.event(Event(0, kind, title, _line(run), (lane,), facts=facts)))
         oldest = next(n for n, other in enumerate(runs) if (other.swept or frozenset()) & (run.swept or frozenset()))
         if oldest < number:
@@ -133,12 +137,17 @@ def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
     for block in blocks:
         sheet.end(block, None)
     sizes = [len(run.swept or ()) for run in runs]
-    sheet.tell(f"The first of these passes walks {counted(sizes[0], 'operation')}.", "frees", event=events[0])
-    sheet.tell("What it walked is still within reach in the next step, so the next pass walks it again.", "bridge",
+    sheet.tell(
+        f"The first of these `backward()` calls goes through {counted(sizes[0], 'operation')}.",
+        "frees",
+        event=events[0],
+    )
+    sheet.tell("The next step is still connected to them, so its `backward()` goes through them again.", "bridge",
                block=blocks[1])  # fmt: skip
-    sheet.tell(f"Each pass walks further back than the last: {', '.join(f'{s:,}' for s in sizes)} operations.", "fails",
+    grown = ", ".join(f"{size:,}" for size in sizes)
+    sheet.tell(f"Each `backward()` goes further back than the previous one: {grown} operations.", "fails",
                event=events[-1])  # fmt: skip
-    return sheet.story("Each backward walks the graphs of all earlier steps again")
+    return sheet.story("Each `backward()` goes through the graphs of all earlier steps again")
 
 
 def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
@@ -158,11 +167,13 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     sheet.end(blocks[-1], None)
     size = max(run.bytes for run in runs)
     cost = f" ({human(size)})" if size else ""
-    sheet.tell(f"The backward{_on(_line(runs[0]))} is told to keep its graph.", "frees", event=events[0])
+    sheet.tell(
+        f"The `backward()`{_on(_line(runs[0]))} keeps its graph (`retain_graph=True`).", "frees", event=events[0]
+    )
     sheet.tell(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
     looked = sum(run.swept is not None for run in runs)
-    sheet.tell(f"In {looked:,} passes that were looked at, nothing walked it again.")
-    return sheet.story("The graph is kept after each backward, and no later pass walks it")
+    sheet.tell(f"Nothing used it again in the {looked:,} steps that were looked at.")
+    return sheet.story("The graph is kept after each `backward()`, and nothing uses it again")
 
 
 def _unswept(unswept: Unswept, sources: SourceTexts) -> Story:
@@ -173,19 +184,20 @@ def _unswept(unswept: Unswept, sources: SourceTexts) -> Story:
     for number in range(1, count + 1):
         last = number == count
         if last and unswept.times > count:
-            sheet.column(f"{unswept.times - count:,} more turns", "gap")
-        sheet.column(f"turn {unswept.times if last else number}")
+            sheet.column(f"{unswept.times - count:,} more iterations", "gap")
+        sheet.column(f"iteration {unswept.times if last else number}")
         blocks.append(sheet.block(lane, "fresh" if last else "unused", unswept.name[:12]))
     sheet.column("after the loop", "after")
     text = shortened(sources.excerpt(unswept.swept), 18)
     swept = sheet.event(Event(0, "pass", text, unswept.swept.line, (lane,)))
     sheet.end(blocks[-1], swept)
-    sheet.tell(f"Line {unswept.site.line} builds a graph and gives `{unswept.name}` a new value in each turn.",
+    sheet.tell(f"Line {unswept.site.line} builds a graph and gives `{unswept.name}` a new value in each iteration.",
                block=blocks[0])  # fmt: skip
-    sheet.tell(f"The next turn overwrites it: {counted(unswept.times - 1, 'graph')} of {unswept.times} dropped unused.",
-               "fails", block=blocks[max(len(blocks) - 2, 0)])  # fmt: skip
-    sheet.tell(f"The backward on line {unswept.swept.line} walks the last one only.", "frees", event=swept)
-    return sheet.story(f"Of {unswept.times} values of `{unswept.name}` only the last one is ever walked")
+    dropped = counted(unswept.times - 1, "graph")
+    sheet.tell(f"The next iteration overwrites it: {dropped} of {unswept.times} dropped unused.", "fails",
+               block=blocks[max(len(blocks) - 2, 0)])  # fmt: skip
+    sheet.tell(f"The `backward()` on line {unswept.swept.line} uses only the last one.", "frees", event=swept)
+    return sheet.story(f"Of {unswept.times} values of `{unswept.name}`, only the last one is used by a `backward()`")
 
 
 def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: SourceTexts) -> Story:
@@ -206,12 +218,14 @@ def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: Source
             steps.append(sheet.event(Event(0, "step", f"{step.optimizer}.step()", _line(step), muted=True)))
     for block in blocks:
         sheet.end(block, None)
-    sheet.tell(f"The backward{_on(_line(shown[0]))} adds this step's gradient to `{name}`.", "frees", event=events[0])
+    sheet.tell(
+        f"The `backward()`{_on(_line(shown[0]))} adds this step's gradient to `{name}`.", "frees", event=events[0]
+    )
     used = f"`{sheet.events[steps[0]].title}`" if steps else "An update"
-    sheet.tell(f"{used} uses it, and nothing zeroes it.", "bridge", event=steps[0] if steps else None)
-    sheet.tell("The next backward adds to the old gradient: each update follows the sum of all so far.", "fails",
+    sheet.tell(f"{used} uses it, and nothing clears it.", "bridge", event=steps[0] if steps else None)
+    sheet.tell("The next `backward()` adds to the old gradient: each update uses the sum of all steps so far.", "fails",
                block=blocks[-1])  # fmt: skip
-    return sheet.story(f"`{name}` is never zeroed, so every update repeats the gradients of all earlier steps")
+    return sheet.story(f"`{name}` is never cleared, so every update repeats the gradients of all earlier steps")
 
 
 def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Story:
@@ -227,9 +241,9 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
         events.append(sheet.event(Event(0, "late", pass_title(two, sources), _line(two), (lane,))))
         blocks.append(sheet.block(lane, "piled", "counted 2×"))
         sheet.end(blocks[-2], events[-1])
-    sheet.tell(f"Line {_line(first[0])} walks its loss and adds the gradients.", "frees", event=events[0])
+    sheet.tell(f"Line {_line(first[0])} adds the gradients of its loss.", "frees", event=events[0])
     sheet.tell(f"Line {_line(second[0])} adds the gradients of the same loss again.", "fails", event=events[1])
-    sheet.tell("Nothing was zeroed in between: that part of the gradient counts twice.", "bridge", block=blocks[1])
+    sheet.tell("Nothing was cleared in between, so that part of the gradient counts twice.", "bridge", block=blocks[1])
     return sheet.story("The same loss is counted twice in one gradient")
 
 
@@ -248,14 +262,17 @@ def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -
                 Event(0, "pass", pass_title(runs[number], sources), _line(runs[number]), (graph,), frees)
             )
             sheet.end(block, event)
-        ghosts.append(sheet.block(held, "ghost", "no gradient", facts=("no pass has reached them",)))
+        ghosts.append(sheet.block(held, "ghost", "no gradient", facts=("no `backward()` has reached them",)))
         steps.append(sheet.event(Event(0, "step", f"{idle.optimizer}.step()", idle.site.line)))
-    where = f" `{cut.how}` on line {cut.site.line} cuts them off." if cut is not None else ""
-    sheet.tell(f"No pass reaches the {counted(idle.parameters, 'parameter')} in question.{where}", block=ghosts[0])
+    where = f" `{cut.how}` on line {cut.site.line} disconnects them." if cut is not None else ""
     sheet.tell(
-        f"`{idle.optimizer}.step()` has run {idle.steps:,} times, and changed none of them.", "fails", event=steps[-1]
+        f"No `backward()` reaches {counted(idle.parameters, 'parameter')} of `{idle.optimizer}`.{where}",
+        block=ghosts[0],
     )
-    return sheet.story(f"`{idle.optimizer}` steps parameters that no backward ever reaches")
+    sheet.tell(
+        f"`{idle.optimizer}.step()` has run {idle.steps:,} times and changed none of them.", "fails", event=steps[-1]
+    )
+    return sheet.story(f"`{idle.optimizer}` holds parameters that no `backward()` reaches")
 
 
 # Words and figures
@@ -274,7 +291,7 @@ def _busiest(history: History) -> list[Pass]:
 
 
 def _growing(runs: list[Pass]) -> list[Pass]:
-    """The last few of consecutive passes of which each walks what the one before had walked, and more."""
+    """The last few of consecutive passes of which each goes through what the one before did, and more."""
     chain: list[Pass] = []
     for run in runs:
         if run.swept is None:
@@ -323,9 +340,9 @@ def _bytes(run: Pass) -> tuple[str, ...]:
 
 
 def pass_facts(run: Pass) -> tuple[str, ...]:
-    walked = (f"{counted(len(run.swept), 'operation')} walked",) if run.swept else ()
+    used = (f"goes through {counted(len(run.swept), 'operation')}",) if run.swept else ()
     kept = ("the graph is kept (retain_graph)",) if run.retains_graph else ("what it saved is freed",)
-    return (*walked, *_bytes(run), *kept)
+    return (*used, *_bytes(run), *kept)
 
 
 def _step(run: Pass, number: int) -> str:

@@ -1,4 +1,4 @@
-"""The story of a run in which nothing went wrong: each pass walks a graph of its own, built when the last was over."""
+"""The story of a run in which nothing went wrong: each pass uses a graph of its own, built when the last was over."""
 
 from __future__ import annotations
 
@@ -34,21 +34,23 @@ def sound_story(history: History, sources: SourceTexts) -> Story | None:
                 sheet.lane(pass_lane(run, sources))
             block = sheet.block(lane, "done", pass_size(run), facts=pass_facts(run))
             event = Event(0, "pass", pass_title(run, sources), site.line, (lane,), facts=pass_facts(run), deed="frees")
-            walked = sheet.event(event)
-            sheet.end(block, walked)
-            shown.append((block, walked, run))
+            used = sheet.event(event)
+            sheet.end(block, used)
+            shown.append((block, used, run))
     _tell(sheet, shown)
-    return sheet.story("Each backward walks a graph of its own, and frees it")
+    return sheet.story("Each `backward()` uses a graph of its own and frees it")
 
 
 def _tell(sheet: Sheet, shown: list[tuple[int, int, Pass]]) -> None:
-    (_, walked, first), (built, _, second) = shown[:2]
+    (_, used, first), (built, _, second) = shown[:2]
     size = counted(len(first.swept or ()), "operation")
-    sheet.tell(f"The first backward walks the {size} that its forward pass built, and frees them.", event=walked)
+    sheet.tell(f"The first `backward()` uses the {size} of its forward pass and frees them.", event=used)
     fresh = counted(len(second.swept or ()), "operation")
-    sheet.tell(f"The next forward pass builds {fresh} of its own.", "frees", block=built)
+    sheet.tell(f"The next forward pass builds {fresh} again.", "frees", block=built)
     last = shown[-1][1]
-    sheet.tell("No two of them have an operation in common, so each finds all that it needs.", "frees", event=last)
+    sheet.tell(
+        "No two of them share an operation, so each `backward()` has the graph that it needs.", "frees", event=last
+    )
 
 
 def _step(run: Pass) -> str:

@@ -22,8 +22,8 @@ class Lane:
 class Block:
     """A part of the graph: what one lane built in one column. `state` is how the last event found it.
 
-    "fresh": alive; "dead": freed by an earlier pass; "spoilt": written over; "swept": walked before, saved nothing;
-    "kept": alive though nobody needs it; "unused": never walked; "ghost": what would have been there.
+    "fresh": alive; "dead": freed by an earlier pass; "spoilt": overwritten; "used": by an earlier pass, saved nothing;
+    "kept": alive though nothing needs it; "unused": by no pass; "ghost": what would have been there.
     """
 
     lane: int
@@ -56,7 +56,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A way from one block to another (`source` made what `target` reads), or an event's reach into a block."""
+    """A connection of two blocks (`source` made what `target` reads), or an event's reach into a block."""
 
     kind: str  # "flow", "bridge"; "reach": from an event (source) back into a block (target)
     source: int

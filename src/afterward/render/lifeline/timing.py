@@ -74,7 +74,7 @@ def clock_for(history: History, loop: Turn | None) -> Clock:
 
 
 def _loop(reuse: Reuse) -> Turn | None:
-    """The loop whose turns the report counts as steps, as the rules choose it."""
+    """The loop whose iterations the report counts as steps, as the rules choose it."""
     part, built, late = reuse.passes_part, reuse.built_parts, reuse.late.where
     if part is not None and part.loop is not None and part.how == "turns":
         return part.loop
@@ -155,13 +155,13 @@ def _shown(order: list[int], vital: Iterable[int], room: int) -> set[int]:
 
 
 def old_part(history: History, reuse: Reuse) -> frozenset[int]:
-    """The part that was walked before. Where nobody looked at that pass it is known by what is freed; but a pass that
-    came to a node went on to all that lies behind it, also to what had nothing to free."""
+    """The part that was used before. Where that pass was not looked at, it is known by what is freed; but a pass that
+    reached a node also reached all that it depends on, even what had nothing to free."""
     if reuse.early is None or reuse.early.swept is not None or reuse.write is not None:
         return reuse.stale
     return history.reached(reuse.stale, reuse.stale | reuse.fresh)
 
 
 def passes_touching(history: History, nodes: frozenset[int], late: Pass) -> list[Pass]:
-    """The passes that walked some of these nodes, as far as anyone looked."""
+    """The passes that used some of these nodes, as far as they were looked at."""
     return [run for run in history.passes if run.id != late.id and run.swept is not None and run.swept & nodes]

@@ -101,7 +101,7 @@ class Ways:
         slot = max(source.slot, target.slot)
         if link.kind == "flow":
             if target.slot < source.slot or (target.slot - source.slot > 6 and source.lane == target.lane):
-                return ""  # blocks hold all turns of an inner loop: a way back in time is between two of those
+                return ""  # a block holds all iterations of an inner loop: a line back in time is between two of those
             path = self._flow_path(start, y0, end, y1)
             return f'<path class="flow" data-slot="{slot}" marker-end="url(#{self.name}-flow)" d="{path}"/>'
         freed = self.centre(source.ends) + 12 if source.ends is not None else start
@@ -125,16 +125,16 @@ class Ways:
             path = f"M{start:.1f} {y0:.1f}" + curve(start, y0, end - 5, y1)
             return path, ((start + end) / 2, (y0 + y1) / 2)
         standing = [b for b in self.story.blocks if b.lane == source.lane and source.slot < b.slot < target.slot]
-        turn = min([self.box(b)[0] - 14 for b in standing] + [end - 84])
-        path = f"M{start:.1f} {y0:.1f}H{turn:.1f}"
-        if turn < end - 84 and turn > start + 20:
+        bend = min([self.box(b)[0] - 14 for b in standing] + [end - 84])
+        path = f"M{start:.1f} {y0:.1f}H{bend:.1f}"
+        if bend < end - 84 and bend > start + 20:
             between = y0 + (LANE / 2 if y1 > y0 else -LANE / 2)
-            path += f"C{turn + 12:.1f} {y0:.1f} {turn:.1f} {between:.1f} {turn + 22:.1f} {between:.1f}H{end - 56:.1f}"
+            path += f"C{bend + 12:.1f} {y0:.1f} {bend:.1f} {between:.1f} {bend + 22:.1f} {between:.1f}H{end - 56:.1f}"
             path += curve(end - 56, between, end - 5, y1)
         else:
-            turn = max(turn, start)
-            path = f"M{start:.1f} {y0:.1f}H{turn:.1f}" + curve(turn, y0, end - 5, y1)
-        return path, (self._widest(start, turn + 24), y0)
+            bend = max(bend, start)
+            path = f"M{start:.1f} {y0:.1f}H{bend:.1f}" + curve(bend, y0, end - 5, y1)
+        return path, (self._widest(start, bend + 24), y0)
 
     def _widest(self, start: float, end: float) -> float:
         """The middle of the widest stretch that no pass crosses."""
@@ -184,7 +184,7 @@ class Ways:
 
 
 def ending(name: str, room: int = 19) -> str:
-    """A long dotted name by its end, which tells more than its beginning."""
+    """A long dotted name by its end, which says more than its beginning."""
     return name if len(name) <= room else "…" + name[1 - room :]
 
 

@@ -1,4 +1,4 @@
-"""What a story about a failed pass says: its moral, and the numbered beats."""
+"""What a story about a failed pass says: its headline, and the numbered sentences."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class Words:
         if self.late.error == "inplace":
             what = self._written_name()
             what = f"`{what}`" if what != "a saved value" else what
-            return f"{_owner(late_when, call)} needs {what} as it was, but it has been overwritten since"
+            return f"{_owner(late_when, call)} needs the original {what}, but it was overwritten"
         early = self.reuse.early
-        who = "an earlier pass" if early is None else self._pass_name(early)
+        who = "an earlier `backward()`" if early is None else self._pass_name(early)
         if self.late.error == "ddp_ready_twice":
-            return f"{_owner(late_when, call)} walks a forward pass that {who} has walked already"
+            return f"{_owner(late_when, call)} goes through a forward pass that {who} already used"
         if self.reuse.starts_in_stale:
-            return f"{_owner(late_when, call)} walks a graph that {who} has freed"
+            return f"{_owner(late_when, call)} needs a graph that {who} already freed"
         name = self._bridge_name()
         through = f"through `{name}` " if name else ""
-        return f"{_owner(late_when, call)} reaches {through}into a graph that {who} has freed"
+        return f"{_owner(late_when, call)} reaches {through}into a graph that {who} already freed"
 
     def _written_name(self) -> str:
         leaf, write = self.reuse.written, self.reuse.write
@@ -83,8 +83,8 @@ class Words:
         early = self.reuse.early
         if early is not None:
             slot = next((s for _, s in self._slots_of(early)), None)
-            sure = "" if self.reuse.certain else " (worked out from the order of the passes)"
-            ends = "walks it" if early.retains_graph else "walks it, and frees what it had saved"
+            sure = "" if self.reuse.certain else " (inferred from the order of calls)"
+            ends = "uses it" if early.retains_graph else "uses it and frees what it saved"
             name = _sentence(self._pass_name(early))
             beats.append(
                 Beat(f"{name} {ends}{sure}.", event=by_slot.get(slot) if slot is not None else None, tone="frees")
@@ -94,12 +94,12 @@ class Words:
             name = f"`{self._bridge_name()}`" if self._bridge_name() else "A value"
             beats.append(
                 Beat(
-                    f"{name} still leads back into it, and {self._made(target).lower()} builds on it{_in(block.step)}.",
+                    f"{name} is still connected to it, and {self._made(target).lower()} uses it{_in(block.step)}.",
                     block=target,
                     tone="bridge",
                 )
             )
-        end = "finds nothing left" if self.late.error != "ddp_ready_twice" else "walks it a second time"
+        end = "what it needs is gone" if self.late.error != "ddp_ready_twice" else "uses it a second time"
         name = self._pass_name(self.late) if self.reuse.starts_in_stale else self._late_name()
         beats.append(Beat(f"{_sentence(name)} {self._follows()}, and {end}.", event=late, tone="fails"))
         return beats
@@ -110,7 +110,7 @@ class Words:
         return f"{when}'s {_call(self.late)}" if is_step(when) else f"the {_call(self.late)}{line}"
 
     def _follows(self) -> str:
-        return "starts on the same graph" if self.reuse.starts_in_stale else "follows it back"
+        return "starts from the same graph" if self.reuse.starts_in_stale else "goes back into it"
 
     def _made(self, block: int) -> str:
         site = self.lanes.sites[self.blocks[block].lane]
@@ -123,22 +123,29 @@ class Words:
         if reader is not None:
             block = self.blocks[reader]
             beats.append(
-                Beat(f"{self._made(reader)} computes with {name} and saves it as it is{_in(block.step)}.", block=reader)
+                Beat(
+                    f"{self._made(reader)} computes with {name} and saves it for backward{_in(block.step)}.",
+                    block=reader,
+                )
             )
         write = next((n for n, event in enumerate(events) if event.kind == "write"), None)
         if write is not None:
             event = events[write]
             line = f" on line {event.line}" if event.line is not None else ""
             who = f"`{event.title}`{line}" if isinstance(self.reuse.write, Step) else f"Line {event.line}"
-            beats.append(Beat(f"{who} changes it in place: the old values are gone.", event=write, tone="writes"))
+            beats.append(Beat(f"{who} changes it in place: the saved values are gone.", event=write, tone="writes"))
         beats.append(
-            Beat(f"{_sentence(self._late_name())} needs {name} as it was, and can not.", event=late, tone="fails")
+            Beat(
+                f"{_sentence(self._late_name())} needs the original values of {name}, and fails.",
+                event=late,
+                tone="fails",
+            )
         )
         return beats
 
 
 def _call(run: Pass) -> str:
-    return "autograd.grad" if run.call == "grad" else "backward"
+    return "`autograd.grad()`" if run.call == "grad" else "`backward()`"
 
 
 def _in(step: str) -> str:
