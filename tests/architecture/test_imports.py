@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,36 @@ def test_importing_afterward_loads_neither_torch_nor_libcst() -> None:
     code = "import sys, afterward, afterward.cli; print([n for n in ('torch', 'libcst', 'rich') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    modules = {_module_name(file): file for file in ROOT.rglob("*.py")}
+    imported = {name: _imported_at_run_time(file, set(modules)) - {name} for name, file in modules.items()}
+    order = list(TopologicalSorter(imported).static_order())  # raises a CycleError that names the cycle
+    assert set(order) == set(modules)
+
+
+def _module_name(file: Path) -> str:
+    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported_at_run_time(file: Path, modules: set[str]) -> set[str]:
+    """What a module imports, at its top or inside of a function; not what it needs for its annotations alone."""
+    found: set[str] = set()
+    for node in _executed(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & modules
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                found |= {submodule if submodule in modules else node.module} & modules
+    return found
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _executed(child)

@@ -11,7 +11,8 @@ import atexit
 import os
 import sys
 
-from afterward.tasks.children import Household, begin
+from afterward.tasks.child import begin
+from afterward.tasks.children import Household
 from afterward.tasks.command import REPLACED, Main, main_of
 
 

@@ -118,25 +118,6 @@ def output_shape(node: Any, output: int) -> tuple[int, ...] | None:
         return None
 
 
-def is_fused(optimizer: Any) -> bool:
-    """Does it write with kernels that do not raise the version counter, so that torch notices none of its writes?"""
-    return any(group.get("fused") for group in _groups_of(optimizer))
-
-
-def _groups_of(optimizer: Any) -> list[dict[str, Any]]:
-    """An optimizer's groups, as they lie in it: where the program made them a property, that is not called."""
-    from afterward.observe.looking import attribute, elements
-
-    return [group for group in elements(attribute(optimizer, "param_groups", ())) if type(group) is dict]
-
-
-def written_unnoticed(optimizer: Any) -> Iterator[Any]:
-    """The parameters that a step of a fused optimizer has just written to."""
-    for group in _groups_of(optimizer):
-        if group.get("fused"):
-            yield from (parameter for parameter in group["params"] if parameter.grad is not None)
-
-
 def capturing() -> bool:
     """Is a CUDA graph being captured? Reading a number then would spoil it."""
     cuda = sys.modules.get("torch.cuda")

@@ -72,11 +72,30 @@ def elements(sequence: Any) -> list[Any]:
     return []
 
 
+def is_fused(optimizer: Any) -> bool:
+    """Does it write with kernels that do not raise the version counter, so that torch notices none of its writes?"""
+    return any(_get(group, "fused") for group in _groups_of(optimizer))
+
+
+def written_unnoticed(optimizer: Any) -> list[Any]:
+    """The parameters that a step of a fused optimizer has just written to."""
+    held = [one for group in _groups_of(optimizer) if _get(group, "fused") for one in _tensors_of(group)]
+    return [parameter for parameter in held if parameter.grad is not None]
+
+
 def parameters_held_by(optimizer: Any) -> list[Any]:
     """The parameters that an optimizer holds, as far as they lie there to be seen."""
+    return [one for group in _groups_of(optimizer) for one in _tensors_of(group)]
+
+
+def _groups_of(optimizer: Any) -> list[Any]:
+    """An optimizer's groups, as they lie in it: where the program made them a property, that is not called."""
+    return elements(attribute(optimizer, "param_groups", ()))
+
+
+def _tensors_of(group: Any) -> list[Any]:
     tensor = compat.torch_module().Tensor
-    groups = elements(attribute(optimizer, "param_groups", ()))
-    return [one for group in groups for one in elements(_get(group, "params")) if is_a(one, tensor)]
+    return [one for one in elements(_get(group, "params")) if is_a(one, tensor)]
 
 
 def _get(mapping: Any, key: str) -> Any:

@@ -6,9 +6,9 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError
 from afterward.model import facts
@@ -16,11 +16,13 @@ from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.facts import Note
 from afterward.model.history import History
 from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
-from afterward.tasks.run import Watched, joinable, running
+
+if TYPE_CHECKING:
+    from afterward.tasks.run import Watched
 
 _INVITATION = """
 try:
-    from afterward.tasks.children import begin
+    from afterward.tasks.child import begin
 except ImportError:
     pass
 else:
@@ -177,33 +179,3 @@ def _texts(error: BaseException | None) -> str:
         texts.append(str(error))
         error = error.__cause__ or error.__context__
     return "\n".join(texts)
-
-
-def begin(folder: str, *, alone: bool = False) -> Household | None:
-    """Watch this process to its end, from before its main module is loaded. `alone`: nothing else tells of its life."""
-    from afterward.observe.marks.importing import imports_marked
-    from afterward.observe.recording.children import children_announced, mark_main
-    from afterward.observe.recording.session import Session
-
-    if running:
-        return None
-    session = Session()
-    household = Household(Watched(session), folder)
-    try:
-        hooks = ExitStack()  # they stay on for the rest of this process's life
-        statements = session.recorders.statements
-        hooks.enter_context(imports_marked(statements, session.gap, session.imported))
-        hooks.enter_context(joinable(household.watched))
-        hooks.enter_context(children_announced(household))
-        mark_main(statements, session.gap)
-        session.start()
-        _at_work.append(hooks)
-        if alone:
-            household.began()
-    except Exception as failure:
-        session.failed_open("a process that the program started is not watched", failure)
-        return None
-    return household
-
-
-_at_work: list[ExitStack] = []

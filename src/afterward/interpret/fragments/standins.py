@@ -14,7 +14,7 @@ from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, tokens
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Kept, Tensor
-from afterward.interpret.library.torch import modules, ops, optim
+from afterward.interpret.library.torch import module_tree, ops, optim
 from afterward.interpret.machine.values import OWNER, Class, Function, Instance, Lib, Native, Unknown, Value
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def _belong(optimizer: str, network: str) -> bool:
 def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     """What a stand-in network returns. In a file of a project, one whose parameters are all switched off may have
     others: nobody freezes a network to train nothing, and what was replaced in it is not seen in a stand-in."""
-    held = [leaf for _, leaf in modules.parameters(owner)]  # with those of layers that the program puts into it
+    held = [leaf for _, leaf in module_tree.parameters(owner)]  # with those of layers that the program puts into it
     if not machine.assumed.lenient and not any(leaf.requires_grad for leaf in held):
         machine.account.lose([*args, *kwargs.values()])
         return machine.unknown()

@@ -13,7 +13,18 @@ from afterward.interpret.library.frameworks import graphs, lightning, transforme
 from afterward.interpret.library.python import builtins as python
 from afterward.interpret.library.python import containers
 from afterward.interpret.library.python.words import words
-from afterward.interpret.library.torch import data, functions, layers, modules, nn, objects, ops, optim, tensors
+from afterward.interpret.library.torch import (
+    data,
+    functions,
+    layers,
+    module_tree,
+    modules,
+    nn,
+    objects,
+    ops,
+    optim,
+    tensors,
+)
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -32,7 +43,7 @@ from afterward.interpret.machine.values import (
 Args = list[Value]
 Kwargs = dict[str, Value]
 
-is_module = nn.is_module
+is_module = module_tree.is_module
 call_module: Callable[..., Any] = nn.call
 tensor_operator: Callable[..., Any] = tensors.binary
 tensor_method: Callable[..., Any] = tensors.method
@@ -189,7 +200,7 @@ def inherited(machine: Any, owner: Value, base: Lib, name: str) -> Value:
             return found
     if base.name == "MessagePassing" and name == "propagate":
         return Native(lambda m, args, kwargs: graphs.propagate(m, owner, args, kwargs), name)
-    if nn.looks_like_module(base.path):
+    if module_tree.looks_like_module(base.path):
         found = modules.inherited(machine, owner, base, name)
         if found is not MISSING:
             return found
@@ -203,9 +214,9 @@ def prepare(machine: Any, made: Instance) -> None:
     """Before `__init__`: what an object of such a class has from the start."""
     if isinstance(made.cls, Class) and any(_not_known(base) for base in made.order):
         machine.account.strange.append(made)  # its inherited methods may do anything to what it holds
-    if nn.is_module(made):
+    if module_tree.is_module(made):
         made.attributes["training"] = True
-        bases = [base for base in made.order if isinstance(base, Lib) and nn.looks_like_module(base.path)]
+        bases = [base for base in made.order if isinstance(base, Lib) and module_tree.looks_like_module(base.path)]
         made.inner["layer"] = bases[0].name if bases else "Module"
         if made.inner["layer"] in layers.CONTAINERS:
             made.inner["items"] = [] if "Dict" not in made.inner["layer"] else PartialDict()
@@ -232,7 +243,7 @@ def construct(machine: Any, made: Instance, args: Args, kwargs: Kwargs, node: as
         optim.construct(machine, made, args, kwargs)
     elif isinstance(made.cls, Class) and transformers.derives(made.cls):
         transformers.construct(machine, made, args, kwargs)
-    elif nn.is_module(made):
+    elif module_tree.is_module(made):
         nn.construct(machine, made, made.inner.get("layer", "Module"), args, kwargs)
     else:
         if args and isinstance(made.inner.get("items"), list):

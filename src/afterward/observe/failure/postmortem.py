@@ -21,7 +21,7 @@ from afterward.observe.failure.frozen import frozen_by, stepped_after
 from afterward.observe.failure.node_reader import Remains
 from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.failure.writes import find_writes
-from afterward.observe.looking import parameters_held_by
+from afterward.observe.looking import is_fused, parameters_held_by
 from afterward.observe.marks.stack import function_around, library_calls, runs_inside_another, user_frames
 from afterward.observe.marks.statements import COUNTER
 from afterward.observe.provenance import flow
@@ -288,7 +288,7 @@ class Autopsy:
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
             held = parameters_held_by(optimizer) if optimizer is not None else []
             leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
-            fused = optimizer is not None and compat.is_fused(optimizer)
+            fused = optimizer is not None and is_fused(optimizer)
             where = self.where(event.place)
             steps.append(Step(where, clock_of(event), name, leaves, unnoticed=fused, id=len(steps)))
         return tuple(steps)

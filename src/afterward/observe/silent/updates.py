@@ -13,7 +13,7 @@ from typing import Any
 
 from afterward.observe import compat
 from afterward.observe.failure.walk import Shown
-from afterward.observe.looking import parameters_held_by
+from afterward.observe.looking import parameters_held_by, written_unnoticed
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.silent.identities import Identities
 
@@ -118,7 +118,7 @@ class Updates:
     def stepped(self, optimizer: Any, moment: int, counter: int = 0) -> None:
         """Look at an optimizer that has just stepped: what it changed, and whether it had gradients to do it with."""
         known = self._known(optimizer)
-        for parameter in compat.written_unnoticed(optimizer):
+        for parameter in written_unnoticed(optimizer):
             number = self.leaves.of(parameter)
             self._unnoticed[number] = (self._unnoticed.get(number, (0, 0))[0] + 1, counter)
         parameters = list(parameters_of(optimizer))

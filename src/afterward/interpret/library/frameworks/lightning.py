@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import driving
-from afterward.interpret.library.torch import modules, optim, passes
+from afterward.interpret.library.torch import module_tree, optim, passes
 from afterward.interpret.machine.values import MISSING, Class, Instance, Lib, Native, PartialDict, Unknown, Value
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _save(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Valu
 
 
 def _parameters_zeroed(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
-    for _, leaf in modules.parameters(owner):
+    for _, leaf in module_tree.parameters(owner):
         machine.account.zeroed(leaf)
         leaf.grad = None
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from afterward.interpret.library.frameworks import accelerate, driving
-from afterward.interpret.library.torch import data, modules, nn, optim, passes
+from afterward.interpret.library.torch import data, module_tree, optim, passes
 from afterward.interpret.machine.values import MISSING, Class, Instance, Lib, Native, Unknown, Value
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def inherited(machine: Machine, owner: Instance, name: str) -> Value:
 def train(machine: Machine, owner: Instance) -> Value:
     """`trainer.train()`."""
     model = owner.attributes.get("model")
-    if not isinstance(model, Instance) or not nn.is_module(model):
+    if not isinstance(model, Instance) or not module_tree.is_module(model):
         machine.escape([owner], {})
         return machine.unknown()
     machine.account.driven["self"] = owner
@@ -61,7 +61,7 @@ def train(machine: Machine, owner: Instance) -> Value:
         machine.call(step, [model, inputs], {}, None)
         if optim.is_optimizer(optimizer):
             optim.step(machine, optimizer, [], {})
-        for _, leaf in modules.parameters(model):
+        for _, leaf in module_tree.parameters(model):
             machine.account.zeroed(leaf)
             leaf.grad = None
     return machine.unknown()
@@ -76,7 +76,7 @@ def _optimizer(machine: Machine, owner: Instance, model: Instance) -> Value:
         return own if isinstance(own, Instance) else owner.attributes["optimizer"]
     made = Instance(Lib("torch.optim.AdamW"))
     made.label = "the Trainer's optimizer"
-    optim.construct(machine, made, [[leaf for _, leaf in modules.parameters(model)]], {})
+    optim.construct(machine, made, [[leaf for _, leaf in module_tree.parameters(model)]], {})
     return made
 
 

@@ -63,9 +63,9 @@ def _is_a(value: Value, kind: Value) -> bool | None:
         if kind in value.order:
             return True
         if isinstance(kind, Lib) and kind.path == "torch.nn.Module":
-            from afterward.interpret.library.torch import nn
+            from afterward.interpret.library.torch import module_tree
 
-            return nn.is_module(value) or (None if value.opaque else False)
+            return module_tree.is_module(value) or (None if value.opaque else False)
         if isinstance(kind, Lib) and kind.path.startswith("torch.optim"):
             return kind.name == "Optimizer" and value.is_a("torch.optim.")
         return None if any(isinstance(base, Unknown) for base in value.order) else False

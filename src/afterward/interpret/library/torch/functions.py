@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python.words import words
-from afterward.interpret.library.torch import compiled, nn, objects, ops, optim, passes, tensors
+from afterward.interpret.library.torch import compiled, module_tree, nn, objects, ops, optim, passes, tensors
 from afterward.interpret.machine.values import Instance, Iter, Lib, Native, Stream, Unknown, Value
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
         return args[0] if args else None
     if path == "torch.nn.data_parallel" and len(args) > 1:
         return machine.call(args[0], list(args[1]) if isinstance(args[1], tuple) else [args[1]], {}, node)
-    if nn.looks_like_module(path):
+    if module_tree.looks_like_module(path):
         made = Instance(Lib(path))
         nn.construct(machine, made, name, args, kwargs)
         return made

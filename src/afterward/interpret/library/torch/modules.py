@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.torch import nn, tensors
+from afterward.interpret.library.torch import module_tree, nn, tensors
+from afterward.interpret.library.torch.module_tree import children, is_opaque, parameters, walk
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -17,7 +18,6 @@ from afterward.interpret.machine.values import (
     ModuleParts,
     Native,
     PartialDict,
-    Unknown,
     Value,
 )
 
@@ -26,58 +26,6 @@ if TYPE_CHECKING:
 
 Args = list[Value]
 Kwargs = dict[str, Value]
-
-
-def children(owner: Instance) -> Iterator[tuple[str, Instance]]:
-    for name, value in owner.attributes.items():
-        if nn.is_module(value):
-            yield name, value
-    items = owner.inner.get("items")
-    if isinstance(items, dict):
-        for name, value in items.items():
-            if nn.is_module(value):
-                yield str(name), value
-    for number, value in enumerate(items if isinstance(items, list) else ()):
-        if nn.is_module(value) and all(value is not one for one in owner.attributes.values()):
-            yield str(number), value
-
-
-def walk(owner: Instance, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
-    seen = seen if seen is not None else set()
-    if id(owner) in seen:
-        return
-    seen.add(id(owner))
-    yield prefix, owner
-    for name, child in children(owner):
-        yield from walk(child, f"{prefix}.{name}" if prefix else name, seen)
-
-
-def parameters(owner: Instance) -> list[tuple[str, Tensor]]:
-    """All parameters under a module, by their dotted names."""
-    found: dict[int, tuple[str, Tensor]] = {}
-    for prefix, module in walk(owner):
-        direct: dict[str, Value] = dict(module.attributes)
-        items = module.inner.get("items")
-        if isinstance(items, dict):
-            direct.update({str(key): one for key, one in items.items()})
-        elif isinstance(items, list):
-            direct.update({str(number): one for number, one in enumerate(items)})
-        for name, value in direct.items():
-            if isinstance(value, Tensor) and value.is_parameter:
-                label = f"{prefix}.{name}" if prefix else name
-                found.setdefault(id(value), (label, value))
-    return list(found.values())
-
-
-def is_opaque(owner: Instance) -> bool:
-    """Does the module have parts that are not known?"""
-    return any(
-        module.opaque
-        or module.inner.get("partial")
-        or any(isinstance(value, Unknown) for value in module.attributes.values())
-        or (isinstance(module.cls, object) and any(isinstance(base, Unknown) for base in module.order))
-        for _, module in walk(owner)
-    )
 
 
 def _parameters(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
@@ -136,7 +84,7 @@ def _register(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> 
     if isinstance(name, str):
         owner.attributes[name] = value
         items = owner.inner.get("items")
-        if isinstance(items, list) and nn.is_module(value):
+        if isinstance(items, list) and module_tree.is_module(value):
             items.append(value)
         elif isinstance(items, dict):
             items[name] = value
@@ -200,7 +148,7 @@ for _name in ["to", "cuda", "cpu", "float", "double", "half", "bfloat16", "type"
 
 def _construct_base(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> None:
     """`super().__init__(...)` of a class that derives from a module of the library."""
-    base = next((one for one in owner.order if isinstance(one, Lib) and nn.looks_like_module(one.path)), None)
+    base = next((one for one in owner.order if isinstance(one, Lib) and module_tree.looks_like_module(one.path)), None)
     if base is not None:
         nn.construct(machine, owner, base.name, args, kwargs)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Kept, Tensor
@@ -27,27 +26,6 @@ if TYPE_CHECKING:
 
 Args = list[Value]
 Kwargs = dict[str, Value]
-
-
-def is_module(value: Value) -> bool:
-    if not isinstance(value, Instance):
-        return False
-    cls = value.cls
-    if isinstance(cls, Lib):
-        return looks_like_module(cls.path)
-    if cls.module_like is None:
-        cls.module_like = any(isinstance(base, Lib) and looks_like_module(base.path) for base in cls.order)
-    return cls.module_like
-
-
-@lru_cache(maxsize=4096)
-def looks_like_module(path: str) -> bool:
-    if path.startswith("torch.nn.") and not path.startswith(("torch.nn.functional", "torch.nn.init", "torch.nn.utils")):
-        name = path.rsplit(".", 1)[-1]
-        return name not in ("Parameter", "UninitializedParameter") and not name[:1].islower()
-    if graphs.is_layer(path):
-        return True
-    return path.rsplit(".", 1)[-1] in ("LightningModule", "PreTrainedModel", "MessagePassing", "ScriptModule")
 
 
 def construct(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:

@@ -11,7 +11,17 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import accelerate, graphs, lightning, transformers
 from afterward.interpret.library.python import builtins as python
 from afterward.interpret.library.python import containers
-from afterward.interpret.library.torch import distributions, functorch, modules, nn, ops, optim, passes, transforms
+from afterward.interpret.library.torch import (
+    distributions,
+    functorch,
+    module_tree,
+    modules,
+    nn,
+    ops,
+    optim,
+    passes,
+    transforms,
+)
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -203,7 +213,7 @@ def _functional_call(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST
 
 
 def _holders(owner: Instance) -> Iterator[tuple[str, Instance]]:
-    for prefix, module in modules.walk(owner):
+    for prefix, module in module_tree.walk(owner):
         for name, value in module.attributes.items():
             if isinstance(value, Tensor) and value.is_parameter:
                 yield f"{prefix}.{name}" if prefix else name, module
@@ -265,7 +275,11 @@ def class_attribute(machine: Machine, owner: Value, base: Lib, name: str) -> Val
     if base.path == "torch.autograd.Function" and name == "apply" and isinstance(owner, Class):
         cls = owner
         return Native(lambda m, args, kwargs: passes.apply_function(m, cls, args, kwargs), "apply")
-    if name in ("__init__", "forward", "train", "eval") and nn.looks_like_module(base.path) and name in modules.METHODS:
+    if (
+        name in ("__init__", "forward", "train", "eval")
+        and module_tree.looks_like_module(base.path)
+        and name in modules.METHODS
+    ):
         run = modules.METHODS[name]
         return Native(lambda m, args, kwargs: run(m, args[0], args[1:], kwargs), name)
     return MISSING

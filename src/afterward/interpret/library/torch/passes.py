@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph import keeping
 from afterward.interpret.graph.graph import GraphNode, Kept, Sweep, Tensor
 from afterward.interpret.history import record
-from afterward.interpret.library.torch import ops
+from afterward.interpret.library.torch import module_tree, ops
 from afterward.interpret.machine.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
 from afterward.model.history import BY_GRAD, operation
 from afterward.model.site import Where
@@ -209,10 +209,8 @@ def _run(
 
 def _reduced(machine: Machine, made: PassMade) -> None:
     """DistributedDataParallel reduces each parameter once per forward pass; a second time is an error."""
-    from afterward.interpret.library.torch import modules
-
     for reducer in machine.reducers if made.call == "backward" else ():
-        inside = {id(leaf) for _, leaf in modules.parameters(reducer)}
+        inside = {id(leaf) for _, leaf in module_tree.parameters(reducer)}
         reached = {id(leaf) for leaf in made.leaves} & inside
         if reached & reducer.inner["ready"] and not reducer.inner.get("no_sync"):
             history = record.history(machine, made, Sweep([], "ddp_ready_twice"))
