@@ -180,3 +180,26 @@ for x in torch.randn(3, 2, 1, 4):
 """
     found = _found(source, tmp_path)
     assert (found.code, found.bridge.name) == ("AFT103", "state")
+
+
+def test_losses_of_a_closure_that_clears_gradients_are_not_to_be_added(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = """
+class Fitter:
+    def __init__(self):
+        self.model = torch.nn.Linear(3, 1)
+        self.optimizer = torch.optim.LBFGS(self.model.parameters(), max_iter=4)
+
+    def fit(self, x, y):
+        pred = self.model(x)
+
+        def closure():
+            self.optimizer.zero_grad()
+            loss = (pred - y).pow(2).mean() + self.model.weight.pow(2).sum()
+            loss.backward()
+            return loss
+
+        self.optimizer.step(closure)
+
+Fitter().fit(torch.rand(8, 3), torch.rand(8, 1))
+"""
+    assert _found(source, tmp_path).remedies[0].kind == "recompute_forward"

@@ -14,7 +14,7 @@ from afterward.rules import rule
 from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
-from afterward.rules._retaining import graph_is_meant, shared_parameters
+from afterward.rules._retaining import graph_is_meant, is_cleared, shared_parameters
 
 _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
@@ -58,7 +58,8 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
         return remedy.detach_input(case, Form.READ_EARLY), remedy.recompute_forward(case)
     part = case.reuse.passes_part
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
-    accumulating = part is not None and part.how == "turns" and bool(trained) and not case.stepped_between
+    repeated = part is not None and part.how == "turns"
+    accumulating = repeated and bool(trained) and not case.stepped_between and not is_cleared(case)
     if accumulating and not case.reuse.starts_in_stale:
         return remedy.combine_losses(case), remedy.recompute_forward(case)
     if not leaves_directly_under(case.history, case.reuse.fresh):

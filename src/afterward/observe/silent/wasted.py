@@ -38,6 +38,7 @@ class Part:
     nodes: int
     bytes: int
     applied: frozenset[int]  # addresses of the parameters that its own nodes take
+    takers: tuple[int, ...]  # those nodes, by their order
     seen: PassSeen
 
 
@@ -71,6 +72,7 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
         return None
     own: list[Any] = []
     applied: set[int] = set()
+    takers: list[int] = []
     for node, inputs in zip(found.nodes, found.inputs, strict=True):
         order = compat.order_of(node)
         if order == compat.LEAF_ORDER or contains(swept, order):
@@ -78,11 +80,13 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
         own.append(node)
         leaves = [found.nodes[place] for place, _ in inputs if compat.order_of(found.nodes[place]) == compat.LEAF_ORDER]
         applied |= {id(getattr(leaf, "variable", None)) for leaf in leaves}
+        takers += [order] if leaves else []
     if not applied or any(state == "freed" for node in own for _, state, _ in compat.saved_states(node)):
         return None  # only another view of what is swept, or swept already
     root = compat.order_of(held.node)
     leaves = [node for node in found.nodes if compat.order_of(node) == compat.LEAF_ORDER]
-    return Part(held.name, sibling.name, root, len(own), saved_bytes([*own, *leaves]), frozenset(applied), seen)
+    size = saved_bytes([*own, *leaves])
+    return Part(held.name, sibling.name, root, len(own), size, frozenset(applied), tuple(takers), seen)
 
 
 def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
@@ -93,6 +97,8 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
         place = after.built_by(part.root)
         if place is None or place.number in told:
             continue
+        if all(contains(swept, order) for order in part.takers):
+            continue  # a sum of parts with a `backward()` each: all that it takes from parameters is used
         offset = part.root - place.order_at
         executions = [one for one in _executions(after, place.number) if one.certain]
         vain = [one for one in executions if not contains(swept, one.place.order_at + offset)]
