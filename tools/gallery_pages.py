@@ -28,7 +28,7 @@ _REPORT = re.compile(r"^(?:error|warning|info)\[", re.MULTILINE)
 _RAISED = re.compile(r"^(\w+Error: .*?)(?:[.:]| \(or) ", re.MULTILINE)
 
 HEAD = """\
-# What you may have read, and what happens
+# Common advice, tested
 
 Articles about "Trying to backward through the graph a second time" present programs that fail and cures that work. Many
 of these programs do not fail, and many of the cures move the failure or hide it. Each row below is a program that ships
@@ -76,7 +76,7 @@ def run(program: Program) -> Ran:
     return Ran(
         printed=printed,
         raised=raised[1] if raised else "",
-        report=said[begins.start() :] if begins else "",
+        report=said[begins.start() :].split("\nFor more: ")[0] + "\n" if begins else "",
         has_picture=picture_of(program).exists(),
     )
 

@@ -15,6 +15,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from afterward.cli import command_line
+from afterward.cli._parser import Parser
 from afterward.gallery import examples
 from afterward.messages import all_pages
 from afterward.rules import Rule, all_rules
@@ -31,43 +32,16 @@ READ_ON = {
     "report": ("The report page", "report.md"),
     "fix": ("Patches and their proofs", "fix.md"),
     "lsp": ("In editors", "editors.md"),
-    "demo": ("What you may have read, and what happens", "what-happens.md"),
+    "demo": ("Common advice, tested", "what-happens.md"),
     "rules": ("The rules", "rules/index.md"),
     "explain": ("The rules", "rules/index.md"),
 }
-# What one would type, and the status with which it ends.
-EXAMPLES = {
-    "run": (
-        "    afterward run train.py --epochs 3",
-        "    afterward run -m package.train",
-        "    afterward run --html report.html train.py",
-        "",
-        "Exit status: the program's own.",
-    ),
-    "check": (
-        "    afterward check src/ train.py",
-        "    afterward check --format github .",
-        "    afterward check --select AFT1 --ignore backward-twice notebooks/",
-        "",
-        "Exit status: 0 clean, 1 findings, 2 it could not do its work.",
-    ),
-    "explain": ("    afterward explain AFT103", "    afterward explain state-carried-over"),
-    "rules": ("    afterward rules",),
-    "demo": (
-        "    afterward demo",
-        "    afterward demo lightgcn",
-        "    afterward demo lightgcn right -- --epochs 4",
-        "    afterward demo --source gan right",
-        "",
-        "Exit status: 0 the example did what it says, 1 it did not, 2 there is no such example, or it needs a library.",
-    ),
-    "report": ("    afterward run --history train.json train.py", "    afterward report train.json --svg life.svg"),
-}
 SUBJECTS = {
     "AFT1": "Passes over a graph that is gone",
-    "AFT2": "Saved values that were written over",
+    "AFT2": "Saved values that were overwritten",
     "AFT3": "Graphs that outlive their step",
     "AFT4": "Lost and piled-up gradients",
+    "AFT5": "Other errors that autograd raises",
 }
 
 
@@ -106,7 +80,7 @@ def rules_index() -> str:
     return "\n".join(lines) + "\n"
 
 
-def commands() -> dict[str, argparse.ArgumentParser]:
+def commands() -> dict[str, Parser]:
     (choices,) = (
         action.choices for action in command_line()._actions if isinstance(action, argparse._SubParsersAction)
     )
@@ -120,21 +94,21 @@ def commands_index() -> str:
     return "\n".join(["# Commands", "", "| command | |", "| --- | --- |", *rows, ""])
 
 
-def command_page(name: str, parser: argparse.ArgumentParser) -> str:
+def command_page(name: str, parser: Parser) -> str:
     """Usage, words and options as argparse has them, and a way to the page that says more."""
     usage = re.sub(r"\s+", " ", parser.format_usage().removeprefix("usage: ")).strip()
     lines = [f"# afterward {name}", "", "```text", usage, "```", "", _sentence(parser.description or "")]
     options = list(_options(parser))
     if options:
         lines += ["", "| option | |", "| --- | --- |", *options]
-    lines += ["", *EXAMPLES.get(name, ())]
+    lines += ["", *(f"    {example}" for example in parser.examples)]
     title, page = READ_ON.get(name, ("", ""))
     if page and (page.startswith("rules/") or (DOCS / page).exists()):
         lines += ["", f"More: [{title}](../{page})."]
     return "\n".join(lines) + "\n"
 
 
-def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+def _options(parser: Parser) -> Iterator[str]:
     for action in parser._actions:
         if action.help == argparse.SUPPRESS:
             continue
@@ -157,7 +131,7 @@ def _sentence(text: str) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Name every page that is made, and those that nobody put into the menu."""
+    """Name every page that is made, and those that the menu does not name."""
     rules = [{rule.code + " " + rule.name: f"rules/{rule.code}.md"} for rule in all_rules()]
     demos = [{example.title.replace("`", ""): f"gallery/{example.name}.md"} for example in examples()]
     for section in config.nav:
@@ -166,7 +140,7 @@ def on_config(config: Any) -> Any:
             pages += rules
         elif title == "Commands":
             pages += [{name: f"commands/{name}.md"} for name in commands()]
-        elif title == "What you may have read":
+        elif title == "Common advice, tested":
             pages += demos
     named = set(_named(config.nav))
     more = [

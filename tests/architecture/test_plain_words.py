@@ -56,7 +56,7 @@ def _strings() -> Iterator[tuple[str, str]]:
 def _pages() -> Iterator[tuple[str, str]]:
     files = [*SOURCE.rglob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     files += [*(ROOT / "web" / "src").glob("*.js"), *(ROOT / "editors" / "vscode").glob("src/*.ts")]
-    files += [ROOT / "Makefile", ROOT / "editors" / "vscode" / "README.md"]
+    files += [ROOT / "Makefile", ROOT / "editors" / "vscode" / "README.md", *(ROOT / "docs" / "images").rglob("*.svg")]
     for file in files:
         if file.is_file():
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):

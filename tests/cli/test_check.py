@@ -37,9 +37,9 @@ def check(folder: Path, *words: str, stdin: str = "") -> subprocess.CompletedPro
 def test_clean_is_zero_and_says_what_was_looked_at(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CLEAN)
     done = check(tmp_path, ".")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "Checked 1 file, 1 training loop.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "All clear: 1 file, 1 training loop.\n")
     (tmp_path / "train.py").write_text("x = 1\n")
-    assert check(tmp_path, ".").stderr == "Checked 1 file, no training loops.\n"
+    assert check(tmp_path, ".").stderr == "No problems found: 1 file, no training loops.\n"
 
 
 def test_what_was_not_analysed_is_counted_and_named(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_what_was_not_analysed_is_counted_and_named(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("import torch\ndef sweep(loss):\n    loss.backward()\n")
     (tmp_path / "train.py").write_text(CLEAN + "raise SystemExit\nloss.backward()\n")
     done = check(tmp_path, "--format", "json", ".")
-    last = "Checked 3 files, 1 training loop, 3 not analysed"
+    last = "No problems found: 3 files, 1 training loop, 3 not analysed"
     assert done.stderr.splitlines()[-1] == f"{last} (--show-gaps)."
     looked_at = json.loads(done.stdout)["looked_at"]
     assert (looked_at["files"], looked_at["training_loops"]) == (3, 1)

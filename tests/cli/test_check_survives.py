@@ -47,7 +47,7 @@ def test_each_gets_one_line_and_the_rest_is_checked(tmp_path: Path) -> None:
         (line,) = [line for line in lines if line.startswith(f"afterward: {name}")]
         assert why in line
     assert len(lines) == len(BAD) + 5
-    assert lines[-1].endswith("14 not analysed (--show-gaps).")
+    assert lines[-1].startswith("1 error in 1 file. Checked 15 files, 1 training loop, 14 not analysed (--show-gaps).")
     assert "Traceback" not in done.stderr
 
 
@@ -136,13 +136,13 @@ def test_watch_checks_again_and_ends_cleanly(tmp_path: Path) -> None:
     try:
         assert process.stderr is not None
         assert process.stdout is not None
-        assert process.stderr.readline().startswith("Checked 1 file")
-        assert "1 files watched" in process.stderr.readline()
+        assert process.stderr.readline().startswith("All clear: 1 file")
+        assert "watching 1 file;" in process.stderr.readline()
         file.write_text(FAULTY)
         assert process.stdout.readline().startswith("train.py:6:1: AFT101 ")
         assert process.stderr.readline() == "afterward: train.py changed\n"
-        assert process.stderr.readline().startswith("Checked 1 file")
-        assert "watched" in process.stderr.readline()
+        assert process.stderr.readline().startswith("1 error in 1 file. Checked 1 file")
+        assert "watching" in process.stderr.readline()
         process.send_signal(__import__("signal").SIGINT)
         rest, errors = process.communicate()
         assert (process.returncode, rest, errors) == (1, "", "")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import pty
+import re
+import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -15,6 +18,7 @@ import time
 from fcntl import ioctl
 from pathlib import Path
 
+import pytest
 from tests import warm
 
 PROGRAM = """\
@@ -81,11 +85,37 @@ def test_the_view_keeps_to_its_rows_and_gives_them_back(tmp_path: Path) -> None:
     assert stdout == plain.stdout  # the same bits, no thread of ours, and the program's own stream
     assert "\x1b[1;17r" in text  # seven of 24 rows no longer scroll
     assert "passes" in text
-    assert "nodes  " in text
-    assert "bytes  " in text
+    assert "one step's graph  " in text
+    assert "its saved values  " in text
     view, report = text.rsplit("\x1b[r", 1)
-    assert "nothing to say so far" in view
+    assert "no problems so far" in view
     assert "warning[AFT301]" in report.replace("\x1b[1;33m", "").replace("\x1b[0m", "")
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_in_a_real_terminal_nothing_is_overwritten_and_the_figures_agree(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    ours = f"{shlex.quote(sys.executable)} -m afterward run --live train.py"
+    shell = f"for i in 1 2 3 4 5; do echo before $i; done; {ours}; echo after; sleep 60"
+    tmux = ["tmux", "-L", f"live{os.getpid()}", "-f", "/dev/null"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    start = [*tmux, "new-session", "-d", "-x", "80", "-y", "24", "-c", str(tmp_path), shell]
+    subprocess.run(start, check=True, env=environment)
+    view, screen, deadline = "", "", time.monotonic() + 120
+    try:
+        while "after\n" not in screen and time.monotonic() < deadline:
+            time.sleep(0.1)
+            screen = subprocess.run([*tmux, "capture-pane", "-p", "-S", "-99"], capture_output=True, text=True).stdout
+            view = screen if "holds the graphs of" in screen and "For more:" not in screen else view
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=False)
+    assert screen.startswith("before 1\nbefore 2\nbefore 3\nbefore 4\nbefore 5\nbegins\nends ")
+    assert view.startswith("before 1\nbefore 2\nbefore 3\nbefore 4\nbefore 5\nbegins\n")
+    assert "-- afterward 0:" in view
+    steps, nodes = re.findall(r"holds the graphs of (\d+) steps \((\d+) nodes\)", view)[0]
+    assert int(nodes) == 4 * int(steps)
+    assert re.search(r"one step's graph .* now 4 nodes", view)
+    assert "-- afterward" not in screen
 
 
 def test_an_interrupt_ends_the_program_and_the_view(tmp_path: Path) -> None:
@@ -111,7 +141,7 @@ def test_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
     assert stdout.startswith(b"begins\nends ")
     text = stderr.decode()
     assert "\x1b" not in text
-    assert "60 steps, 60 passes; the graph has 4 nodes" in text
+    assert "60 backward passes, 60 optimizer steps; one step's graph: 4 nodes" in text
 
 
 def _with_program(folder: Path) -> Path:

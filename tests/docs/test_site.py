@@ -72,10 +72,10 @@ def test_the_options_of_a_command_are_those_that_it_takes() -> None:
 
 
 def test_the_examples_of_a_command_are_understood() -> None:
-    for lines in tool.load("site_hooks").EXAMPLES.values():
-        for line in lines:
-            if line.startswith("    afterward "):
-                command_line().parse_args(shlex.split(line)[1:])
+    for parser in tool.load("site_hooks").commands().values():
+        for line in parser.examples:
+            if line.startswith("afterward "):
+                command_line().parse_args(shlex.split(line, comments=True)[1:])
 
 
 def test_the_table_is_what_the_examples_say() -> None:

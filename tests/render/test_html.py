@@ -146,7 +146,7 @@ def test_a_page_says_in_words_what_its_picture_shows() -> None:
         story = story_of(history, run.report.findings[0], SourceTexts(run.sources))
         page = as_html(run)
         assert page.count("<li data-beat=") >= len(story.beats), name
-        assert '<h2 class="moral">' in page, name
+        assert '<section class="answer"' in page, name
         assert 'class="moral" x=' not in page, "words of the page are not drawn"
         assert 'class="moral" x=' in (picture(run) or ""), "a picture alone has its own"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.histories import runs_of_all_rules
 from tests.render.chromium import browser
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Report
@@ -69,8 +70,8 @@ def test_pointing_and_clicking(opened: Any, carried: SavedRun) -> None:
     page = opened(carried)
     dead = page.locator("g.block.dead").first
     dead.hover()
-    assert "freed by an earlier pass" in page.inner_text(".hint")
-    assert "96 operations" in page.inner_text(".hint")
+    assert "freed by an earlier backward()" in page.inner_text(".hint")
+    assert "96 nodes" in page.inner_text(".hint")
     page.mouse.move(2, 2)
     assert page.locator(".hint").is_hidden()
     dead.click()
@@ -110,11 +111,11 @@ def test_what_the_pointer_shows_the_keyboard_shows(opened: Any, carried: SavedRu
     page.locator("[data-theme-button]").focus()
     page.keyboard.press("Tab")  # to the first part of the picture, in time
     assert page.evaluate("document.activeElement.dataset.block") == "0"
-    assert "96 operations" in page.inner_text(".hint")
+    assert "96 nodes" in page.inner_text(".hint")
     page.locator(".as-table summary").focus()
     page.keyboard.press("Enter")
     cells = page.locator(".as-table tbody td").all_inner_texts()
-    assert cells == ["step 1", "line 30", "22.3 KB", "freed it", "step 2", "line 30", "22.3 KB", "failed"]
+    assert cells == ["call 1", "line 30", "22.3 KB", "freed it", "call 2", "line 30", "22.3 KB", "failed"]
 
 
 def test_time_can_be_turned_back(opened: Any, carried: SavedRun) -> None:
@@ -151,27 +152,64 @@ def test_a_small_screen_does_not_scroll_sideways(opened: Any, carried: SavedRun)
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         # What went wrong is said in words that fit, whatever of the picture does.
-        for told in page.locator(".moral, .beats li, .by-line code").all():
+        for told in page.locator(".answer > div, .beats li, .by-line code").all():
             box = told.bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["width"] >= 140
 
 
-def test_a_wide_picture_begins_where_it_went_wrong(opened: Any, carried: SavedRun) -> None:
+def test_a_wide_picture_begins_at_its_left(opened: Any, carried: SavedRun) -> None:
     long_name = "/".join(["a_folder_with_a_long_name"] * 12) + "/train.py"
     text = as_saved(carried).replace("carried_state.py", long_name)
     page = opened(read_saved(text), viewport={"width": 700, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
-    late, frame = page.locator("g.event.late .foot").bounding_box(), page.locator(".stage").bounding_box()
+    frame = page.locator(".stage").bounding_box()
+    assert page.evaluate("document.querySelector('.stage').scrollLeft") == 0
+    page.evaluate("document.querySelector('.stage').scrollLeft = 9999")
+    late = page.locator("g.event.late .foot").bounding_box()
     assert frame["x"] < late["x"] < frame["x"] + frame["width"]
     name = page.locator(".labels .name").first.bounding_box()
     assert frame["x"] < name["x"] + name["width"] < frame["x"] + frame["width"], "the lanes keep their names"
 
 
+SMALL_TEXT = """() => [...document.querySelectorAll('body *')].filter((part) => {
+  const own = [...part.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const silent = ['SCRIPT', 'STYLE', 'TITLE'].includes(part.tagName.toUpperCase());
+  if (!own || silent || !part.getClientRects().length) return false;
+  const drawn = part.ownerSVGElement;
+  const scale = drawn ? drawn.getBoundingClientRect().width / drawn.viewBox.baseVal.width : 1;
+  return parseFloat(getComputedStyle(part).fontSize) * scale < 11.99;
+}).map((part) => part.textContent.trim().slice(0, 40))"""
+
+
+HIDDEN = "() => { const s = document.querySelector('.stage'); return s.scrollWidth - s.clientWidth; }"
+
+
+def test_every_rule_answers_above_the_fold_and_nothing_is_cut(opened: Any) -> None:
+    """Cause, change and picture at 1440 x 900, at a tablet's and a phone's width, for the first fault of each rule."""
+    first: dict[str, SavedRun] = {}
+    for name, run in runs_of_all_rules().items():
+        first.setdefault(name[:6], run)
+    for code, run in first.items():
+        page = opened(run, viewport={"width": 1440, "height": 900})
+        answer, stage = page.locator(".answer").bounding_box(), page.locator(".stage").bounding_box()
+        assert page.locator(".answer .why").inner_text(), code
+        assert answer["y"] + answer["height"] <= stage["y"], code
+        assert stage["y"] + stage["height"] <= 900, f"{code}: the picture ends below the fold"
+        assert page.evaluate(HIDDEN) <= 0, f"{code}: the picture is wider than its frame"
+        assert page.locator(".life .keys span").count() > 0, f"{code}: no legend"
+        for width in (1440, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (code, width)
+            assert page.evaluate(SMALL_TEXT) == [], (code, width)
+            assert page.evaluate("document.querySelector('.stage').scrollLeft") == 0, (code, width)
+        page.close()
+
+
 def test_the_story_in_words_leads_to_the_picture(opened: Any, carried: SavedRun) -> None:
     page = opened(carried)
-    assert page.inner_text(".moral").startswith("Step 2's backward reaches through hidden into a graph")
+    assert page.inner_text(".answer .why").startswith("hidden carries its graph from one step to the next")
     told = page.locator(".beats li")
     assert told.count() == 4
     told.nth(1).hover()
@@ -238,11 +276,11 @@ def _deep(steps: int, each: int) -> SavedRun:
     return SavedRun(Report(("train.py",), (found,)), (Chapter(history, (0,)),), {"train.py": source})
 
 
-def test_a_graph_of_a_hundred_thousand_operations_is_folded(opened: Any) -> None:
+def test_a_graph_of_a_hundred_thousand_nodes_is_folded(opened: Any) -> None:
     page = opened(_deep(50, 2000))
     boxes = page.locator("g[data-box]")
     assert 8 <= boxes.count() <= 120
-    assert "100,000 operations" in page.inner_text(".graph-place h2")
+    assert "100,000 nodes" in page.inner_text(".graph-place h2")
     assert page.locator("g.block").count() <= 24
     frame, bridge = page.locator("[data-canvas]").bounding_box(), page.locator(".edge.bridge").bounding_box()
     assert frame["y"] < bridge["y"] < frame["y"] + frame["height"] - bridge["height"], "what leads back is in sight"

@@ -56,7 +56,7 @@ function layoutOf(nodes, edges, options) {
 function label(box) {
   const step = box.step ? `${box.step} · ` : "";
   const size = box.bytes ? ` · ${human(box.bytes)}` : "";
-  return [box.line ? `${box.line}  ${box.text}` : box.text, `${step}${counted(box.count, "op")}${size}`];
+  return [box.line ? `${box.line}  ${box.text}` : box.text, `${step}${counted(box.count, "node")}${size}`];
 }
 
 function closed(box) {
@@ -93,7 +93,7 @@ function drawn(view, canvas, again) {
   const { width, height } = layout.graph();
   const focused = document.activeElement?.closest?.("[data-box]")?.dataset.box;
   const picture = svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, role: "group" });
-  picture.setAttribute("aria-label", `The graph: ${counted(view.data.total, "operation")} on ${counted(boxes.length, "line")}`);
+  picture.setAttribute("aria-label", `The graph: ${counted(view.data.total, "node")} on ${counted(boxes.length, "line")}`);
   for (const [from, to, count, bridge] of edges) picture.append(edge(layout, from, to, count, bridge, boxes));
   boxes.forEach((box, number) => picture.append(boxed(view, box, number, sizes[number], layout.node(String(number)), again)));
   canvas.replaceChildren(picture);

@@ -24,7 +24,7 @@ export function startLifeLine(article, story, graph) {
     number.addEventListener("pointerleave", () => part?.classList.remove("pointed"));
   }
   arrows(picture);
-  showEnd(picture);
+  keepNames(picture);
   startTime(article, picture, story);
 }
 
@@ -65,7 +65,7 @@ function detail(about) {
         {},
         html("td", {}, String(line)),
         html("td", {}, html("code", {}, text)),
-        html("td", {}, counted(count, "op")),
+        html("td", {}, counted(count, "node")),
       ),
     );
     shown.push(html("table", { class: "lines" }, html("tbody", {}, ...rows)));
@@ -73,11 +73,10 @@ function detail(about) {
   return shown;
 }
 
-/** A picture that is wider than its frame begins at its end, where it went wrong; the names of the lanes come along. */
-function showEnd(picture) {
+/** Where a picture is wider than its frame, the names of the lanes come along as it is scrolled. */
+function keepNames(picture) {
   const frame = picture.parentElement;
   if (frame.scrollWidth <= frame.clientWidth) return;
-  frame.scrollLeft = frame.scrollWidth;
   if (frame.clientWidth < ROOMY) return; // the names would hide too much
   const width = Number(picture.dataset.labels);
   const names = svg("g", { class: "labels", "aria-hidden": "true" });

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from afterward import __version__
-from afterward.errors import AfterwardError
+from afterward.cli._parser import Parser
+from afterward.errors import AfterwardError, alike
 
-COMMANDS = ("run", "check", "fix", "merge", "lsp", "report", "explain", "rules", "demo")
+COMMANDS = ("run", "check", "fix", "explain", "demo", "rules", "report", "merge", "lsp")
 
 
-def command_line(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+def command_line(commands: Sequence[str] = COMMANDS) -> Parser:
     """The command line with these commands: each is imported only where it is wanted."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="afterward",
-        description="Says where a PyTorch graph was built, freed and used again, and what to change.",
+        description="Says why PyTorch's `backward()` failed, or why a model silently does not train: where the graph "
+        "was built, freed and used again, through which variable, and what to change.",
+        examples=(
+            "afterward run train.py       # run it as `python train.py` does, and explain what breaks",
+            "afterward check src/         # predict the same faults from source; runs nothing",
+            "afterward fix train.py       # test the changes that would cure it",
+            "afterward explain AFT103     # the page of a code, or of an error message",
+            "afterward demo               # shipped examples, wrong and right",
+        ),
     )
     parser.add_argument("--version", action="version", version=f"afterward {__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -27,9 +35,14 @@ def command_line(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    words = sys.argv[1:] if argv is None else argv
-    wanted = words[:1] if words and words[0] in COMMANDS else COMMANDS
-    options = command_line(wanted).parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] == "help":
+        words = [*words[1:2], "--help"]
+    known = words[0] in COMMANDS
+    parser = command_line(words[:1] if known else COMMANDS)
+    if not known and not words[0].startswith("-"):
+        parser.error(f"there is no command {words[0]!r}{alike(words[0], COMMANDS)}")
+    options = parser.parse_args(words)
     try:
         status: int = options.perform(options)
         return status

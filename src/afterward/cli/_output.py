@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import IO
 
 from afterward.errors import ReportNotWritten
+from afterward.model.diagnosis import Diagnosis
 from afterward.render.paths import relative
 
 
@@ -37,3 +42,27 @@ def write_report(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ReportNotWritten(f"cannot write the report to {path}: {error.strerror}") from None
+
+
+def wrote(path: Path) -> None:
+    print(f"afterward: wrote {relative(str(path))}", file=sys.stderr, flush=True)
+
+
+def next_line(findings: Iterable[Diagnosis], stream: IO[str], program: str = "") -> None:
+    """After the findings: where to read more, and how to test a change of this program."""
+    shown = [found for found in findings if not found.caught]
+    codes = list(dict.fromkeys(found.code for found in shown))
+    if not codes:
+        return
+    print(f"For more: afterward explain {codes[0]}", file=stream)
+    if program and any(found.remedies for found in shown):
+        print(f"To test the change: afterward fix {program}", file=stream)
+    stream.flush()
+
+
+def print_row(columns: Sequence[str], text: str) -> None:
+    """A row whose last column is wrapped, so that no word is broken at the edge of the terminal."""
+    before = "  ".join((*columns, ""))
+    width = max(shutil.get_terminal_size((80, 24)).columns, len(before) + 24)
+    print(textwrap.fill(text, width, initial_indent=before, subsequent_indent=" " * len(before),
+                        break_long_words=False, break_on_hyphens=False))  # fmt: skip

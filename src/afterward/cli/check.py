@@ -8,12 +8,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from afterward.errors import AfterwardError, ReportNotWritten
 from afterward.model.diagnosis import Report, Severity
+from afterward.render.paths import printable
 
 if TYPE_CHECKING:
     from afterward.tasks import check as task
@@ -33,22 +35,29 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "check",
         help="predict failing backward passes from source, without running anything",
-        description="Reads Python files (and notebooks) and predicts which backward passes would fail. Runs nothing, "
-        "and needs neither torch nor the program's libraries. "
+        description="Reads Python files and notebooks and predicts which backward passes would fail. Runs nothing, and "
+        "needs neither torch nor the program's libraries. "
         "Exit status: 0 clean, 1 findings, 2 could not do its work.",
+        examples=(
+            "afterward check src/ train.py",
+            "afterward check --select AFT1,AFT2 --format sarif --out findings.sarif .",
+            "afterward check -            # a loop pasted from a question or a chat, then Ctrl-D",
+        ),
     )
-    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files, folders, globs; - reads stdin")
-    parser.add_argument("--format", choices=("text", *_FORMATS), default="text", help="of the report (default: text)")
+    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files, folders, globs; - for stdin")
+    parser.add_argument(
+        "--format", choices=("text", *_FORMATS), default="text", help="format of the report (default: text)"
+    )
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE")
-    parser.add_argument("--select", metavar="CODES", help="only these codes or names (AFT1 is every AFT1..)")
+    parser.add_argument("--select", metavar="CODES", help="only these codes or names (AFT1: all of AFT1xx)")
     parser.add_argument("--ignore", metavar="CODES", help="not these codes or names")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="skip files and folders")
-    parser.add_argument("--statistics", action="store_true", help="how many of each, at the end")
+    parser.add_argument("--statistics", action="store_true", help="count the findings by code")
     parser.add_argument("--show-gaps", action="store_true", help="list code that could not be analysed")
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: all cores)")
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
-    parser.add_argument("--fix", action="store_true", help="write the changes that keep the gradients (nothing is run)")
-    parser.add_argument("--no-cache", action="store_true", help="do not use what an earlier check found")
+    parser.add_argument("--fix", action="store_true", help="write changes that do not change gradients (runs nothing)")
+    parser.add_argument("--no-cache", action="store_true", help="do not use the results of an earlier check")
     parser.set_defaults(perform=perform)
 
 
@@ -83,7 +92,7 @@ def _once(options: argparse.Namespace, settings: Settings) -> int:
         _gaps(result.report)
     if options.statistics:
         _statistics(result)
-    _last_line(result.report, options.show_gaps)
+    _last_line(result.report, options)
     return result.exit
 
 
@@ -98,15 +107,34 @@ def _gaps(report: Report) -> None:
             _say(f"not known: {_relative(gap)}")
 
 
-def _last_line(report: Report, shown: bool) -> None:
-    """What was looked at: without it, "clean" cannot be told from "did not look"."""
+def _last_line(report: Report, options: argparse.Namespace) -> None:
+    """What was looked at, without which "clean" could mean "did not look"; what was found, and what to do next."""
     looked_at = report.looked_at
     if looked_at is None:
         return
     parts = [_count(looked_at.files, "file"), _count(looked_at.training_loops, "training loop")]
     if looked_at.not_analysed:
-        parts.append(f"{len(looked_at.not_analysed):,} not analysed" + ("" if shown else " (--show-gaps)"))
-    print(f"Checked {', '.join(parts)}.", file=sys.stderr, flush=True)
+        parts.append(f"{len(looked_at.not_analysed):,} not analysed" + ("" if options.show_gaps else " (--show-gaps)"))
+    print(f"{_verdict(report)} {', '.join(parts)}.{_next(report)}", file=sys.stderr, flush=True)
+
+
+def _verdict(report: Report) -> str:
+    assert report.looked_at is not None
+    counts = Counter(found.severity for found in report.findings)
+    found = [_count(counts[one], one.value) for one in Severity if counts[one] and one is not Severity.INFO]
+    found += [f"{counts[Severity.INFO]:,} info"] if counts[Severity.INFO] else []
+    if not found:
+        everything = report.looked_at.training_loops and not report.looked_at.not_analysed
+        return "All clear:" if everything else "No problems found:"
+    files = len({one.primary.site.file for one in report.findings})
+    return f"{', '.join(found)} in {_count(files, 'file')}. Checked"
+
+
+def _next(report: Report) -> str:
+    file = next((found.primary.site.file for found in report.findings if found.remedies), None)
+    if file is None or not os.path.isfile(file):
+        return ""
+    return f" `afterward fix {printable(_relative(file))}` tests the changes."
 
 
 def _count(number: int, word: str) -> str:
@@ -127,7 +155,7 @@ def _fix(report: Report) -> None:
         _say(f"{_relative(file)}:{found.primary.site.line}: {found.code}: {remedy.kind}, written; not run")
     left = len(report.findings) - len(done.cured)
     if left:
-        _say(f"{left} left: what cuts or changes gradients is for `afterward fix`, which runs it")
+        _say(f"{left} not fixed: these change gradients. `afterward fix` tests such changes.")
 
 
 def _watch(options: argparse.Namespace, settings: Settings) -> int:
@@ -145,7 +173,7 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
                 sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
             status = _once(options, settings)
             sys.stdout.flush()
-            _say(f"{len(before)} files watched; Ctrl-C ends it")
+            _say(f"watching {_count(len(before), 'file')}; Ctrl-C ends it")
             changed = wait_for_change(lambda: task.files_of(options.paths, settings), before)
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
             _say(f"{_relative(changed[0])}{more} changed")
@@ -154,8 +182,6 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _say(line: str) -> None:
-    from afterward.render.paths import printable
-
     print(f"afterward: {printable(line)}", file=sys.stderr, flush=True)
 
 
@@ -194,9 +220,19 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
         sys.stdout.write(_as(options.format)(report))
     elif report.findings:
         from afterward.render.terminal import show
+        from afterward.tasks.sketch import with_changes
 
-        for found in report.findings:
+        for found in with_changes(report.findings, _sources(report)):
             show(found, sys.stdout)
+
+
+def _sources(report: Report) -> dict[str, str]:
+    """The files that have findings, as far as they can be edited."""
+    texts = {}
+    for file in {found.primary.site.file for found in report.findings}:
+        with suppress(OSError, UnicodeDecodeError):
+            texts[file] = Path(file).read_text(encoding="utf-8")
+    return texts
 
 
 def _as(name: str) -> Callable[[Report], str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from afterward.cli._output import print_row
 
 if TYPE_CHECKING:
     from afterward.tasks.demo import Example, Outcome, Program
@@ -26,6 +27,7 @@ def add_parser(subparsers: Any) -> None:
         usage="afterward demo [--source] [--html FILE] [NAME [PROGRAM [-- ARGUMENTS ...]]]",
         description="Lists the shipped examples; with NAME, runs one as `afterward run` would, and explains it. "
         "The status is 0 if the example did what it says, 1 if not.",
+        examples=("afterward demo", "afterward demo gan", "afterward demo --source gan wrong"),
     )
     parser.add_argument("--source", action="store_true", help="print the program instead of running it")
     parser.add_argument("--html", metavar="FILE", help="also write the run's report as a page")
@@ -57,9 +59,9 @@ def perform(options: argparse.Namespace) -> int:
 def _list(examples: list[Example]) -> None:
     width = max(len(example.name) for example in examples)
     for example in examples:
-        print(f"{example.name:<{width}}  {example.title}")
-        print(f"{'':<{width}}  {example.summary}")
-    print("\nafterward demo NAME runs one and explains it; --source prints it")
+        print_row((f"{example.name:<{width}}",), example.title)
+        print_row((" " * width,), example.summary)
+    print("\n`afterward demo NAME` runs one and explains it; `--source` prints it.")
 
 
 def _introduce(program: Program) -> None:
@@ -71,7 +73,7 @@ def _introduce(program: Program) -> None:
 
 
 def _fact(name: str, text: str) -> None:
-    print(textwrap.fill(text, 80, initial_indent=f"  {name:<17}  ", subsequent_indent=" " * 21))
+    print_row((f"  {name:<17}",), text)
 
 
 def _run(program: Program, options: argparse.Namespace) -> Outcome:
@@ -115,4 +117,4 @@ def _lead_on(example: Example, program: Program) -> None:
     width = max(len(command) for command, _ in rows)
     print()
     for command, what in rows:
-        print(f"  {command:<{width}}  {what}")
+        print_row((f"  {command:<{width}}",), what)

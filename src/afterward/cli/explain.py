@@ -1,4 +1,4 @@
-"""`afterward explain`: the page behind a code, a message of PyTorch's, or a traceback."""
+"""`afterward explain`: the page of a code, of a message of PyTorch's, or of a traceback."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from typing import Any
 from afterward.render.terminal import wants_colour
 from afterward.tasks.explaining import Explanation, explain
 
-EXAMPLES = """\
-examples:
-  afterward explain AFT103
-  afterward explain "element 0 of tensors does not require grad"
-  python train.py 2>&1 | afterward explain
-"""
-
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "explain",
         help="print the page of a rule, or of an error message of PyTorch's",
         description="Print the page of a rule, or the page of an error message that PyTorch printed. Needs no torch.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=(
+            "afterward explain AFT103",
+            'afterward explain "element 0 of tensors does not require grad"',
+            "python train.py 2>&1 | afterward explain",
+        ),
     )
     parser.add_argument(
         "what",

@@ -12,10 +12,10 @@ from afterward.errors import AfterwardError
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "lsp",
-        help="a language server: findings as you type",
+        help="start the language server: findings as you type",
         description="A language server over standard input and output. Editors start it; see docs/editors.md.",
     )
-    parser.add_argument("--stdio", action="store_true", help="as some editors say; there is no other way")
+    parser.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; the only way")
     parser.set_defaults(perform=perform)
 
 

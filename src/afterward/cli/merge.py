@@ -14,12 +14,15 @@ from afterward.tasks.command import merge
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "merge",
-        help="one report of a job's processes, from the folder where they left what they found",
-        description="Reads what processes with `AFTERWARD=1 AFTERWARD_FOLDER=FOLDER` (or `afterward run --into FOLDER`)"
-        " left in FOLDER, and prints one report. Findings that several ranks share are shown once.",
+        help="make one report of the processes of a job",
+        description="Reads what processes with `AFTERWARD=1 AFTERWARD_FOLDER=FOLDER` (or `afterward run --into "
+        "FOLDER`) wrote to FOLDER, and prints one report. Findings that several ranks share are shown once.",
+        examples=("afterward merge found/",),
     )
     parser.add_argument("folder", metavar="FOLDER")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="format of the report (default: text)"
+    )
     parser.set_defaults(perform=perform)
 
 

@@ -16,8 +16,9 @@ LARGEST = 1 << 30
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "report",
-        help="make a page of what `afterward run --history` has saved",
+        help="make a page from a history that `afterward run --history` saved",
         description="Reads a history that `afterward run --history FILE` has saved, and makes a page of it.",
+        examples=("afterward report run.history", "afterward report --svg life.svg run.history"),
     )
     parser.add_argument("history", metavar="HISTORY", help="the saved history")
     parser.add_argument("-o", "--out", metavar="FILE", help="the page (default: HISTORY.html; - for standard output)")

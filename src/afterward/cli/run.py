@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from afterward.cli._output import claimed, write_report
+from afterward.cli._output import claimed, next_line, write_report, wrote
+from afterward.cli._parser import add_program
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.tasks import run as task
 from afterward.tasks.command import is_command, is_installed, leave_error_file, run_command
@@ -27,19 +29,28 @@ def add_parser(subparsers: Any) -> None:
         usage="afterward run [options] (FILE | -m MODULE | -- COMMAND) [ARGUMENTS ...]",
         description="Runs the program as `python FILE ARGUMENTS` would, and explains a failing backward pass. "
         "After `--`, runs any command (torchrun, accelerate launch, bash, make) and watches every Python process that "
-        "it starts.",
+        "it starts. The output and the exit status are the program's own.",
+        examples=(
+            "afterward run train.py --epochs 3",
+            "afterward run -m package.train",
+            "afterward run --html report.html train.py",
+            "afterward run -- torchrun --nproc-per-node 2 train.py",
+        ),
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
-    parser.add_argument("-v", "--verbose", action="store_true", help="one line at the end, also when nothing was wrong")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report (default: text)")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="print a summary line even if no problem was found"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="format of the report (default: text)"
+    )
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
-    parser.add_argument("--memory", action="store_true", help="count what graphs hold, line by line (takes time)")
-    parser.add_argument("--live", action="store_true", help="show on the error stream how the run stands")
-    parser.add_argument("--html", metavar="FILE", help="write the report as a page that any browser opens")
-    parser.add_argument("--history", metavar="FILE", help="save what was seen, for `afterward report`")
-    parser.add_argument("--into", metavar="FOLDER", help="leave what was found in FOLDER, for `afterward merge`")
-    parser.add_argument("target", metavar="FILE", help="the program (with -m: the module)")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="passed on to the program")
+    parser.add_argument("--memory", action="store_true", help="count what graphs hold in memory, by line (slower)")
+    parser.add_argument("--live", action="store_true", help="show live progress on stderr")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page for the browser")
+    parser.add_argument("--history", metavar="FILE", help="save what was recorded, for `afterward report`")
+    parser.add_argument("--into", metavar="FOLDER", help="write findings to FOLDER, for `afterward merge`")
+    add_program(parser, "the program (with -m: the module)")
     parser.set_defaults(perform=perform)
 
 
@@ -74,13 +85,23 @@ def perform(options: argparse.Namespace) -> int:
             view.close(watching[0].standing() if watching else None)
     with our_imports():
         leave_error_file(outcome.error, _texts(outcome.report))
-        if options.into is None:  # else the job's own report tells it
-            _tell(outcome.report, options)
+        if options.into is None:  # else the job's own report says it
+            _tell(outcome, options)
         if out is not None:
             write_report(out, _json(outcome.report) if options.format == "json" else _texts(outcome.report))
         if history is not None or page is not None:
             _draw(outcome, page, history, folder)
     return _leave(outcome)
+
+
+def _with_changes(outcome: task.Outcome) -> tuple[Diagnosis, ...]:
+    """For a reader, each help with the changed lines, where the source alone shows that they cure the fault."""
+    findings = outcome.report.findings
+    if all(found.caught for found in findings):
+        return findings
+    from afterward.tasks.sketch import with_changes
+
+    return with_changes(findings, outcome.saved().sources)
 
 
 def _command(options: argparse.Namespace) -> list[str] | None:
@@ -99,8 +120,10 @@ def _draw(outcome: task.Outcome, page: Path | None, history: Path | None, folder
     saved = sketched(outcome.saved())
     if history is not None:
         write_report(history, as_saved(saved, folder))
+        wrote(history)
     if page is not None:
         write_report(page, as_html(saved))
+        wrote(page)
 
 
 def _view(options: argparse.Namespace) -> LiveView | None:
@@ -134,12 +157,16 @@ def _leave(outcome: task.Outcome) -> int:
     return outcome.exit
 
 
-def _tell(report: Report, options: argparse.Namespace) -> None:
-    to_file = options.out is not None
+def _tell(outcome: task.Outcome, options: argparse.Namespace) -> None:
+    report, to_file = outcome.report, options.out is not None
     stream = usable_stream("stderr")
-    for found in report.findings:
-        _tell_finding(found, stream, in_full=not to_file or options.format == "json")
-    if options.memory and (not to_file or options.format == "json"):
+    in_full = not to_file or options.format == "json"
+    findings = _with_changes(outcome) if in_full else report.findings
+    for found in findings:
+        _tell_finding(found, stream, in_full=in_full)
+    if in_full:
+        next_line(findings, stream, _again(options))
+    if options.memory and in_full:
         print(file=stream)
         print(_account(report), file=stream)
     if options.format == "json" and not to_file:
@@ -148,6 +175,13 @@ def _tell(report: Report, options: argparse.Namespace) -> None:
         print(f"afterward: {report.summary}", file=stream)
         for gap in report.gaps:
             print(f"afterward: not seen: {gap}", file=stream)
+
+
+def _again(options: argparse.Namespace) -> str:
+    """The program as `afterward fix` takes it; nothing for a command that starts Python itself."""
+    if _command(options) is not None:
+        return ""
+    return shlex.join([*(["-m"] if options.module else []), options.target, *options.arguments])
 
 
 def _tell_finding(found: Diagnosis, stream: TextIO, *, in_full: bool) -> None:

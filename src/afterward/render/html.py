@@ -17,13 +17,13 @@ from afterward.model.history import History
 from afterward.model.saved import SavedRun
 from afterward.render.html_account import account_html
 from afterward.render.html_graph import graph_data
-from afterward.render.html_memory import memory_html
-from afterward.render.html_source import prose, remedies_html, source_html, text, words_html
+from afterward.render.html_memory import memory_html, watched_html
+from afterward.render.html_source import answer_html, capital, notes_html, prose, remedies_html, source_html, text
 from afterward.render.lifeline import sound_picture, story_of
 from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
 from afterward.render.paths import shown
-from afterward.render.source import SourceTexts, counted, shortened, visible
+from afterward.render.source import SourceTexts, counted, shortened, visible, without_ticks
 from afterward.render.wording import headline
 
 MOST = 50  # findings in one page
@@ -143,13 +143,20 @@ def _place(found: Diagnosis) -> str:
 def _nothing(run: SavedRun, sources: SourceTexts) -> str:
     """The page of a run in which nothing is wrong, or in which there was nothing to see."""
     if not any(chapter.history.passes for chapter in run.chapters):
-        head, why = "No backward pass was seen", "There was no graph to follow, so nothing is said about this run."
-    else:
-        head, why = "No problems found", "Every backward pass had the graph it needed."
+        return (
+            '<article id="finding-1"><h1 class="info">No backward pass was seen</h1>'
+            '<p class="why">There was no graph to follow, so nothing is said about this run.</p></article>'
+        )
+    watched = "".join(watched_html(chapter.history, sources) for chapter in run.chapters)
     memory = "".join(memory_html(chapter.history, sources) for chapter in run.chapters)
+    summary = f"<p>{text(capital(run.report.summary))}.</p>" if run.report.summary else ""
     story = sound_picture(run)
     drawn = _picture(story, 0) if story is not None else ""
-    return f'<article id="finding-1"><h1 class="info">{head}</h1><p class="why">{why}</p>{drawn}{memory}</article>'
+    return (
+        '<article id="finding-1"><h1 class="info">No problems found</h1>'
+        f'<p class="fine">\u2713 Every backward pass had the graph it needed.</p>{summary}'
+        f"{watched}{drawn}{memory}</article>"
+    )
 
 
 # One finding
@@ -168,12 +175,13 @@ def _article(
     graph = graph_data(history, sources) if history is not None else None
     caught = f" (caught by the program{f', {times:,} times' if times > 1 else ''})" if found.caught else ""
     parts = [
-        f'<article id="finding-{number + 1}" tabindex="-1">'
+        f'<article id="finding-{number + 1}" class="{found.severity.value}" tabindex="-1">'
         f'<h1 class="{found.severity.value}"><span class="code">{text(found.code)}</span>'
-        f"{prose(headline(found))}{caught}</h1>"
+        f"{prose(capital(headline(found)))}{caught}</h1>"
         f'<p class="at">{text(_place(found))}</p>',
+        answer_html(found),
         _picture(story, number) if story is not None else "",
-        f'<section aria-label="What happened"><h2>What happened</h2>{words_html(found)}{source_html(found, sources)}'
+        f'<section aria-label="In the source"><h2>In the source</h2>{source_html(found, sources)}{notes_html(found)}'
         "</section>",
         remedies_html(found),
         _graph_place(graph) if graph is not None else "",
@@ -195,18 +203,13 @@ def _picture(story: Story, number: int) -> str:
     )
     keys = "".join(f'<span><i class="{state}"></i>{words}</span>' for state, words in legend_of(story))
     return (
-        f'<section class="life" aria-label="Life line"><h2 class="moral">{prose(_sentence(story.moral))}</h2>'
-        f'<figure class="stage">{drawn}</figure>'
+        f'<section class="life" aria-label="Life line"><figure class="stage">{drawn}</figure><p class="keys">{keys}</p>'
+        f'<ol class="beats">{beats}</ol>'
         '<div class="time" data-time hidden><button type="button">Play</button>'
         '<input type="range" min="0" value="0" step="1" aria-label="Time"><output></output>'
         '<small class="asks">Keys: Tab to the picture, ← → through time, Enter for the lines</small></div>'
-        '<div class="detail" data-detail hidden aria-live="polite"></div>'
-        f'<ol class="beats">{beats}</ol><p class="keys">{keys}</p></section>'
+        '<div class="detail" data-detail hidden aria-live="polite"></div></section>'
     )
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def _graph_place(graph: dict[str, Any]) -> str:
@@ -220,10 +223,10 @@ def _graph_place(graph: dict[str, Any]) -> str:
         else []
     )
     boxes = len(graph["boxes"])
-    folded = f"{counted(graph['total'], 'operation')} in {boxes} {'box' if boxes == 1 else 'boxes'}"
+    folded = f"{counted(graph['total'], 'node')} in {boxes} {'box' if boxes == 1 else 'boxes'}"
     return (
         f'<section class="graph-place" data-graph hidden aria-label="The graph"><h2>The graph, line by line '
-        f'<small>{folded}<span class="asks">; open a line to see its operations</span></small></h2>'
+        f'<small>{folded}<span class="asks">; open a line to see its nodes</span></small></h2>'
         f'<div class="graph-bar" data-graph-bar><div class="keys">{"".join(keys)}</div></div>'
         '<div class="canvas" data-canvas></div></section>'
     )
@@ -259,10 +262,10 @@ def _block_data(story: Story, block: Block, history: History, sources: SourceTex
         for file, line in sorted(counts)[:40]
     ]
     title = lane.name + (f", {block.step}" if block.step else "")
-    facts = [visible(fact) for fact in block.facts]
+    facts = [visible(without_ticks(fact)) for fact in block.facts]
     return {"title": visible(title), "facts": facts, "lines": lines, "step": block.step}
 
 
 def _event_data(event: Event) -> dict[str, Any]:
     where = f", line {event.line}" if event.line is not None else ""
-    return {"title": visible(event.title + where), "facts": [visible(fact) for fact in event.facts]}
+    return {"title": visible(event.title + where), "facts": [visible(without_ticks(fact)) for fact in event.facts]}

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from afterward.model.figures import human
 from afterward.model.history import History, Pass
 from afterward.model.reuse import find_reuse
-from afterward.render.html_source import text
+from afterward.render.html_source import prose, text
 from afterward.render.lifeline.timing import old_part
 from afterward.render.lifeline.ways import ending
 from afterward.render.paths import shown
 from afterward.render.sizes import saved_sizes
-from afterward.render.source import SourceTexts, shortened
+from afterward.render.source import SourceTexts, counted, shortened
 
 PASSES = 60
 LABELLED = 14  # as many have a label each
@@ -21,10 +21,62 @@ WIDTH, HEIGHT, LEFT, FLOOR, ROOF = 960, 190, 70, 150, 18
 
 
 def memory_html(history: History, sources: SourceTexts) -> str:
-    parts = [over_time(history), by_line(history, sources)]
+    parts = [held(history), over_time(history), by_line(history, sources)]
     if not any(parts):
         return ""
     return f'<section class="memory" aria-label="Memory"><h2>Memory</h2>{"".join(parts)}</section>'
+
+
+def watched_html(history: History, sources: SourceTexts) -> str:
+    """What was watched: each line that calls backward, how often, what its graph had, what became of it."""
+    calls: dict[tuple[str, int], list[Pass]] = {}
+    for run in history.passes:
+        if run.where is not None:
+            calls.setdefault((run.where.site.file, run.where.site.line), []).append(run)
+    rows = "".join(_watched(file, line, runs, sources) for (file, line), runs in sorted(calls.items()))
+    heads = "".join(
+        f"<th>{head}</th>" for head in ("line", "call", "times recorded", "nodes", "saved values", "its graph")
+    )
+    return f'<table class="facts"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>' if rows else ""
+
+
+def _watched(file: str, line: int, runs: list[Pass], sources: SourceTexts) -> str:
+    nodes = max(run.nodes or len(run.swept or ()) for run in runs)
+    size = max(run.bytes for run in runs)
+    kept = sum(run.retains_graph for run in runs)
+    fate = "freed each time" if not kept else "kept each time" if kept == len(runs) else f"kept {kept:,} times"
+    facts = (f"{len(runs):,}", f"{nodes:,}" if nodes else "", human(size) if size else "", fate)
+    cells = "".join(f"<td>{text(fact)}</td>" for fact in facts)
+    code = shortened(sources.line(file, line).strip(), 60)
+    return f"<tr><td>{place_html(file, line)}</td><td><code>{text(code)}</code></td>{cells}</tr>"
+
+
+# What a record holds
+
+
+def held(history: History) -> str:
+    """A record that keeps every step's graph: what it holds rises from step to step."""
+    if not history.kept:
+        return ""
+    kept = max(history.kept, key=lambda one: one.nodes)
+    each = f"{kept.nodes // max(kept.steps, 1):,} more in each step"
+    size = f", {human(kept.bytes)} of saved values" if kept.bytes else ""
+    words = f"`{kept.name}` holds {counted(kept.nodes, 'node')}{size} after {counted(kept.steps, 'step')}: {each}."
+    scale = "".join(
+        f'<path class="grid" d="M{LEFT} {_y(part, 1):.1f}H{WIDTH - 10}"/>'
+        f'<text class="scale" x="{LEFT - 8}" y="{_y(part, 1) + 4:.1f}">{int(part * kept.nodes):,}</text>'
+        for part in (0.0, 0.5, 1.0)
+    )
+    end = WIDTH - 20
+    ends = ((LEFT, 1), (end - 20, kept.steps))
+    marks = "".join(f'<text x="{x}" y="{FLOOR + 18}">step {step:,}</text>' for x, step in ends)
+    return (
+        f'<figure class="chart"><figcaption>{prose(words)} '
+        "<small>Counted at the end; the line between is drawn straight.</small></figcaption>"
+        f'<svg class="memory-time" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{text(words)}">{scale}'
+        f'<g class="tooth kept"><path d="M{LEFT} {FLOOR}L{end} {ROOF}V{FLOOR}z"/>'
+        f'<circle cx="{end}" cy="{ROOF}" r="3.5"/>{marks}</g></svg></figure>'
+    )
 
 
 # Over time
@@ -60,9 +112,9 @@ def over_time(history: History) -> str:
 
 
 def _as_table(shown: list[Pass]) -> str:
-    """The same for those who can not point at a tooth."""
+    """The same for those who cannot point at a tooth."""
     rows = "".join(f"<tr><td>{'</td><td>'.join(text(fact) for fact in _facts(run))}</td></tr>" for run in shown)
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("step", "line", "saved values", "what the pass did"))
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("call", "line", "saved values", "what the pass did"))
     return (
         '<details class="as-table"><summary>The same as a table</summary><table class="by-line"><thead>'
         f"<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></details>"
@@ -70,11 +122,10 @@ def _as_table(shown: list[Pass]) -> str:
 
 
 def _facts(run: Pass) -> tuple[str, str, str, str]:
-    """The step and the line of a pass, what it found, and what became of that."""
-    turn = run.where.innermost_turn if run.where is not None else None
+    """The number and the line of a pass, what it found, and what became of that."""
     did = "failed" if run.error is not None else "kept it" if run.retains_graph else "freed it"
     line = f"line {run.where.site.line}" if run.where is not None else ""
-    return (f"step {turn.number}" if turn is not None else "", line, human(run.bytes), did)
+    return (f"call {run.id + 1:,}", line, human(run.bytes), did)
 
 
 def _y(size: float, peak: int) -> float:
@@ -122,29 +173,31 @@ def by_line(history: History, sources: SourceTexts) -> str:
         return ""
     order = sorted(lines, key=lambda key: lines[key].total, reverse=True)
     most = lines[order[0]].total
-    rows = "".join(_row(key, lines[key], most, sources) for key in order[:LINES])
+    whole = sum(line.total for line in lines.values())
+    rows = "".join(_row(key, lines[key], most, whole, sources) for key in order[:LINES])
     rest = sum(lines[key].total for key in order[LINES:])
-    more = f"<p><small>and {human(rest)} on {len(order) - LINES:,} more lines</small></p>" if rest else ""
+    more = f"<p><small>and {100 * rest / whole:.0f} % on {len(order) - LINES:,} more lines</small></p>" if rest else ""
     return (
-        '<figure class="chart"><figcaption>Saved values of this graph, by the line that made them. '
-        "<small>Worked out from the shapes that the graph still holds; inputs and parameters are not counted."
+        '<figure class="chart"><figcaption>Which lines made the values that this graph saved. '
+        "<small>Estimated from the shapes; inputs and parameters are not counted."
         f'</small></figcaption><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">source</th>'
-        f'<th scope="col">saved</th><th scope="col"></th></tr></thead><tbody>{rows}</tbody></table>{more}</figure>'
+        f'<th scope="col">share</th><th scope="col"></th></tr></thead><tbody>{rows}</tbody></table>{more}</figure>'
     )
 
 
-def _row(key: tuple[str, int], line: _Line, most: int, sources: SourceTexts) -> str:
+def _row(key: tuple[str, int], line: _Line, most: int, whole: int, sources: SourceTexts) -> str:
     file, number = key
     code = shortened(sources.line(file, number).strip(), 70)
     alive, freed = 200 * line.alive / most, 200 * line.freed / most
     bar = (
         '<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="xMinYMid" role="img" aria-label="'
-        f'{human(line.freed)} freed, {human(line.alive)} alive">'
+        f'{100 * line.freed / whole:.0f} % freed, {100 * line.alive / whole:.0f} % in memory">'
         f'<rect class="freed" width="{freed:.1f}" height="12"/>'
         f'<rect class="alive" x="{freed:.1f}" width="{alive:.1f}" height="12"/></svg>'
     )
     place = place_html(file, number)
-    return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{human(line.total)}</td><td>{bar}</td></tr>"
+    share = f"{100 * line.total / whole:.0f} %"
+    return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{share}</td><td>{bar}</td></tr>"
 
 
 def _lines(history: History) -> dict[tuple[str, int], _Line]:

@@ -6,6 +6,7 @@ import io
 import itertools
 import keyword
 import re
+import textwrap
 import tokenize
 from collections.abc import Iterator
 from functools import lru_cache
@@ -37,6 +38,10 @@ def prose(words: str) -> str:
     if len(parts) % 2 == 0:  # an odd backtick is a backtick
         return text(words)
     return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+def capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 # Source
@@ -133,14 +138,32 @@ def _kind(token: tokenize.TokenInfo) -> str:
 # Words
 
 
-def words_html(found: Diagnosis) -> str:
+def answer_html(found: Diagnosis) -> str:
+    """The cause, and beside it the change that is recommended: what a reader wants before anything else."""
     words = said(found)
-    shown = [f'<p class="why">{prose(words.why)}</p>'] if words.why else []
-    shown += [f'<p class="note"><b>note</b> {prose(note)}</p>' for note in words.notes]
-    return "".join(shown)
+    why = words.why or capital(words.primary.text) + "."
+    change = ""
+    if found.remedies:
+        best, title = found.remedies[0], words.helps[0]
+        diff = diff_html(_changed_lines(best.patch)) if best.patch else ""
+        change = f'<div class="change"><h2>Change</h2><p>{prose(capital(title))}.</p>{diff}</div>'
+    cause = f'<div><h2>Cause</h2><p class="why">{prose(why)}</p></div>'
+    return f'<section class="answer" aria-label="Cause and change">{cause}{change}</section>'
+
+
+def _changed_lines(patch: str) -> str:
+    """What a diff takes out and puts in, without its frame."""
+    lines = [line for line in patch.splitlines() if line[:1] in "+-" and not line.startswith(("+++ ", "--- "))]
+    cut = textwrap.dedent("\n".join(line[1:] for line in lines)).splitlines()
+    return "\n".join(line[0] + " " + rest for line, rest in zip(lines, cut, strict=True))
+
+
+def notes_html(found: Diagnosis) -> str:
+    return "".join(f'<p class="note"><b>note</b> {prose(note)}</p>' for note in said(found).notes)
 
 
 def remedies_html(found: Diagnosis) -> str:
+    """Every change, with its effect and what became of it; a single one that was not tried stands above already."""
     if not found.remedies:
         return ""
     items = "".join(_remedy_html(found, remedy, number) for number, remedy in enumerate(found.remedies))
@@ -151,7 +174,7 @@ def _remedy_html(found: Diagnosis, remedy: Remedy, number: int) -> str:
     title = help_text(found, remedy)
     first = " best" if number == 0 else ""
     effect = _EFFECTS.get(remedy.effect.value, remedy.effect.value)
-    shown = [f'<li class="remedy{first}"><p>{prose(title[:1].upper() + title[1:])} ']
+    shown = [f'<li class="remedy{first}"><p>{prose(capital(title))} ']
     shown.append(f'<span class="effect {remedy.effect.value}">{effect}</span></p>')
     if remedy.patch:
         shown.append(diff_html(remedy.patch))

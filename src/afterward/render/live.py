@@ -13,9 +13,10 @@ from typing import IO
 
 from afterward.model.beat import Beat
 from afterward.model.diagnosis import Diagnosis
-from afterward.render.memory import human
+from afterward.model.figures import human
 from afterward.render.paths import shown
-from afterward.render.wording import headline
+from afterward.render.template import counted
+from afterward.render.wording import headline, said
 
 ROWS = 7  # of the view
 SMALLEST = (2 * ROWS, 40)  # terminal, rows and columns, that has room for it
@@ -30,7 +31,7 @@ class LiveView:
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
         self._size: tuple[int, int] | None = None  # rows and columns that the view was set up for
-        self._told: set[tuple[str, str, int]] = set()
+        self._printed: set[tuple[str, str, int]] = set()
         self._last = time.monotonic()
         encoding = (getattr(stream, "encoding", None) or "ascii").lower()
         self._bars = _BARS if "utf" in encoding else _PLAIN_BARS
@@ -72,25 +73,28 @@ class LiveView:
         rows, _ = size
         self._size = size
         room = "\n" * ROWS + f"\x1b[{ROWS}A"
-        self._write(f"\x1b[r{room}\x1b7\x1b[1;{rows - ROWS}r\x1b8")
+        # To set what scrolls moves the cursor home, so it is saved before and put back after.
+        self._write(f"\x1b7\x1b[r\x1b8{room}\x1b7\x1b[1;{rows - ROWS}r\x1b8")
 
     def _lines(self, beat: Beat, columns: int) -> list[str]:
         colour = not os.environ.get("NO_COLOR")
-        width = max(min(columns - 50, 60), 8)
+        width = max(min(columns - 58, 60), 8)
         title = f"-- afterward {_counts(beat)} "
         lines = [title[:columns].ljust(columns, "-")]
-        lines.append(self._spark("nodes", beat.nodes, width, lambda size: f"{size:,}")[:columns])
-        lines.append(self._spark("bytes", beat.bytes, width, human)[:columns])
+        lines.append(self._spark("one step's graph", beat.nodes, width, lambda size: counted(size, "node"))[:columns])
+        lines.append(self._spark("its saved values", beat.bytes, width, human)[:columns])
         room = ROWS - len(lines)
         shown = list(beat.findings)[: room if len(beat.findings) <= room else room - 1]
         for found in shown:
             text = _one_line(found)[:columns]
             style = _STYLES.get(found.severity.value, "") if colour else ""
             lines.append(f"{style}{text[: len(found.severity.value)]}\x1b[0m{text[len(found.severity.value) :]}")
+            if 2 * len(beat.findings) <= room:  # then there is room for its figures
+                lines.append(f"  {said(found).primary.text}"[:columns])
         if len(beat.findings) > len(shown):
             lines.append(f"and {len(beat.findings) - len(shown)} more"[:columns])
         if not beat.findings:
-            lines.append("nothing to say so far")
+            lines.append("no problems so far")
         return lines + [""] * (ROWS - len(lines))
 
     def _spark(self, name: str, sizes: Sequence[int], width: int, word: object) -> str:
@@ -101,7 +105,7 @@ class LiveView:
         low, high = min(recent), max(recent)
         steps = len(self._bars) - 1
         bars = "".join(self._bars[(size - low) * steps // (high - low) if high > low else 0] for size in recent)
-        return f"{name}  {bars.ljust(width)}  {word(recent[-1])} now, {word(max(sizes))} at most"
+        return f"{name}  {bars.ljust(width)}  now {word(recent[-1])}, at most {word(max(sizes))}"
 
     def _write(self, text: str) -> None:
         self.stream.write(text)
@@ -112,8 +116,8 @@ class LiveView:
     def _show_plain(self, beat: Beat) -> None:
         for found in beat.findings:
             key = (found.code, found.primary.site.file, found.primary.site.line)
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._printed:
+                self._printed.add(key)
                 print(f"afterward: so far: {_one_line(found)}", file=self.stream, flush=True)
         now = time.monotonic()
         if now - self._last >= max(PAUSE, beat.seconds / 10):
@@ -123,13 +127,15 @@ class LiveView:
 
 def _counts(beat: Beat) -> str:
     minutes, seconds = divmod(int(beat.seconds), 60)
-    return f"{minutes}:{seconds:02d}, {beat.steps:,} steps, {beat.passes:,} passes"
+    passes, steps = counted(beat.passes, "backward pass"), counted(beat.steps, "optimizer step")
+    return f"{minutes}:{seconds:02d}, {passes}, {steps}"
 
 
 def _sizes(beat: Beat) -> str:
     if not beat.nodes:
         return ""
-    return f"; the graph has {beat.nodes[-1]:,} nodes, {human(beat.bytes[-1])} (at most {human(max(beat.bytes))})"
+    now = f"{counted(beat.nodes[-1], 'node')}, {human(beat.bytes[-1])}"
+    return f"; one step's graph: {now} (at most {human(max(beat.bytes))})"
 
 
 def _one_line(found: Diagnosis) -> str:

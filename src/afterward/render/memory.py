@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model.figures import human
 from afterward.model.memory import Allocator, LineBytes, Memory, PassBytes
 from afterward.model.site import Site
 from afterward.render.paths import shown
@@ -85,12 +86,3 @@ def _text(row: LineBytes) -> str:
 
 def _fitted(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
-
-
-def human(size: int) -> str:
-    value = float(size)
-    for unit in ("B", "KB", "MB"):
-        if abs(value) < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.2f} GB"

@@ -28,6 +28,7 @@ _KINDS = {
     "retain_graph": "retain_graph=True",
     "zero_grad": "clear the gradients",
 }
+LONGEST = 12  # lines of a change that is shown before it was tried
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
@@ -38,9 +39,11 @@ def helps(found: Diagnosis, width: int) -> Iterator[Line]:
     def title(remedy: Remedy) -> str:
         return help_text(found, remedy)
 
-    if not any(remedy.proof for remedy in remedies):
+    if not any(_was_tried(remedy) for remedy in remedies):
         for number, remedy in enumerate(remedies):
             yield from wrapped("help: ", ("" if number == 0 else "or ") + title(remedy), "help", width)
+            change = list(_change(remedy.patch or ""))
+            yield from change if len(change) <= LONGEST else ()
         return
     best, *others = remedies
     yield from wrapped("help: ", title(best), "help", width)
@@ -53,6 +56,10 @@ def helps(found: Diagnosis, width: int) -> Iterator[Line]:
         yield (Span("also tried:" if best not in others else "tried:", "note"),)
         for remedy in others:
             yield from _fate(remedy, found.primary.site, width)
+
+
+def _was_tried(remedy: Remedy) -> bool:
+    return remedy.proof is not None and remedy.proof.status != "checked"
 
 
 def _word(proof: Proof) -> str:

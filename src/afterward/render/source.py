@@ -112,5 +112,10 @@ def shortened(text: str, room: int) -> str:
     return text if len(text) <= room else text[: max(room - 1, 1)].rstrip() + "…"
 
 
+def without_ticks(words: str) -> str:
+    """Words where code cannot be set as code."""
+    return words.replace("`", "")
+
+
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from typing import IO
 
 from afterward.model.diagnosis import Diagnosis
-from afterward.render.text import WIDTH, as_text, lines_of
+from afterward.render.remedies import helps
+from afterward.render.spans import Line
+from afterward.render.text import WIDTH, diagnosis_lines, lines_of, plain
 
 _STYLES = {
     "error": "bold red",
@@ -15,7 +18,6 @@ _STYLES = {
     "info": "bold cyan",
     "headline": "bold",
     "frame": "blue",
-    "primary": "bold red",
     "secondary": "cyan",
     "note": "bold",
     "help": "bold green",
@@ -35,15 +37,32 @@ def wants_colour(stream: IO[str]) -> bool:
 
 def show(found: Diagnosis, stream: IO[str]) -> None:
     """Print one finding."""
+    _print(lines_of(found, _width(stream)), stream)
+
+
+def show_diagnosis(found: Diagnosis, stream: IO[str]) -> None:
+    """What is wrong and why, without what to do."""
+    _print(diagnosis_lines(found, _width(stream)), stream)
+
+
+def show_changes(found: Diagnosis, stream: IO[str]) -> None:
+    """What to do, and what became of it when it was tried."""
+    _print(helps(found, _width(stream)), stream)
+
+
+def _width(stream: IO[str]) -> int:
+    return max(min(shutil.get_terminal_size((WIDTH, 24)).columns, 120), 40) if wants_colour(stream) else WIDTH
+
+
+def _print(lines: Iterable[Line], stream: IO[str]) -> None:
     if not wants_colour(stream):
-        print(as_text(found), file=stream)
+        print(plain(lines), file=stream)
         return
     from rich.console import Console
     from rich.text import Text
 
-    width = max(min(shutil.get_terminal_size((WIDTH, 24)).columns, 120), 40)
-    console = Console(file=stream, force_terminal=True, highlight=False, width=width, soft_wrap=True)
-    for line in lines_of(found, width):
+    console = Console(file=stream, force_terminal=True, highlight=False, width=_width(stream), soft_wrap=True)
+    for line in lines:
         text = Text()
         for span in line:
             text.append(span.text, _STYLES.get(span.style, ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import linecache
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,10 +24,20 @@ _DOTS = "..."
 
 def as_text(found: Diagnosis, width: int = WIDTH) -> str:
     """Plain text."""
-    return "\n".join("".join(span.text for span in line).rstrip() for line in lines_of(found, width)) + "\n"
+    return plain(lines_of(found, width))
+
+
+def plain(lines: Iterable[Line]) -> str:
+    return "\n".join("".join(span.text for span in line).rstrip() for line in lines) + "\n"
 
 
 def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
+    yield from diagnosis_lines(found, width)
+    yield from helps(found, width)
+
+
+def diagnosis_lines(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
+    """What is wrong and why."""
     words = said(found)
     yield from source_lines(found, words, width)
     if words.why:
@@ -36,7 +46,6 @@ def lines_of(found: Diagnosis, width: int = WIDTH) -> Iterator[Line]:
         yield ()
     for note in words.notes:
         yield from wrapped("note: ", note, "note", width)
-    yield from helps(found, width)
 
 
 def source_lines(found: Diagnosis, words: Said, width: int = WIDTH) -> Iterator[Line]:
@@ -52,7 +61,7 @@ def source_lines(found: Diagnosis, words: Said, width: int = WIDTH) -> Iterator[
         if file != site.file:
             first = min(label.site.line for label in found.secondary if label.site.file == file)
             yield (Span(" " * gutter + "::: ", "frame"), Span(f"{shown(file)}:{first}"))
-        yield from _excerpt(words, file, gutter, width)
+        yield from _excerpt(words, file, gutter, width, found.severity.value)
 
 
 def _headline(found: Diagnosis, words: Said) -> Line:
@@ -68,10 +77,10 @@ def _gutter(found: Diagnosis) -> int:
     return len(str(last)) + 1
 
 
-def _excerpt(words: Said, file: str, gutter: int, width: int) -> Iterator[Line]:
+def _excerpt(words: Said, file: str, gutter: int, width: int, severity: str) -> Iterator[Line]:
     """The labelled lines of one file, in order; a gap between them is shown as dots."""
-    labels = [(label, label is words.primary) for label in (*words.secondary, words.primary)]
-    by_line: dict[int, list[tuple[Labelled, bool]]] = {}
+    labels = [(label, severity if label is words.primary else "") for label in (*words.secondary, words.primary)]
+    by_line: dict[int, list[tuple[Labelled, str]]] = {}
     for label, primary in labels:
         if label.site.file == file:
             by_line.setdefault(label.site.line, []).append((label, primary))
@@ -87,10 +96,10 @@ def _excerpt(words: Said, file: str, gutter: int, width: int) -> Iterator[Line]:
         previous = line
 
 
-def _marker(label: Labelled, primary: bool, text: str, window: _Window, gutter: int, width: int) -> Iterator[Line]:
+def _marker(label: Labelled, primary: str, text: str, window: _Window, gutter: int, width: int) -> Iterator[Line]:
     start, end = window.place(label.site.column), window.place(_end(label.site, text))
     length = max(end - start, 1)
-    style = "primary" if primary else "secondary"
+    style = primary or "secondary"
     mark = ("^" if primary else "-") * length
     frame = Span(" " * gutter + "| ", "frame")
     room = width - gutter - 2 - start - length - 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
 from importlib import resources
 
-from afterward.errors import UnknownRule
+from afterward.errors import UnknownRule, alike
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
@@ -73,7 +73,8 @@ def find_rule(code_or_name: str) -> Rule:
     for found in all_rules():
         if code_or_name.upper() == found.code or code_or_name.lower() == found.name:
             return found
-    raise UnknownRule(f"no rule is called {code_or_name}; `afterward rules` lists them")
+    meant = alike(code_or_name, (name for found in all_rules() for name in (found.code, found.name)))
+    raise UnknownRule(f"no rule is called {code_or_name}{meant or '; `afterward rules` lists them'}")
 
 
 # Words: for `render` alone

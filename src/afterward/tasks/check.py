@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from afterward.errors import UnknownRule
 from afterward.model.diagnosis import Diagnosis, LookedAt, NotAnalysed, Report, Severity
 from afterward.tasks.check_cache import Cache, Known
 from afterward.tasks.check_settings import Settings
@@ -130,9 +129,9 @@ def _matches(found: Diagnosis, words: Iterable[str]) -> bool:
 def _known_rules(words: Sequence[str]) -> None:
     if not words:
         return
-    from afterward.rules import all_rules
+    from afterward.rules import all_rules, find_rule
 
     for word in words:
         known = any(rule.code.startswith(word.upper()) or rule.name == word.lower() for rule in all_rules())
         if not known and not "AFT900".startswith(word.upper()) and word != "unused-ignore":
-            raise UnknownRule(f"no rule is called {word}; `afterward rules` lists them")
+            find_rule(word)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from afterward.errors import UnknownRule
+from afterward.errors import UnknownRule, alike
 
 if TYPE_CHECKING:
     from afterward.messages import Page
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 _FILE = re.compile(r'^\s*File "([^"<>]+)", line \d+', re.MULTILINE)
 _LIBRARY = re.compile(r"[\\/](site-packages|dist-packages|lib[\\/]python3[^\\/]*)[\\/]")
 _STATEMENTS = ("import ", "from ", "for ", "def ", "class ", "while ", "loss.backward", "with ")  # what code has
-_CLOSE = 0.6  # how alike a word must be to a name that is offered instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,9 @@ def explain(text: str) -> Explanation:
 
 
 def _unknown(wanted: str, names: list[str]) -> str:
-    alike = difflib.get_close_matches(wanted, names, 1, _CLOSE) or difflib.get_close_matches(
-        wanted.upper(), names, 1, _CLOSE
-    )
     short = wanted if len(wanted) <= 60 else wanted[:57] + "..."
     said = f"no rule and no message of PyTorch about graphs is known as {short!r}"
-    return f"{said}: did you mean {alike[0]}?" if alike else f"{said}; `afterward rules` lists the rules"
+    return said + (alike(wanted, names) or "; `afterward rules` lists the rules")
 
 
 def _program(text: str) -> str | None:

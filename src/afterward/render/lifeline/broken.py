@@ -14,11 +14,11 @@ from afterward.render.lifeline import lanes as choosing
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
 from afterward.render.lifeline.timing import Track, clock_of, old_part, passes_touching
 from afterward.render.lifeline.words import Words
-from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, counted
 
 MINOR = 2  # events of no account shown in one column, unless there is much to show
 CROWDED = 11
+TITLE = 28  # letters of a call that is shown as the program writes it
 
 
 def broken_story(history: History, found: Diagnosis, reuse: Reuse, sources: SourceTexts) -> Story:
@@ -40,7 +40,6 @@ class _Telling(Words):
         self.track = Track(self.clock)
         self.blocks: list[Block] = []
         self.block_of: dict[int, int] = {}
-        self.sizes = saved_sizes(history)
         self.groups = self._grouped()
         self.events = self._events()
 
@@ -139,7 +138,6 @@ class _Telling(Words):
                     state=state,
                     nodes=tuple(sorted(node.id for node in nodes)),
                     count=len(nodes),
-                    bytes=self._bytes(nodes),
                     step=self.clock.title(key[1]),
                     facts=self._facts(nodes, state),
                     ends=self._slot(events, ended) if ended is not None else late_slot,
@@ -148,9 +146,6 @@ class _Telling(Words):
             )
             for node in nodes:
                 self.block_of[node.id] = number
-
-    def _bytes(self, nodes: list[Node]) -> int:
-        return sum(self.sizes.get(node.id, 0) for node in nodes)
 
     def _state(self, nodes: list[Node], *, stale: bool) -> str:
         if not stale:
@@ -181,13 +176,10 @@ class _Telling(Words):
         shown = ", ".join(f"{count}× {op}" if count > 1 else op for op, count in ops.most_common(6))
         more = len(ops) - 6
         lines = Counter(node.where.site.line for node in nodes if node.where is not None)
-        size = self._bytes(nodes)
-        facts = [f"{counted(len(nodes), 'operation')}: {shown}" + (f" and {more} more kinds" if more > 0 else "")]
+        facts = [f"{counted(len(nodes), 'node')}: {shown}" + (f" and {more} more kinds" if more > 0 else "")]
         if lines:
             numbers = ", ".join(str(line) for line in sorted(lines)[:8])
             facts.append(f"made on line{'s' if len(lines) > 1 else ''} {numbers}" + ("…" if len(lines) > 8 else ""))
-        if size:
-            facts.append(f"saved values of {human(size)}, by their shapes")
         facts.append(_STATES[state])
         return tuple(facts)
 
@@ -230,14 +222,16 @@ class _Telling(Words):
         text = self.sources.excerpt(run.where.site) if run.where is not None else ""
         plain = text.split("#")[0].strip().removesuffix("retain_graph=True)")
         plain = plain if plain.endswith(")") or not plain.endswith("(") else plain + ")"
-        if len(plain) <= 20 and ".backward(" in plain and "=" not in plain:
+        if len(plain) <= TITLE and ".backward(" in plain and "=" not in plain:
             return plain
-        return "autograd.grad()" if run.call == "grad" else "backward()"
+        call = "autograd.grad" if run.call == "grad" else "backward"
+        named = f"{call}({run.receiver})" if run.receiver else ""
+        return named if 0 < len(named) <= TITLE else f"{call}()"
 
     def _pass_facts(self, run: Pass) -> tuple[str, ...]:
         facts = []
         if run.swept is not None and run is not self.late:
-            facts.append(f"goes through {counted(len(run.swept), 'operation')} of this graph")
+            facts.append(f"goes through {counted(len(run.swept), 'node')} of this graph")
         if run.bytes:
             facts.append(f"{human(run.bytes)} of saved values as it began")
         if run.retains_graph:

@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 from afterward.model.figures import human
 from afterward.render.lifeline.story import Beat, Block, Column, Event, Story
 from afterward.render.lifeline.ways import AXIS, BEAT, HALF, LABELS, LANE, Ways, pill_width, plain_text
-from afterward.render.source import counted, shortened, visible
+from afterward.render.source import counted, shortened, visible, without_ticks
 
 WIDE = 1500
 
@@ -29,7 +29,7 @@ def style() -> str:
 class _Drawing(Ways):
     def svg(self, alone: bool) -> str:
         story = self.story
-        label = quoteattr(visible(story.moral))
+        label = quoteattr(visible(without_ticks(story.moral)))
         classes = "lifeline wide" if self.width > WIDE else "lifeline"  # a wide one keeps its size: the page scrolls
         size = f"{self.width:.0f} {self.height:.0f}"
         head = (
@@ -38,7 +38,7 @@ class _Drawing(Ways):
             f' data-ticks="{" ".join(f"{self.centre(slot):.0f}" for slot in range(story.slots))}"'
             f' data-top="{self.title + 8}" data-floor="{self.floor + 4}" data-labels="{LABELS - 6}">'
         )
-        parts = [head, f"<title>{plain_text(story.moral)}</title>"]
+        parts = [head, f"<title>{plain_text(without_ticks(story.moral))}</title>"]
         if alone:
             parts.append(f"<style>{style()}</style>")
             parts.append('<rect class="ground" width="100%" height="100%"/>')
@@ -96,7 +96,7 @@ class _Drawing(Ways):
         for number, lane in enumerate(self.story.lanes):
             y = self.level(number)
             where = f"line {lane.line}" if lane.line is not None else ""
-            detail = shortened(lane.detail, 26)
+            detail = shortened(lane.detail, 24)
             full = plain_text(": ".join(part for part in (where, lane.detail) if part))
             yield (
                 f'<g class="lane {lane.role}"><title>{full}</title>'
@@ -126,8 +126,8 @@ class _Drawing(Ways):
         left, right = self.box(block)
         self.pins["block", number] = (left, y - HALF)
         lane = self.story.lanes[block.lane]
-        words = "; ".join((f"{lane.name}{', ' + block.step if block.step else ''}", *block.facts))
-        first = block.label or (counted(block.count, "op") if block.count else "")
+        words = without_ticks("; ".join((f"{lane.name}{', ' + block.step if block.step else ''}", *block.facts)))
+        first = block.label or (counted(block.count, "node") if block.count else "")
         second = plain_text(human(block.bytes)) if block.bytes and block.state != "spoilt" else ""  # there is no room
         if block.state in _FATES and block.count:
             second += f'<tspan class="fate">{" " if second else ""}{_FATES[block.state]}</tspan>'
@@ -147,7 +147,7 @@ class _Drawing(Ways):
     def _event(self, number: int, event: Event) -> str:
         x = self.centre(event.slot)
         axis = self.floor + 4
-        words = "; ".join((event.title + (f", line {event.line}" if event.line else ""), *event.facts))
+        words = without_ticks("; ".join((event.title + (f", line {event.line}" if event.line else ""), *event.facts)))
         classes = f"event {event.kind}" + (" muted" if event.muted else "") + ("" if event.frees else " retains")
         shown = [
             f'<g class="{classes}" data-event="{number}" data-slot="{event.slot}" tabindex="0" role="button" '
@@ -168,7 +168,7 @@ class _Drawing(Ways):
             shown.append(f'M{x + 7:.1f} {y - 15:.1f}L{x - 5:.1f} {y + 9:.1f}"/>')
             shown += [f'<circle class="grip" cx="{x + side * 7:.1f}" cy="{y + 13:.1f}" r="4.5"/>' for side in (-1, 1)]
         shown.append(f'<circle class="foot" cx="{x:.1f}" cy="{axis}" r="{5 if not event.muted else 3.5}"/>')
-        title = plain_text(shortened(event.title, int(self.wide[event.slot] / 6.9)))
+        title = plain_text(shortened(event.title, int(self.wide[event.slot] / 7.2)))
         shown.append(f'<text class="what" x="{x:.1f}" y="{axis + 20}">{title}</text>')
         where = f"line {event.line}" if event.line is not None else ""
         deed = f'<tspan class="deed">{" · " if where else ""}{event.deed}</tspan>' if event.deed else ""
@@ -219,21 +219,27 @@ class _Drawing(Ways):
             yield "</g>"
 
     def _legend(self) -> Iterator[str]:
-        x, y = 30.0, self.height - 16
+        x, y = 30.0, self.height - 36
         yield '<g class="legend">'
         for state, words in legend_of(self.story):
             fill = f' fill="url(#{self.name}-{state})"' if state in ("dead", "spoilt") else ""
-            yield f'<g class="block {state}"><rect class="body" x="{x:.1f}" y="{y - 11:.1f}" width="20" height="14"'
-            yield f' rx="4"{fill}/></g>'
+            if x + 27 + len(words) * 6.6 > self.width - 20:
+                x, y = 30.0, y + 20
+            if state in _LINES:
+                yield f'<path class="sample {state}" d="M{x:.1f} {y - 4:.1f}h20"/>'
+            else:
+                yield f'<g class="block {state}"><rect class="body" x="{x:.1f}" y="{y - 11:.1f}" width="20" height="14"'
+                yield f' rx="4"{fill}/></g>'
             yield f'<text x="{x + 27}" y="{y}">{words}</text>'
-            x += 27 + len(words) * 6.3 + 22
+            x += 27 + len(words) * 6.6 + 22
         yield "</g>"
 
 
 def legend_of(story: Story) -> list[tuple[str, str]]:
-    """The states of a picture's blocks, and what each means."""
-    states = {block.state for block in story.blocks}
-    return [(state, words) for state, words in _LEGEND.items() if state in states]
+    """What a picture shows, and what each means: blocks by their state, connections, events."""
+    seen = {block.state for block in story.blocks} | {link.kind for link in story.links}
+    seen |= {"keeps" if event.kind == "pass" and not event.frees else event.kind for event in story.events}
+    return [(state, words) for state, words in _LEGEND.items() if state in seen]
 
 
 _FATES = {"dead": "freed", "spoilt": "overwritten"}
@@ -249,7 +255,16 @@ _LEGEND = {
     "ghost": "missing",
     "grad": "gradients of one step",
     "piled": "gradients that count again",
+    "value": "its saved values",
+    "main": "where the fault shows",
+    "bridge": "link to the old graph",
+    "pass": "a backward that works",
+    "keeps": "a backward that keeps its graph",
+    "write": "overwrites values",
+    "cut": "drops the graph",
+    "late": "the backward at fault",
 }
+_LINES = ("bridge", "pass", "keeps", "write", "cut", "late")  # drawn as strokes, not as boxes
 
 
 def _numbered(number: int, x: float, y: float, tone: str, slot: int | None = None) -> str:

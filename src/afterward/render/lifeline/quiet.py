@@ -99,7 +99,9 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
     sheet.column("", "only")
     part = sheet.lane(_lane(left.site, sources, left.name, "bridge"))
     other = sheet.lane(Lane(left.swept_part or "the rest", "the part that has a backward", left.swept.line))
-    lost = sheet.block(part, "unused", counted(left.nodes, "op"), bytes=left.bytes, facts=("no `backward()` uses it",))
+    lost = sheet.block(
+        part, "unused", counted(left.nodes, "node"), bytes=left.bytes, facts=("no `backward()` uses it",)
+    )
     kept = sheet.block(other, "done", "used")
     swept = sheet.event(Event(0, "pass", _call(left.swept, sources), left.swept.line, (other,)))
     sheet.end(kept, swept)
@@ -139,7 +141,7 @@ def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
             sheet.column(f"{wasted.times - count:,} more times", "gap")
         sheet.column(f"time {wasted.times if number == count else number:,}")
         each = wasted.nodes // max(wasted.times, 1)
-        blocks.append(sheet.block(lane, "unused", counted(each, "op") if each else "a graph"))
+        blocks.append(sheet.block(lane, "unused", counted(each, "node") if each else "a graph"))
     sheet.tell(f"Line {wasted.site.line} builds a graph each time it runs.", block=blocks[0])
     sheet.tell(f"Nothing uses it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip
@@ -201,7 +203,7 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
     for block in blocks:
         sheet.end(block, swept)
     sheet.tell(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a step.", block=blocks[0])
-    sheet.tell(f"So one `backward()` goes through {counted(singles.nodes, 'operation')}.", "frees", event=swept)
+    sheet.tell(f"So one `backward()` goes through {counted(singles.nodes, 'node')}.", "frees", event=swept)
     return sheet.story("Samples go through the network one by one, though it takes a batch")
 
 
@@ -219,7 +221,7 @@ def _single_iterations(singles: Singles, sources: SourceTexts) -> Story:
         if number == 1:
             sheet.tell(f"Line {singles.site.line} takes one row of a tensor.", block=block)
             sheet.tell(
-                f"Line {singles.swept.line} calls `backward()` through its {counted(singles.nodes, 'operation')}.",
+                f"Line {singles.swept.line} calls `backward()` through its {counted(singles.nodes, 'node')}.",
                 "frees",
                 event=swept,
             )

@@ -13,8 +13,8 @@ from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
 
-SHOWN = 4  # passes of a site shown
-HELD = 3  # steps of which a record holds the graphs, shown
+SHOWN = 3  # passes of a site shown; more would not fit a page
+HELD = 2  # steps of which a record holds the graphs, shown
 
 
 def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
@@ -126,10 +126,10 @@ def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
         sheet.column(_step(run, number + 1))
         before = runs[number - 1].swept or frozenset() if number else frozenset()
         new = len((run.swept or frozenset()) - before)
-        blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", f"+ {counted(new, 'op')}"))
-        facts = (f"goes through {counted(len(run.swept or ()), 'operation')}", *_bytes(run))
+        blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", f"+ {counted(new, 'node')}"))
+        facts = (f"goes through {counted(len(run.swept or ()), 'node')}", *_bytes(run))
         kind = "late" if run is runs[-1] else "pass"
-        title = f"{len(run.swept or ()):,} operations"
+        title = f"{len(run.swept or ()):,} nodes"
         events.append(sheet.event(Event(0, kind, title, _line(run), (lane,), facts=facts)))
         oldest = next(n for n, other in enumerate(runs) if (other.swept or frozenset()) & (run.swept or frozenset()))
         if oldest < number:
@@ -138,14 +138,14 @@ def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
         sheet.end(block, None)
     sizes = [len(run.swept or ()) for run in runs]
     sheet.tell(
-        f"The first of these `backward()` calls goes through {counted(sizes[0], 'operation')}.",
+        f"The first of these `backward()` calls goes through {counted(sizes[0], 'node')}.",
         "frees",
         event=events[0],
     )
     sheet.tell("The next step is still connected to them, so its `backward()` goes through them again.", "bridge",
                block=blocks[1])  # fmt: skip
     grown = ", ".join(f"{size:,}" for size in sizes)
-    sheet.tell(f"Each `backward()` goes further back than the previous one: {grown} operations.", "fails",
+    sheet.tell(f"Each `backward()` goes further back than the previous one: {grown} nodes.", "fails",
                event=events[-1])  # fmt: skip
     return sheet.story("Each `backward()` goes through the graphs of all earlier steps again")
 
@@ -206,7 +206,7 @@ def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: Source
     lane = sheet.lane(Lane(name, "what backward adds to", None, role="bridge"))
     blocks, events, steps = [], [], []
     start = next((n for n, run in enumerate(runs) if history.ledger.piled(run.id)), 1)
-    shown = runs[max(start - 2, 0) : max(start - 2, 0) + 3]
+    shown = runs[max(start - 1, 0) : max(start - 1, 0) + 2]
     for number, run in enumerate(shown):
         sheet.column(_step(run, number + 1))
         events.append(sheet.event(Event(0, "pass", pass_title(run, sources), _line(run), (lane,))))
@@ -232,7 +232,7 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
     sheet = Sheet()
     lane = sheet.lane(Lane("grad", "what backward adds to", None, role="bridge"))
     events, blocks = [], []
-    for number, (one, two) in enumerate(list(zip(first, second, strict=False))[:2]):
+    for number, (one, two) in enumerate(list(zip(first, second, strict=False))[:1]):
         sheet.column(_step(two, number + 1))
         events.append(
             sheet.event(Event(0, "pass", pass_title(one, sources), _line(one), (lane,), not one.retains_graph))
@@ -249,7 +249,7 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
 
 def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -> Story:
     sheet = Sheet()
-    runs = _busiest(history)[:2]
+    runs = _busiest(history)[:1]
     graph = sheet.lane(pass_lane(runs[0], sources)) if runs else None
     held = sheet.lane(Lane(idle.optimizer, f"holds {counted(idle.parameters, 'parameter')}", None, role="empty"))
     ghosts, steps = [], []
@@ -332,7 +332,7 @@ def _after(run: Pass) -> str:
 
 
 def pass_size(run: Pass) -> str:
-    return counted(len(run.swept), "op") if run.swept else "a graph"
+    return counted(len(run.swept), "node") if run.swept else "a graph"
 
 
 def _bytes(run: Pass) -> tuple[str, ...]:
@@ -340,7 +340,7 @@ def _bytes(run: Pass) -> tuple[str, ...]:
 
 
 def pass_facts(run: Pass) -> tuple[str, ...]:
-    used = (f"goes through {counted(len(run.swept), 'operation')}",) if run.swept else ()
+    used = (f"goes through {counted(len(run.swept), 'node')}",) if run.swept else ()
     kept = ("the graph is kept (retain_graph)",) if run.retains_graph else ("what it saved is freed",)
     return (*used, *_bytes(run), *kept)
 

@@ -43,14 +43,12 @@ def sound_story(history: History, sources: SourceTexts) -> Story | None:
 
 def _tell(sheet: Sheet, shown: list[tuple[int, int, Pass]]) -> None:
     (_, used, first), (built, _, second) = shown[:2]
-    size = counted(len(first.swept or ()), "operation")
+    size = counted(len(first.swept or ()), "node")
     sheet.tell(f"The first `backward()` uses the {size} of its forward pass and frees them.", event=used)
-    fresh = counted(len(second.swept or ()), "operation")
+    fresh = counted(len(second.swept or ()), "node")
     sheet.tell(f"The next forward pass builds {fresh} again.", "frees", block=built)
     last = shown[-1][1]
-    sheet.tell(
-        "No two of them share an operation, so each `backward()` has the graph that it needs.", "frees", event=last
-    )
+    sheet.tell("No two of them share a node, so each `backward()` has the graph that it needs.", "frees", event=last)
 
 
 def _step(run: Pass) -> str:

@@ -16,7 +16,7 @@ TITLE, HEADER, HEADROOM, LANE, AXIS, BEAT = 16, 40, 34, 70, 58, 27
 HALF = 19  # half the height of a block
 MOST, CLOSE = 940, 56  # the tracks are drawn closer beyond that, and blocks of other lanes follow at least so far on
 PAD = 18  # free room at both ends of a column
-TEXT = 7.1  # the width of a letter of a beat, about
+TEXT, CODE = 7.1, 7.3  # the width of a letter of a beat, and of a call, about
 
 
 class Ways:
@@ -37,7 +37,7 @@ class Ways:
         self.floor = self.top + lanes * LANE
         self.beats = [(beat, wrapped(beat.text, int((self.width - 90) / TEXT))) for beat in story.beats]
         rows = sum(len(lines) for _, lines in self.beats)
-        self.height = self.floor + AXIS + (22 + rows * BEAT + 34 if worded else 0)
+        self.height = self.floor + AXIS + (22 + rows * BEAT + 54 if worded else 0)
         self.pins: dict[tuple[str, int], tuple[float, float]] = {}
 
     def _place_slots(self) -> None:
@@ -48,12 +48,13 @@ class Ways:
         # A block may overlap the next in time, for that one stands in another lane: a crowded picture is drawn closer.
         loose = [slot for slot in range(len(kinds)) if self._stands_free(slot)]
         spared = min(max(wanted - MOST, 0) / max(len(loose), 1), WIDTHS["block"] - CLOSE)
+        letters = {event.slot: len(event.title) + 1 for event in self.story.events if not event.muted}
         x = float(LABELS)
         for column in columns:
             start = x
             x += PAD
             for slot in range(column.first, column.last + 1):
-                width = WIDTHS[kinds[slot]] * scale
+                width = max(WIDTHS[kinds[slot]] * scale, letters.get(slot, 0) * CODE)
                 self.left.append(x)
                 self.wide.append(width)
                 x += width - (spared if slot in loose else 0)
@@ -176,8 +177,8 @@ class Ways:
         cross = ""
         if link.misses:
             cross = (
-                f'<g class="miss"><circle cx="{end:.1f}" cy="{roof + 1:.1f}" r="11"/>'
-                f'<path d="M{end - 4.5:.1f} {roof - 3.5:.1f}l9 9m0 -9l-9 9"/></g>'
+                f'<g class="miss"><circle cx="{end:.1f}" cy="{roof - 8:.1f}" r="11"/>'
+                f'<path d="M{end - 4.5:.1f} {roof - 12.5:.1f}l9 9m0 -9l-9 9"/></g>'
             )
         classes = "reach" if link.misses or event.kind == "late" else "reach mild"
         return f'<g class="{classes}" data-slot="{event.slot}"><path class="stroke" d="{path}"/>{cross}</g>'

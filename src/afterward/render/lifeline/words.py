@@ -105,9 +105,10 @@ class Words:
         return beats
 
     def _late_name(self) -> str:
-        when = self._when(self.late.where, self.late.moment)
+        when, early = self._when(self.late.where, self.late.moment), self.reuse.early
         line = f" on line {self.late.where.site.line}" if self.late.where is not None else ""
-        return f"{when}'s {_call(self.late)}" if is_step(when) else f"the {_call(self.late)}{line}"
+        alone = early is None or self._when(early.where, early.moment) != when
+        return f"{when}'s {_call(self.late)}" if is_step(when) and alone else f"the {_call(self.late)}{line}"
 
     def _follows(self) -> str:
         return "starts from the same graph" if self.reuse.starts_in_stale else "goes back into it"
