@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +39,8 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
     module.__dict__.update({"torch": torch, "__file__": str(file)})
     statements = session.recorders.statements
     error: BaseException | None = None
-    with imports_marked(statements, session.gap, session.imported):
+    with imports_marked(statements, session.gap, session.imported), ExitStack() as hooks:
+        hooks.callback(session.stop)  # whatever happens
         session.start()
         try:
             code = marked_code(source.encode(), str(file), statements, session.gap)
@@ -46,14 +48,10 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
         except BaseException as raised:
             error = raised
         watched.look_into(error)
-        try:
-            if not watched.findings:
-                # The survey at the end looks through the modules of the program: this is one, for once.
-                sys.modules[module.__name__] = module
-                watched.look_back()
-        finally:
-            sys.modules.pop(module.__name__, None)
-        # The hooks come off whatever happened.
-        session.stop()
+        if not watched.findings:
+            # The survey at the end looks through the modules of the program: this is one, for once.
+            sys.modules[module.__name__] = module
+            hooks.callback(sys.modules.pop, module.__name__, None)
+            watched.look_back()
     assert session.gaps == [], session.gaps
     return Seen(watched.findings, error, module.__dict__, session, watched)

@@ -64,17 +64,21 @@ def _kind_of(value: Any) -> type:
 
 
 def held_by_libraries(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[Any]:
-    """What the calls of libraries have at hand that run for the program: a trainer, and through it what it got."""
+    """What the calls of libraries have at hand that run for the program: a trainer, and through it what it got.
+
+    These are the calls that one of the program's own has led to. What has called the program itself (a test runner, a
+    notebook's kernel) holds nothing for it.
+    """
     around: types.FrameType | None = sys._getframe(1)
-    wanted = {id(one) for one in frames}
+    own = {id(one) for one in frames}
     between: list[types.FrameType] = []
+    inner: list[types.FrameType] = []
     while around is not None:
-        if id(around) in wanted:
-            wanted.discard(id(around))
-            if not wanted:
-                break
+        if id(around) in own:
+            between += inner
+            inner = []
         elif not is_user(around.f_code.co_filename):
-            between.append(around)
+            inner.append(around)
         around = around.f_back
     for one in between:
         owner = one.f_code.co_varnames[0] if one.f_code.co_argcount and one.f_code.co_varnames else ""
