@@ -53,8 +53,116 @@ for x in torch.randn(6, 3, 4):
     optimizer.step()
     target.load_state_dict(model.state_dict())
 """),
+    "micro-batches, and one of two optimizers is never cleared": ("AFT402", """
+head = torch.nn.Linear(1, 1)
+other = torch.optim.SGD(head.parameters(), lr=0.1)
+for number, x in enumerate(torch.randn(40, 3, 4), 1):
+    head(model(x)).pow(2).mean().backward()
+    if number % 4 == 0:
+        optimizer.step()
+        other.step()
+        optimizer.zero_grad()
+"""),
+    "an optimizer for each task, two steps each": ("AFT402", """
+import copy
+for _ in range(6):
+    learner = copy.deepcopy(model)
+    inner = torch.optim.SGD(learner.parameters(), lr=0.1)
+    for x in torch.randn(2, 3, 4):
+        learner(x).pow(2).mean().backward()
+        inner.step()
+"""),
+    "each network's loss is followed by the step of the first": ("AFT410", """
+models = [torch.nn.Linear(4, 1) for _ in range(3)]
+optimizers = [torch.optim.SGD(one.parameters(), lr=0.1) for one in models]
+for x in torch.randn(12, 3, 4):
+    for one, opt in zip(models, optimizers):
+        opt.zero_grad()
+        one(x).pow(2).mean().backward()
+        optimizers[0].step()
+"""),
+    "a look around with the gradients of the last step": ("AFT402", """
+for x in torch.randn(12, 3, 4):
+    model(x).pow(2).mean().backward()
+    around = {}
+    with torch.no_grad():
+        for p in model.parameters():
+            e = p.grad * 0.05
+            p.add_(e)
+            around[p] = e
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.sub_(around[p])
+    optimizer.step()
+"""),
+    "a parameter of the module itself is cut off": ("AFT404", """
+class Shifted(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 1)
+        self.shift = torch.nn.Parameter(torch.randn(4))
+
+    def forward(self, x):
+        return self.layer(x + self.shift.detach())
+
+net = Shifted()
+opt = torch.optim.Adam(net.parameters())
+for x in torch.randn(12, 3, 4):
+    loss = net(x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""),
+    "a derivative inside a square": ("AFT407", """
+t = torch.linspace(0, 1, 5).reshape(-1, 1).requires_grad_()
+net = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+opt = torch.optim.Adam(net.parameters())
+
+def residual():
+    u = net(t)
+    du = torch.autograd.grad(u.sum(), t, retain_graph=True)[0]
+    return du + u
+
+for _ in range(12):
+    opt.zero_grad()
+    loss = residual().pow(2).mean() + net(torch.zeros(1, 1)).sub(1).pow(2).sum()
+    loss.backward()
+    opt.step()
+"""),
+    "a tensor of sums keeps every graph": ("AFT301", """
+sums = torch.zeros(2)
+for epoch in range(2):
+    for x in torch.randn(8, 3, 4):
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        sums[epoch] += loss
+"""),
 }  # fmt: skip
 FINE = {
+    "an attack on the parameters, whose loss is added": """
+for x in torch.randn(12, 3, 4):
+    model(x).pow(2).mean().backward()
+    backup = model.weight.data.clone()
+    r = model.weight.grad / model.weight.grad.norm()
+    model.weight.data.add_(r)
+    model(x).pow(2).mean().backward()
+    model.weight.data = backup
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+    "the derivative of another forward pass is a target": """
+for x in torch.randn(12, 3, 4):
+    x.requires_grad_()
+    target = torch.autograd.grad(model(x).pow(2).sum(), x)[0]
+    optimizer.zero_grad()
+    loss = (model(x) - target).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+""",
     "a target network whose gradients pile up unused": """
 import copy
 target = copy.deepcopy(model)

@@ -39,12 +39,13 @@ class Saved:
 
 
 BY_GRAD = "autograd.grad(...)"  # how a value lost its history that came out of it without `create_graph=True`
-SUMMING = frozenset({"Add", "Sub", "Mul", "Div", "Stack", "Cat"})
+SUMMING = frozenset({"Add", "Sub", "Mul", "Div", "Stack", "Cat", "CopySlices"})
 
 
 def operation(op: str) -> str:
-    """What a node's operation is called, without what torch puts behind it: `Add` of `AddBackward0`."""
-    return op.partition("Backward")[0]
+    """What a node's operation is called, without what torch puts around it: `Add` of `AddBackward0`, and `CopySlices`
+    of `torch::autograd::CopySlices`."""
+    return op.rpartition("::")[2].partition("Backward")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +247,7 @@ class FlatPart:
     taken: Site  # where the derivative was taken
     swept: Site  # the pass over the sum
     times: int
+    linear: bool = True  # the loss is linear in it: it then changes no gradient at all
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ def _diagnose(part: FlatPart) -> Diagnosis:
             facts=(facts.lines("lines", part.taken),),
         ),
         secondary=(Label(part.taken, "taken"), Label(part.swept, "used")),
+        form="" if part.linear else "inside",
         bridge=Bridge(part.name, "local"),
         built=part.site,
         freed=part.swept,
@@ -41,16 +42,27 @@ def _diagnose(part: FlatPart) -> Diagnosis:
     )
 
 
-WORDS = Words(
-    fault="a derivative in the loss has no graph, and no effect on training",
-    headline="{name} is part of the loss, and has no graph: it has no effect on training",
-    why="{name} is computed from what the `autograd.grad()` on {taken} returns, and without `create_graph=True` "
-    "that is plain "
-    "numbers. It changes the value of the loss, but no gradient: the `backward()` on {backward} does not go "
-    "through it.",
-    labels={
-        "fault": "{name} is added, and has no graph",
-        "taken": "the derivative is computed here, without a graph",
-        "used": "`backward()` on the sum",
-    },
-)
+def _words(headline: str, why: str) -> Words:
+    return Words(
+        fault="a derivative in the loss has no graph, and no effect on training",
+        headline=headline,
+        why="{name} is computed from what the `autograd.grad()` on {taken} returns, and without `create_graph=True` "
+        f"that is plain numbers. {why}",
+        labels={
+            "fault": "{name} is added, and has no graph",
+            "taken": "the derivative is computed here, without a graph",
+            "used": "`backward()` on the sum",
+        },
+    )
+
+
+WORDS = {
+    "": _words(
+        "{name} is part of the loss, and has no graph: it has no effect on training",
+        "It changes the value of the loss, but no gradient: the `backward()` on {backward} does not go through it.",
+    ),
+    "inside": _words(
+        "{name} is part of the loss, and has no graph: it counts as a constant",
+        "The `backward()` on {backward} does not go through it: nothing is trained to change it.",
+    ),
+}

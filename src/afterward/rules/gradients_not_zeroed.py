@@ -19,23 +19,37 @@ ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be
 @rule("AFT402", Severity.WARNING)
 def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
     """Updates use gradients that still contain those of earlier steps."""
+    again: dict[object, list[Taken]] = {}
+    for step in (step for steps in steps_of_optimizers(history) for step in steps if _used_again(history, step)):
+        # Optimizers that one statement steps, as one made for each task, have one fault in common.
+        place = (step.site.file, step.site.line) if step.site is not None else step.step and step.step.owner
+        again.setdefault(place, []).append(step)
     told: set[int] = set()
-    for steps in steps_of_optimizers(history):
-        again = [step for step in steps if _used_again(step)]
-        leaves = frozenset(use.leaf for step in again for use in _used_again(step))
-        if len(again) >= ENOUGH and not leaves <= told:
+    for steps in again.values():
+        leaves = frozenset(use.leaf for step in steps for use in _used_again(history, step))
+        if len(steps) >= ENOUGH and not leaves <= told:
             told |= leaves
-            yield _diagnose(history, [_adding(history, step) for step in again], leaves)
+            yield _diagnose(history, [_adding(history, step) for step in steps], leaves)
 
 
-def _used_again(step: Taken) -> list[Use]:
-    """The gradients that this step used although an earlier one had, with those of a new pass added to them."""
-    return [use for use in step.uses if use.added_to_used is not None]
+def _used_again(history: History, step: Taken) -> list[Use]:
+    """The gradients that this step used although an earlier one had, with those of a new pass added to them.
+
+    What the program did with them by hand before an optimizer's step may be an attack on the parameters, or a look
+    around (FGM, SAM): no step of training.
+    """
+    return [use for use in step.uses if use.added_to_used is not None and _by_training(history, step, use)]
+
+
+def _by_training(history: History, step: Taken, use: Use) -> bool:
+    """Had a step of an optimizer used them before, or is all of the training by hand?"""
+    before = (history.ledger.fates[run, use.leaf].used_by for run in use.again)
+    return step.step is None or any(n >= 0 for used_by in before for n in used_by[: used_by.index(use.step)])
 
 
 def _adding(history: History, step: Taken) -> Pass:
     """The pass that added to a used gradient: of several, the first that belongs to the step's own iteration."""
-    use = _used_again(step)[0]
+    use = _used_again(history, step)[0]
     new = [history.run(run) for run in use.runs if run not in use.again]
     return next((run for run in new if in_one_iteration(run, step)), new[-1])
 

@@ -19,11 +19,14 @@ ENOUGH = 3  # passes whose gradients for it were cleared unused
 def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
     """Gradients are computed for an optimizer and cleared again, and it never steps."""
     stepping = {step.owner for step in history.steps}
+    told: set[tuple[str, int]] = set()  # several optimizers, one statement: one fault
     for optimizer in history.optimizers:
         if optimizer.id in stepping or optimizer.step_not_run or -1 in stepping:
             continue
         runs = _cleared_unused(history, optimizer)
-        if len(runs) >= ENOUGH:
+        made = site_of(history.run(runs[-1])) if len(runs) >= ENOUGH else None
+        if made is not None and (made.file, made.line) not in told:
+            told.add((made.file, made.line))
             yield _diagnose(history, optimizer, runs)
 
 

@@ -14,6 +14,7 @@ LOOK_NODES = 5000
 SUMMANDS = 64  # of a loss, looked at
 _SCALING = SUMMING | {"Neg", "Mean", "Sum"}
 _PRODUCTS = frozenset({"Mul", "Div"})
+_BENDING = frozenset({"Pow", "Abs", "Square", "Norm", "LinalgVectorNorm", "MseLoss", "SmoothL1Loss", "HuberLoss"})
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Shown(NamedTuple):
     leaves: dict[int, Any]
     used_at: dict[int, int]  # leaf -> order of the oldest node that takes it
     saved_at: dict[int, int]  # leaf -> order of the oldest node that has saved it
-    bare: list[int]  # orders of the additions above all else that add something without a history
+    bare: dict[int, bool]  # additions in the loss of something without a history: order, is the loss linear in it?
 
 
 def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
@@ -141,21 +142,22 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
     return Shown(swept, size, leaves, used_at, saved_at, _bare_sums(found, orders))
 
 
-def _bare_sums(found: Walk, orders: list[int]) -> list[int]:
-    """Additions that are met from the first root by going through sums and factors alone, and have a bare summand."""
-    bare: list[int] = []
-    todo, seen = [0] if found.nodes else [], {0}
+def _bare_sums(found: Walk, orders: list[int]) -> dict[int, bool]:
+    """Additions with a bare summand, met from the first root by going through sums, factors, squares and sizes alone:
+    the order of each, and whether only sums and factors were on the way."""
+    bare: dict[int, bool] = {}
+    todo, seen = [(0, True)] if found.nodes else [], {0}
     while todo and len(seen) < SUMMANDS:
-        position = todo.pop()
+        position, linear = todo.pop()
         kind = operation(found.nodes[position].name())
         if kind in ("Add", "Sub") and any(node is None for node, _ in found.links[position]):
-            bare.append(orders[position])
+            bare[orders[position]] = linear
         # Of a product with another value that has a history, a bare summand does matter: to the other's gradient.
-        if kind in _SCALING and not (kind in _PRODUCTS and len(found.inputs[position]) > 1):
-            for below, _ in found.inputs[position]:
-                if below not in seen:
-                    seen.add(below)
-                    todo.append(below)
+        scaling = kind in _SCALING and not (kind in _PRODUCTS and len(found.inputs[position]) > 1)
+        for below, _ in found.inputs[position] if scaling or kind in _BENDING else ():
+            if below not in seen:
+                seen.add(below)
+                todo.append((below, linear and scaling))
     return bare
 
 

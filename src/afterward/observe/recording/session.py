@@ -315,7 +315,7 @@ class Session:
     def _wants_more(self) -> bool:
         """Is there a pass, or a step, that comes less often than others and was looked at a few times only?"""
         rare = any(count < FEW_LOOKS for count in self._looks.values())
-        return rare or bool(self._updates.known and self._steps_looked_at < FEW_LOOKS)
+        return rare or any(known.looks < FEW_LOOKS for known in self._updates.known.values())
 
     def _clock(self) -> float:
         return time.perf_counter() - self._began

@@ -30,7 +30,7 @@ class Bare:
     """A pass that is about to sweep a sum of which some summands have no history."""
 
     seen: PassSeen
-    orders: list[int]  # of the additions
+    orders: dict[int, bool]  # of the additions, and whether the loss is linear in what is added
 
 
 def find_flat_parts(after: Aftermath, bare: list[Bare]) -> Iterator[FlatPart]:
@@ -40,19 +40,32 @@ def find_flat_parts(after: Aftermath, bare: list[Bare]) -> Iterator[FlatPart]:
         for event in after.passes
         if event.call == "grad" and not event.creates_graph and event.place is not None
     }
-    found: dict[tuple[int, str], list[tuple[Place, PassSeen, PassSeen]]] = {}
+    found: dict[tuple[int, str], list[tuple[Place, PassSeen, PassSeen, bool]]] = {}
     for one in bare if taken else ():
-        places = [after.built_by(order) for order in one.orders]
-        for place in {id(place): place for place in places if place is not None}.values():
+        places = {id(place): (place, linear) for order, linear in one.orders.items() if (place := _adds(after, order))}
+        for place, linear in places.values():
             for text, source in _Flat(after, taken).parts(place):
-                found.setdefault((place.number, text), []).append((place, source, one.seen))
+                if linear or _of_one_forward(source, one.seen):
+                    found.setdefault((place.number, text), []).append((place, source, one.seen, linear))
     for (_, text), times in found.items():
-        place, source, seen = times[0]
+        place, source, seen, linear = times[0]
         where, cut = after.places.where(place), after.places.where(source.place)
         spot = after.places.where(seen.place)
         if len(times) >= TIMES and where is not None and cut is not None and spot is not None:
             loop = where.innermost_turn
-            yield FlatPart(text, where.site_at(loop), cut.site_at(loop), spot.site_at(loop), len(times))
+            yield FlatPart(text, where.site_at(loop), cut.site_at(loop), spot.site_at(loop), len(times), linear)
+
+
+def _adds(after: Aftermath, order: int) -> Place | None:
+    """The statement that made an addition: of a function that returns it, the `return`."""
+    place = after.built_by(order)
+    inner = after.paths.returns(place) if place is not None else []
+    return next((one for one in inner if 0 <= order - one.order_at < after.built_by_mark(one)), place)
+
+
+def _of_one_forward(derivative: PassSeen, seen: PassSeen) -> bool:
+    """Was the derivative taken of the very forward pass that is trained? Of another one it may be a target."""
+    return not set(derivative.swept or ()).isdisjoint(seen.swept or ())
 
 
 class _Flat:

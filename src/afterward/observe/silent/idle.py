@@ -133,9 +133,8 @@ def _cut(after: Aftermath, names: tuple[str, ...]) -> Cut | None:
 
 
 def _parts(name: str) -> set[str]:
-    """`pipe.encoder[0].weight` is part of `encoder`: every name on the way but the first and the last."""
-    parts = [part for part in re.split(r"[.\[\]\"']+", name) if part and not part.isdigit()]
-    return set(parts[:-1]) if len(parts) > 1 else set(parts)
+    """`pipe.encoder[0].weight` is met by each of its names: `pipe`, `encoder` and `weight`."""
+    return {part for part in re.split(r"[.\[\]\"']+", name) if part and not part.isdigit()}
 
 
 def _place(after: Aftermath, where: Where) -> Place | None:

@@ -19,10 +19,13 @@ def touches_of(after: Aftermath) -> list[Touch]:
     """Every statement of the trail that speaks of gradients, in order."""
     kinds: dict[int, str | None] = {}
     found = []
+    taken = _taken_from_gradients(after)
     for place in after.trail:
         if place.number not in kinds:
             statement = after.places.sources.statement(place.number)
             kinds[place.number] = kind_of(statement) if statement is not None else None
+            if statement is not None and _writes_with(statement, taken.get(after.places.table[place.number].scope, {})):
+                kinds[place.number] = USED
         kind = kinds[place.number]
         if kind is not None:
             where = after.places.where(place)
@@ -86,6 +89,29 @@ def _written(statement: ast.stmt, parts: list[ast.AST]) -> Iterator[ast.expr]:
     for called in (node.func for node in parts if isinstance(node, ast.Call)):
         if isinstance(called, ast.Attribute) and called.attr.endswith("_") and not called.attr.endswith("__"):
             yield called.value
+
+
+def _taken_from_gradients(after: Aftermath) -> dict[int, dict[str, set[str]]]:
+    """By function: the names of what it computes from gradients, and the tensors whose gradients those are."""
+    found: dict[int, dict[str, set[str]]] = {}
+    for number in {place.number for place in after.trail}:
+        statement = after.places.sources.statement(number)
+        if not isinstance(statement, ast.Assign) or kind_of(statement) != READ:
+            continue
+        owners = {_tensor(node.value) for node in ast.walk(statement.value) if _is_gradient(node)}  # type: ignore[attr-defined]
+        names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        scope = found.setdefault(after.places.table[number].scope, {})
+        for name in names if owners else ():
+            scope.setdefault(name, set()).update(owners)
+    return found
+
+
+def _writes_with(statement: ast.stmt, taken: dict[str, set[str]]) -> bool:
+    """Is a tensor changed with what was computed from its own gradient before: `e = p.grad * scale`, `p.add_(e)`?"""
+    parts = [node for part in head(statement) for node in ast.walk(part)] if taken else []
+    read = {node.id for node in parts if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    owners = {owner for name in read & taken.keys() for owner in taken[name]}
+    return bool(owners) and any(_tensor(target) in owners for target in _written(statement, parts))
 
 
 def _tensor(node: ast.expr) -> str:
