@@ -84,13 +84,15 @@ def change(editor: Editor, uri: str, text: str, version: int) -> None:
 def test_findings_come_as_one_types_and_go(tmp_path: Path) -> None:
     async def talk(editor: Editor, uri: str, file: Path) -> None:
         (found,) = (await editor.diagnostics()).diagnostics
-        assert found.code == "AFT101 backward-twice"
+        assert found.code == "AFT101"
+        assert found.code_description is not None
+        assert found.code_description.href.endswith("/rules/backward_twice.md")
         assert found.severity is types.DiagnosticSeverity.Error
         assert found.range.start == types.Position(LINE, 6)  # quotes, sign (2 units), semicolon, space
         assert found.range.end == types.Position(LINE, 21)
         lines = {one.location.range.start.line for one in found.related_information or ()}
         assert {3, 4} <= lines  # built, freed
-        change(editor, uri, FIXED + "x = (\n", 2)  # in the middle of typing: nothing is told
+        change(editor, uri, FIXED + "x = (\n", 2)  # in the middle of typing: nothing is said
         change(editor, uri, FIXED, 3)
         told = await editor.diagnostics()
         assert (list(told.diagnostics), told.version) == ([], 3)
@@ -111,7 +113,9 @@ def test_hover_and_actions(tmp_path: Path) -> None:
         hover = await editor.text_document_hover_async(types.HoverParams(document, types.Position(LINE, 9)))
         assert hover is not None
         assert isinstance(hover.contents, types.MarkupContent)
-        assert "# AFT101 backward-twice" in hover.contents.value
+        assert "Nothing is recomputed in between" in hover.contents.value
+        assert "[AFT101 backward-twice](file:" in hover.contents.value
+        assert len(hover.contents.value.splitlines()) < 10
         nothing = await editor.text_document_hover_async(types.HoverParams(document, types.Position(0, 1)))
         assert nothing is None
         context = types.CodeActionContext([found])
@@ -144,7 +148,7 @@ def test_a_remedy_can_be_written(tmp_path: Path) -> None:
             for one in await editor.text_document_code_action_async(asked) or ()
             if isinstance(one, types.CodeAction)
         ]
-        remedies = [one for one in actions if "not tried" in one.title]
+        remedies = [one for one in actions if "not tested" in one.title]
         assert remedies
         texts = [applied(FAULTY, one, uri) for one in remedies]
         assert any(text.count("loss.backward()") == 1 for text in texts)

@@ -1,7 +1,8 @@
 """`afterward lsp`: what `check` finds, in the editor, as the text is typed.
 
-Diagnostics with the places that belong to a fault; the rule's page as hover text; actions that write a remedy, silence
-the line, or show the page. Checks run in one thread beside the conversation, a moment after the last key.
+Diagnostics with the places that belong to a fault; cause and help as hover text; actions that write a remedy, silence
+the line, or show the page. Checks run in one thread beside the conversation, a moment after the last key, and the
+remedies are written down there too, so that they are at hand when the editor asks.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from afterward.integrations.lsp_stream import Messages
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.site import Site
 from afterward.render.wording import headline, said
-from afterward.tasks.editor import findings_in, page_for, suggestions
+from afterward.tasks.editor import Suggestion, findings_in, page_file, page_for, suggestions
 
 PAUSE = 0.4  # seconds after the last change
 EXPLAIN = "afterward.explain"
@@ -43,6 +44,7 @@ class Checked:
 
     text: str = ""
     found: list[tuple[Diagnosis, types.Range]] = field(default_factory=list)
+    written: dict[int, list[Suggestion]] = field(default_factory=dict)  # by the place of the finding in that list
 
 
 class Server(LanguageServer):
@@ -64,7 +66,7 @@ class Server(LanguageServer):
         return self.server_capabilities.position_encoding or types.PositionEncodingKind.Utf16
 
     def check_soon(self, uri: str, pause: float = 0.0) -> None:
-        """Check a document after a pause; a later change begins the pause anew."""
+        """Check a document after a pause; a later change begins the pause again."""
         earlier = self.waiting.pop(uri, None)
         if earlier is not None:
             earlier.cancel()
@@ -88,15 +90,18 @@ class Server(LanguageServer):
             return  # while a statement is being typed, what was found before still stands
         lines = Lines(text, self.encoding)
         self.checked[uri] = Checked(text, [(one, lines.range_of(one.primary.site)) for one in found])
-        diagnostics = [self._diagnostic(one, place) for one, place in self.checked[uri].found]
+        known = self.checked[uri]
+        diagnostics = [self._diagnostic(one, place) for one, place in known.found]
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
+        await asyncio.get_running_loop().run_in_executor(self.worker, _write_down, known)
 
     def _diagnostic(self, found: Diagnosis, place: types.Range) -> types.Diagnostic:
         return types.Diagnostic(
             place,
             headline(found),
             _SEVERITY[found.severity],
-            f"{found.code} {found.name}",
+            found.code,
+            code_description=_description(found),
             source="afterward",
             related_information=list(self._related(found)),
         )
@@ -121,7 +126,11 @@ class Server(LanguageServer):
 
     def hover(self, uri: str, position: types.Position) -> types.Hover | None:
         for found, place in self.at(uri, types.Range(position, position)):
-            text = "\n\n".join(part for part in (said(found).why, page_for(found)) if part)
+            words, page = said(found), _description(found)
+            more = f"[{found.code} {found.name}]({page.href})" if page is not None else f"{found.code} {found.name}"
+            text = "\n\n".join(
+                part for part in (words.why, *(f"**help:** {one}" for one in words.helps[:2]), more) if part
+            )
             return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), place)
         return None
 
@@ -130,23 +139,25 @@ class Server(LanguageServer):
         known = self.checked.get(uri)
         if known is None or known.text != self.workspace.get_text_document(uri).source:
             return made  # typed on since: positions may be off until the next check
-        for found, here in self.at(uri, place):
+        for number, (found, here) in enumerate(known.found):
+            if not overlap(here, place):
+                continue
             about = [self._diagnostic(found, here)]
-            made += self._remedies(uri, known.text, found, about)
+            made += self._remedies(uri, known, number, about)
             made.append(self._ignore(uri, known.text, found, about))
             show = types.Command(f"Explain {found.code}", EXPLAIN, arguments=[found.code])
             made.append(types.CodeAction(f"Explain {found.code} ({found.name})", command=show, diagnostics=about))
         return made
 
-    def _remedies(self, uri: str, text: str, found: Diagnosis, about: list[types.Diagnostic]) -> list[types.CodeAction]:
-        file = found.primary.site.file
+    def _remedies(self, uri: str, known: Checked, number: int, about: list[types.Diagnostic]) -> list[types.CodeAction]:
+        file = known.found[number][0].primary.site.file
         made = []
-        for one in suggestions(found, {file: text}):
-            lines = Lines(text, self.encoding)
+        for one in known.written.get(number) or suggestions(known.found[number][0], {file: known.text}):
+            lines = Lines(known.text, self.encoding)
             edits = [lines.of_change(change) for change in one.changes[file]]
             made.append(
                 types.CodeAction(
-                    f"{one.title} (not tried: `afterward fix` would run it)",
+                    f"{one.title} (not tested: `afterward fix` runs it)",
                     types.CodeActionKind.QuickFix,
                     about,
                     is_preferred=one.recommended,
@@ -174,6 +185,17 @@ class Server(LanguageServer):
             self.window_show_document(types.ShowDocumentParams(file.as_uri(), take_focus=True))
         else:
             self.window_show_message(types.ShowMessageParams(types.MessageType.Info, page_for(found)))
+
+
+def _description(found: Diagnosis) -> types.CodeDescription | None:
+    """Where the rule is explained: its page, which is installed with us."""
+    page = page_file(found)
+    return types.CodeDescription(page.as_uri()) if page is not None else None
+
+
+def _write_down(known: Checked) -> None:
+    for number, (found, _) in enumerate(known.found):
+        known.written[number] = list(suggestions(found, {found.primary.site.file: known.text}))
 
 
 def make_server() -> Server:

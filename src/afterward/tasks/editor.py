@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Diagnosis, Effect
@@ -32,7 +33,7 @@ class Suggestion:
 
 
 def findings_in(file: str, text: str) -> tuple[list[Diagnosis], str | None]:
-    """The findings on lines of this file, or one line why it can not be checked; what it imports is read from disk."""
+    """The findings on lines of this file, or one line why it cannot be checked; what it imports is read from disk."""
     checked = check_bytes(file, text.encode("utf-8", "surrogatepass"), Shared())
     if checked.error is not None:
         return [], checked.error
@@ -71,6 +72,14 @@ def suggestions(found: Diagnosis, texts: Mapping[str, str]) -> Iterator[Suggesti
                 for file, edits in patch.edits.items()
             }
             yield Suggestion(patch.summary, changes, number == 0)
+
+
+def page_file(found: Diagnosis) -> Path | None:
+    """The file of that page, where there is one on disk."""
+    import afterward.rules
+
+    file = Path(afterward.rules.__file__).with_name(found.name.replace("-", "_") + ".md")
+    return file if file.is_file() else None
 
 
 def page_for(found: Diagnosis) -> str:
