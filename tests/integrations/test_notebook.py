@@ -208,12 +208,12 @@ def test_await_in_a_cell(book: Notebook) -> None:
 def test_the_report_of_one_cell(book: Notebook) -> None:
     train = "%%afterward\nfor _ in range(12):\n    loss = model(x).mean()\n    opt.zero_grad()\n    {}\n    opt.step()"
     assert book.run(train.format("loss.backward()")).text == (
-        "afterward: nothing wrong in this cell; 12 backward passes watched"
+        "afterward: no problems in this cell; 12 backward passes watched"
     )
     text = book.run(train.format("loss.backward(retain_graph=True)")).text
     assert "warning[AFT303]" in text
     assert "--> In[4]:5:5" in text
-    assert book.run(train.format("loss.backward()")).text.startswith("afterward: nothing wrong in this cell")
+    assert book.run(train.format("loss.backward()")).text.startswith("afterward: no problems in this cell")
     assert "warning[AFT303]" in book.run("%afterward report").text
     assert book.run("%%afterward\n1 + 1").result.result == 2
 
@@ -221,10 +221,10 @@ def test_the_report_of_one_cell(book: Notebook) -> None:
 def test_the_full_report_has_the_picture(book: Notebook) -> None:
     source = 'z = model(x).sum()  # <b>&"\nz.backward()\nz.backward()'
     (plain,), (full,) = book.run(source).pages, book.run("%%afterward\n" + source).pages
-    assert "<img" not in plain, "under a traceback, words are enough"
+    assert plain.count("<img") == 1, "under the traceback too"
     (alt, data), *more = re.findall(r'<img alt="([^"]*)" style="[^"]*" src="data:image/svg\+xml;base64,([^"]*)">', full)
     assert not more
-    assert alt == "this backward walks a graph that the backward on line 3 has freed"
+    assert alt == "this backward() needs a graph that the backward() on line 3 already freed"
     drawn = base64.b64decode(data).decode()
     assert "z.backward()" in drawn
     assert "<script" not in drawn
@@ -325,7 +325,7 @@ def test_source_is_data(book: Notebook) -> None:
         """
     ).pages
     assert "<script" not in page
-    assert "<img" not in page
+    assert "<img src=x" not in page
     assert "&lt;/pre&gt;&lt;script&gt;" in page
 
 
@@ -416,7 +416,7 @@ def test_a_real_kernel(tmp_path: Path) -> None:
         notebook, allow_errors=True, kernel_name="python3", timeout=120, resources={"metadata": {"path": tmp_path}}
     ).execute()
     outputs = [cell.outputs for cell in notebook.cells]
-    assert [len(shown) for shown in outputs] == [0, 0, 1, 0, 2, 1, 0, 1]
+    assert [len(shown) for shown in outputs] == [1, 0, 1, 0, 2, 1, 0, 1]
     assert outputs[2][0].output_type == "execute_result"
     error, shown = outputs[4]
     assert (error.output_type, shown.output_type) == ("error", "display_data")
@@ -427,7 +427,7 @@ def test_a_real_kernel(tmp_path: Path) -> None:
     assert set(shown.data) == {"text/plain", "text/html"}
     assert not re.search(r"<(script|style|link|iframe)|class=|https?:|url\(", shown.data["text/html"])
     assert "widgets" not in notebook.metadata
-    assert outputs[5][0].data["text/plain"] == "afterward: nothing wrong in this cell; 3 backward passes watched"
+    assert outputs[5][0].data["text/plain"] == "afterward: no problems in this cell; 3 backward passes watched"
     assert outputs[7][0].output_type == "error"
 
 

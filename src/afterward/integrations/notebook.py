@@ -32,6 +32,7 @@ def load(shell: Any) -> None:
         extension = Extension(shell)
         extension.load()
         _loaded[id(shell)] = extension
+        print("afterward: watching the cells that follow; `%afterward report` shows all findings so far")
 
 
 def unload(shell: Any) -> None:
@@ -185,7 +186,8 @@ class Extension:
             pictures = self._pictures(report.findings, report.chapters)
             self._show(Shown(report.findings, _closing(report), report.gaps, pictures), report.findings)
         elif report.raised:
-            self._show(Shown(report.raised), report.raised)
+            pictures = self._pictures(report.findings, report.chapters)[: len(report.raised)]
+            self._show(Shown(report.raised, pictures=pictures), report.raised)
 
     def _show(self, shown: Shown, findings: Told) -> None:
         forget_sources()
@@ -214,7 +216,7 @@ class Extension:
 
             raise UsageError(_USAGE)
         report, chapters = self.notebook.report()
-        closing = "" if report.findings else f"afterward: nothing wrong so far; {report.summary}"
+        closing = "" if report.findings else f"afterward: no problems so far; {report.summary}"
         pictures = self._pictures(report.findings, chapters)
         self._show(Shown(report.findings, closing, report.gaps, pictures), report.findings)
 
@@ -278,4 +280,4 @@ def _closing(report: CellReport) -> str:
     if not report.passes:
         return "afterward: no backward pass in this cell"
     passes = f"{report.passes:,} backward pass{'es' if report.passes != 1 else ''}"
-    return f"afterward: nothing wrong in this cell; {passes} watched"
+    return f"afterward: no problems in this cell; {passes} watched"

@@ -1,6 +1,6 @@
 """A diagnosis as a notebook shows it: HTML where the front end can, text everywhere else.
 
-Source text is data: everything is escaped. Colours come from the front end's theme where it tells them, else they are
+Source text is data: everything is escaped. Colours come from the front end's theme where it names them, else they are
 of a middle tone that reads on light and on dark; styles are inline, for a stored notebook that is not trusted loses
 style sheets.
 """
@@ -31,7 +31,6 @@ _STYLES = {
     "info": f"color:{_BLUE};font-weight:bold",
     "headline": "font-weight:bold",
     "frame": "opacity:.55",
-    "primary": f"color:{_RED}",
     "secondary": f"color:{_BLUE}",
     "note": "font-weight:bold",
     "help": "color:var(--jp-success-color1, #2e8b57);font-weight:bold",
@@ -50,7 +49,7 @@ _CODE = f"font-family:{_MONO};font-size:12.5px;background:rgba(127,127,127,.15);
 _SENTENCE = "margin-top:.5em;max-width:52em;line-height:1.45;font-size:13.5px;font-family:inherit;white-space:normal;"
 _WORD = "display:inline-block;width:3.2em;margin-left:-3.2em"
 _HANGING = "padding-left:3.2em;"
-_PICTURE = "display:block;max-width:100%;height:auto;margin-top:.8em;border-radius:8px"
+_PICTURE = "display:block;max-width:none;height:auto;margin-top:.8em;border-radius:8px"  # its words stay readable
 
 
 class Shown:

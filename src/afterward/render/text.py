@@ -56,10 +56,13 @@ def source_lines(found: Diagnosis, words: Said, width: int = WIDTH) -> Iterator[
     step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
     arrow = f"{shown(site.file)}:{site.line}:{site.column + 1}{step}"
     yield (Span(" " * gutter + "--> ", "frame"), Span(arrow))
-    files = list(dict.fromkeys([site.file, *(label.site.file for label in found.secondary)]))
-    for file in files:
-        if file != site.file:
-            first = min(label.site.line for label in found.secondary if label.site.file == file)
+    others = [label.site.file for label in found.secondary]
+    is_cell = site.cell == site.file  # cells are read in the order in which they ran: built, freed, used
+    files = list(dict.fromkeys([*others, site.file] if is_cell else [site.file, *others]))
+    for number, file in enumerate(files):
+        if file != site.file or number:
+            labels = (*found.secondary, found.primary)
+            first = min(label.site.line for label in labels if label.site.file == file)
             yield (Span(" " * gutter + "::: ", "frame"), Span(f"{shown(file)}:{first}"))
         yield from _excerpt(words, file, gutter, width, found.severity.value)
 
