@@ -51,10 +51,10 @@ PROGRAM = """
     import torch
 
     import afterward
-    from afterward.observe.recording import session
+    from afterward.observe.recording import looks
 
     NODES = {nodes}
-    spent, examine = [], session.examine
+    spent, examine = [], looks.examine
 
     @contextmanager
     def timed():
@@ -68,7 +68,7 @@ PROGRAM = """
         print(len(history.nodes), sum(spent), time.process_time() - began)
         return history
 
-    session.examine = examine_timed
+    looks.examine = examine_timed
 """
 
 

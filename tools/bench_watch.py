@@ -156,7 +156,8 @@ def _looks(name: str, device: str, clock: Callable[[], float]) -> tuple[float, f
         return measured
 
     session = Session()
-    session._begins, session._stepped = timed(session._begins), timed(session._stepped)
+    looks = session.looks
+    looks.begins, looks.stepped = timed(looks.begins), timed(looks.stepped)
     session.recorders.main.take_off = timed(session.recorders.main.take_off)
     marked, switch = _load_marked(session)
     switch(True)

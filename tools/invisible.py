@@ -20,9 +20,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.invisible.programs import ARRANGED, BESIDE, PLAIN, Beside  # noqa: E402
+from tests.invisible.programs import ARRANGED, BESIDE, PLAIN, TYPED, Beside  # noqa: E402
 from tests.invisible.torch_programs import TORCH  # noqa: E402
 
+LOOKING = ROOT / "tests" / "invisible" / "looking"  # one program a file
 TIMEOUT = 120
 
 
@@ -42,6 +43,8 @@ def programs() -> dict[str, Beside]:
     for name, source in {**PLAIN, **TORCH}.items():
         beside = BESIDE.get(name, Beside())
         found[name] = Beside({**beside.files, "main.py": source}, beside.argv, stdin=beside.stdin)
+    for file in sorted(LOOKING.glob("*.py")):
+        found[file.stem] = Beside({"main.py": file.read_text()}, stdin=TYPED.get(file.stem, ""))
     return {**found, **ARRANGED}
 
 

@@ -228,3 +228,18 @@ def test_the_memory_account_of_a_program_without_passes(tmp_path: Path) -> None:
     done = _afterward("run", "--memory", "fine.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "fine\n")
     assert done.stderr == "\nmemory: no backward pass was seen\n"
+
+
+def test_the_debugger_opens_in_the_failing_frame(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(BROKEN)
+    asked = "p len(weight)\np finding.code\np bridge is loss\np len(graph.nodes) > 1\nq\n"
+    done = _afterward("run", "--pdb", "train.py", cwd=tmp_path, input=asked)
+    assert done.returncode == 1
+    answers = [line.removeprefix("(Pdb) ") for line in done.stdout.splitlines() if line.startswith("(Pdb) ")]
+    assert answers[:4] == ["3", "'AFT101'", "True", "True"]
+
+
+def test_the_debugger_does_not_open_without_an_error(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("raise SystemExit(3)\n")
+    done = _afterward("run", "--pdb", "train.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")

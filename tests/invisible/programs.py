@@ -158,6 +158,9 @@ BESIDE: dict[str, Beside] = {
     "pdb_commands": Beside(stdin="w\nn\np z\nc\n"),
 }
 
+# What is typed into programs of the folder `looking`.
+TYPED = {"stdin_interactive": "one\ntwo\n6 * 7\n"}
+
 # Programs of several files, or started in another way.
 ARRANGED: dict[str, Beside] = {
     "folder": Beside(

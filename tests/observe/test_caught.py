@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.watching import watch_source
 
-from afterward.observe.recording.session import EXAMINED
+from afterward.observe.recording.events import PassSeen
+from afterward.observe.recording.looks import ALL_EXAMINED, ALL_LOOKS, EXAMINED
 
 CAUGHT = """\
 w = torch.ones(3, requires_grad=True)
@@ -34,3 +36,17 @@ def test_the_one_that_ends_the_program_is_explained_all_the_same(tmp_path: Path,
     report = seen.watched.report(["program.py"], seen.error, 1)
     assert [found.caught for found in report.findings].count(False) == 1
     assert report.error == "second_backward"
+
+
+def test_a_program_of_very_many_statements_is_looked_at_here_and_there(tmp_path: Path, torch_as_it_was: None) -> None:
+    one = "y = (w * w).sum(); y.backward()\n"
+    seen = watch_source("w = torch.ones(3, requires_grad=True)\n" + one * (ALL_LOOKS + 40), tmp_path)
+    passes = [event for event in seen.session.recorders.main.settle() if isinstance(event, PassSeen)]
+    assert sum(event.swept is not None for event in passes) <= ALL_LOOKS + 1
+
+
+def test_very_many_failing_statements_are_not_all_examined(tmp_path: Path, torch_as_it_was: None) -> None:
+    failing = "try: y.backward()\nexcept RuntimeError: pass\n"
+    source = "w = torch.ones(3, requires_grad=True)\ny = (w * w).sum()\ny.backward()\n"
+    with pytest.raises(AssertionError, match="not all were examined"):  # the one gap that there is
+        watch_source(source + failing * (ALL_EXAMINED + 10), tmp_path)

@@ -12,7 +12,7 @@ import torch
 from afterward.observe.failure import postmortem
 from afterward.observe.marks import marking
 from afterward.observe.marks.importing import imports_marked, marked_code
-from afterward.observe.recording import recorder, session
+from afterward.observe.recording import engine, looks, recorder, session
 from afterward.observe.silent import survey, updates
 from afterward.tasks.run import Watched
 
@@ -52,10 +52,10 @@ values.append(torch.rand(1).item())
 """
 
 FAULTS: dict[str, tuple[Any, str]] = {
-    "torch is hooked": (session, "passes_announced"),
-    "a pass is noted": (session.Session, "_pass_begins"),
-    "a pass is looked at": (session.Session, "_look"),
-    "a graph is walked": (session, "look"),
+    "torch is hooked": (engine, "passes_announced"),
+    "a pass is noted": (looks.Looks, "_pass_begins"),
+    "a pass is looked at": (looks.Looks, "_look"),
+    "a graph is walked": (looks, "look"),
     "an optimizer's step is looked at": (updates.Updates, "stepped"),
     "everything is looked at": (survey.Surveyor, "look"),
     "the tape is emptied": (recorder.Recorder, "take_off"),

@@ -6,12 +6,14 @@ import io
 import signal
 import sys
 from collections import OrderedDict, UserDict, deque, namedtuple
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from tests.watching import watch_source
 
+from afterward.observe import looking
 from afterward.observe.looking import (
     attribute,
     elements,
@@ -206,3 +208,20 @@ def test_a_report_goes_where_it_is_seen_and_runs_no_code_of_the_programs(monkeyp
     monkeypatch.setattr(sys, "stderr", None)
     monkeypatch.setattr(sys, "__stderr__", None)
     warn("nobody hears this")
+
+
+def test_a_handler_of_the_programs_does_not_strike_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    struck: list[int] = []
+    at_exit: list[Callable[[], None]] = []
+    monkeypatch.setattr("atexit.register", at_exit.append)
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: struck.append(number))
+    try:
+        looking.set_handlers_aside()
+        signal.raise_signal(signal.SIGUSR1)
+        assert not struck
+        at_exit[0]()
+        signal.raise_signal(signal.SIGUSR1)
+        assert struck == [signal.SIGUSR1]
+    finally:
+        at_exit[0]()
+        signal.signal(signal.SIGUSR1, before)

@@ -8,7 +8,7 @@ import pytest
 from tests.watching import watch_source
 
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.recording.session import FIRST_LOOKS
+from afterward.observe.recording.looks import FIRST_LOOKS
 
 ONE = """
 for step in range(100):

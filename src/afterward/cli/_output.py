@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from afterward.errors import ReportNotWritten
-from afterward.model.diagnosis import Diagnosis
-from afterward.render.paths import relative
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from afterward.model.diagnosis import Diagnosis
 
 
 def claimed(out: str | None) -> Path | None:
     """Find out before the run, not after hours of it, that the report cannot be written."""
     if out is None:
         return None
+    from pathlib import Path
+
     path = Path(out).absolute()
     try:
         with path.open("a", encoding="utf-8"):
@@ -29,6 +32,7 @@ def claimed(out: str | None) -> Path | None:
 
 def finish_interrupted() -> None:
     """A change of several files that was cut short by a death is made whole before anything else is done."""
+    from afterward.render.paths import relative
     from afterward.tasks.journal import recovered
 
     for made, files in recovered():
@@ -45,6 +49,8 @@ def write_report(path: Path, text: str) -> None:
 
 
 def wrote(path: Path) -> None:
+    from afterward.render.paths import relative
+
     print(f"afterward: wrote {relative(str(path))}", file=sys.stderr, flush=True)
 
 
@@ -63,6 +69,8 @@ def next_line(findings: Iterable[Diagnosis], stream: IO[str], program: str = "")
 def print_row(columns: Sequence[str], text: str) -> None:
     """A row whose last column is wrapped, so that no word is broken at the edge of the terminal."""
     before = "  ".join((*columns, ""))
+    import shutil
+
     width = max(shutil.get_terminal_size((80, 24)).columns, len(before) + 24)
     print(textwrap.fill(text, width, initial_indent=before, subsequent_indent=" " * len(before),
                         break_long_words=False, break_on_hyphens=False))  # fmt: skip

@@ -8,17 +8,18 @@ import shlex
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from afterward.cli._output import claimed, next_line, write_report, wrote
 from afterward.cli._parser import add_program
-from afterward.model.diagnosis import Diagnosis, Report
 from afterward.tasks import run as task
 from afterward.tasks.command import is_command, is_installed, leave_error_file, run_command
 from afterward.tasks.run import our_imports, print_error, usable_stream, warn
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from afterward.model.diagnosis import Diagnosis, Report
     from afterward.render.live import LiveView
 
 
@@ -49,6 +50,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--live", action="store_true", help="show live progress on stderr")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page for the browser")
     parser.add_argument("--history", metavar="FILE", help="save what was recorded, for `afterward report`")
+    parser.add_argument("--pdb", action="store_true", help="after an error, open the debugger in the failing frame")
     parser.add_argument("--into", metavar="FOLDER", help="write findings to FOLDER, for `afterward merge`")
     add_program(parser, "the program (with -m: the module)")
     parser.set_defaults(perform=perform)
@@ -84,13 +86,16 @@ def perform(options: argparse.Namespace) -> int:
         if view is not None:
             view.close(watching[0].standing() if watching else None)
     with our_imports():
-        leave_error_file(outcome.error, _texts(outcome.report))
+        if outcome.report.findings:
+            leave_error_file(outcome.error, _texts(outcome.report))
         if options.into is None:  # else the job's own report says it
             _tell(outcome, options)
         if out is not None:
             write_report(out, _json(outcome.report) if options.format == "json" else _texts(outcome.report))
         if history is not None or page is not None:
             _draw(outcome, page, history, folder)
+        if options.pdb:
+            _debug(outcome)
     return _leave(outcome)
 
 
@@ -124,6 +129,13 @@ def _draw(outcome: task.Outcome, page: Path | None, history: Path | None, folder
     if page is not None:
         write_report(page, as_html(saved))
         wrote(page)
+
+
+def _debug(outcome: task.Outcome) -> None:
+    from afterward.render.text import as_text
+    from afterward.tasks.debugging import debug
+
+    debug(outcome, as_text)
 
 
 def _view(options: argparse.Namespace) -> LiveView | None:

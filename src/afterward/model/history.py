@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from afterward.model.gap import Gap as Gap
 from afterward.model.gradients import UNSEEN, Entry, GradientLedger
 from afterward.model.raised import Raised
 from afterward.model.site import Site, Where
@@ -296,14 +297,6 @@ class Unswept:
     times: int
     site: Site
     swept: Site  # the pass that swept the last one
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Something that the observer could not see. Rules stay silent across it."""
-
-    what: str
-    site: Site | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ These functions read what lies there, and nothing else. Whoever looks at a value
 
 from __future__ import annotations
 
+import atexit
 import io
 import signal
 import sys
@@ -20,6 +21,7 @@ from afterward.observe import compat
 from afterward.observe.marks.stack import without_our_frames
 from afterward.observe.marks.userfiles import is_user_file
 
+_ENDING = {getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")}  # by them one ends a program
 _MRO = type.__dict__["__mro__"]
 _SPACE = type.__dict__["__dict__"]
 _TEXT = io.TextIOWrapper.__mro__[1]  # what all streams of text inherit from
@@ -147,6 +149,23 @@ def _handlers() -> set[types.CodeType]:
         if type(function) is types.FunctionType:
             found.add(function.__code__)
     return found
+
+
+def set_handlers_aside() -> None:
+    """The program has ended, and so has what it does at a signal (a timer may still run), until Python itself ends."""
+    theirs = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    for number, handler in list(theirs.items()):
+        if callable(handler) and handler is not signal.default_int_handler:
+            signal.signal(number, signal.SIG_DFL if number in _ENDING else signal.SIG_IGN)
+        else:
+            del theirs[number]
+
+    def put_back() -> None:
+        for number, handler in theirs.items():
+            signal.signal(number, handler)
+
+    if theirs:
+        atexit.register(put_back)  # it is the last, so it comes first
 
 
 def usable_stream(name: str) -> TextIO:

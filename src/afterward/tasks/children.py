@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError
-from afterward.model import facts
-from afterward.model.diagnosis import Diagnosis, Report
-from afterward.model.facts import Note
-from afterward.model.history import History
-from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
 
 if TYPE_CHECKING:
+    from afterward.model.diagnosis import Diagnosis, Report
+    from afterward.model.history import History
+    from afterward.model.saved import SavedRun
     from afterward.tasks.run import Watched
 
 _INVITATION = """
@@ -32,12 +27,19 @@ else:
 _RANKS = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
 
+def new_folder() -> str:
+    """The name of a folder that is not there yet, where temporary files belong."""
+    named = (os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP"))
+    base = next((one for one in named if os.path.isdir(one)), "/tmp" if os.path.isdir("/tmp") else os.getcwd())
+    return os.path.join(base, "afterward-" + os.urandom(8).hex())
+
+
 @dataclass(eq=False)
 class Household:
     """A program's processes. They leave word in a folder, which is there only if one had something to say."""
 
     watched: Watched
-    folder: str = field(default_factory=lambda: os.path.join(tempfile.gettempdir(), "afterward-" + os.urandom(8).hex()))
+    folder: str = field(default_factory=new_folder)
     # In a child: what was there when it began, and the exception that ended it.
     _inherited: int = 0
     _alone: bool = False
@@ -68,6 +70,8 @@ class Household:
         self._error = None
 
     def _leave_word(self, status: int | None) -> None:
+        from afterward.model.saved import as_saved
+
         watched, first = self.watched, self._inherited
         if len(watched.findings) == first or not self.folder:
             return
@@ -80,7 +84,8 @@ class Household:
             report = replace(report, findings=report.findings[first:])
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             draft = os.path.join(self.folder, f"{os.getpid()}.draft")
-            Path(draft).write_text(as_saved(watched.saved(report, first)), encoding="utf-8")
+            with open(draft, "w", encoding="utf-8") as file:
+                file.write(as_saved(watched.saved(report, first)))
             os.replace(draft, draft.removesuffix("draft") + "json")
         except Exception as failure:
             watched.session.failed_open("what a process found could not be passed on", failure)
@@ -89,6 +94,11 @@ class Household:
         """In the program itself, when it has ended: its report now carries what its processes found."""
         if not os.path.isdir(self.folder):
             return
+        import shutil
+        from pathlib import Path
+
+        from afterward.model.saved import read_saved
+
         told: list[SavedRun] = []
         for file in sorted(Path(self.folder).glob("*.json")):
             try:
@@ -100,6 +110,8 @@ class Household:
         self._adopt(told, _texts(error))
 
     def _adopt(self, told: list[SavedRun], last_words: str) -> None:
+        from afterward.model.saved import Chapter
+
         known: dict[object, int] = {}
         processes: dict[int, list[Report]] = {}
         watched = self.watched
@@ -128,6 +140,9 @@ def _fault(found: Diagnosis) -> object:
 
 
 def _seen_in(found: Diagnosis, reports: list[Report]) -> Diagnosis:
+    from afterward.model import facts
+    from afterward.model.facts import Note
+
     ranks = sorted({report.rank for report in reports if report.rank is not None})
     if ranks and all(report.rank is not None for report in reports):
         of = max(report.ranks or 0 for report in reports)

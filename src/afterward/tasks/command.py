@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
-import time
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 
 from afterward.errors import ProgramNotFound
-from afterward.tasks.children import Household
+from afterward.tasks.children import Household, new_folder
 from afterward.tasks.run import Outcome, Watched
 
 REPLACED = "AFTERWARD_PROCESS"  # set by a process that is about to be replaced: its own number
@@ -66,6 +59,8 @@ def _module(command: Sequence[str], place: int) -> Main | None:
 def is_command(target: str) -> bool:
     """Is it a command of the system's (`torchrun`, `bash`, `make`) or an executable file, and no Python program?"""
     if not os.path.exists(target):
+        import shutil
+
         return shutil.which(target) is not None
     if not os.path.isfile(target) or target.endswith((".py", ".pyw")) or not os.access(target, os.X_OK):
         return False
@@ -93,7 +88,7 @@ def run_command(command: Sequence[str]) -> Outcome:
     """Run a command to its end; the report is of all its processes."""
     from afterward.observe.recording.session import Session
 
-    folder = os.path.join(tempfile.gettempdir(), "afterward-" + os.urandom(8).hex())
+    folder = new_folder()
     household = Household(Watched(Session()), folder)
     status = _to_the_end(command, environment(folder))
     household.gather(None)
@@ -102,6 +97,8 @@ def run_command(command: Sequence[str]) -> Outcome:
 
 
 def _to_the_end(command: Sequence[str], env: dict[str, str]) -> int:
+    import subprocess
+
     try:
         process = subprocess.Popen(list(command), env=env)
     except OSError as error:
@@ -133,6 +130,11 @@ def leave_error_file(error: BaseException | None, explained: str) -> None:
     file = os.environ.get("TORCHELASTIC_ERROR_FILE")
     if error is None or not explained or not file or isinstance(error, SystemExit):
         return
+    import json
+    import time
+    import traceback
+    from pathlib import Path
+
     try:
         known = json.loads(Path(file).read_text(encoding="utf-8")) if os.path.exists(file) else {"message": {}}
         message = known["message"]

@@ -9,15 +9,15 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TextIO
 
-from afterward.model.beat import Beat
-from afterward.model.diagnosis import Diagnosis, Report, Severity
-from afterward.model.history import Gap, History
-from afterward.model.saved import Chapter, SavedRun, files_of
-
 if TYPE_CHECKING:
+    from afterward.model.beat import Beat
+    from afterward.model.diagnosis import Diagnosis, Report
+    from afterward.model.gap import Gap
+    from afterward.model.history import History
+    from afterward.model.saved import Chapter, SavedRun
     from afterward.observe.recording.session import Session
 
-Note = Callable[[Diagnosis], str]
+    Note = Callable[[Diagnosis], str]
 
 _ATTRIBUTE = "_afterward_findings"
 ENOUGH = 8  # passes, before there is anything silent to be judged
@@ -61,7 +61,7 @@ class Watched:
 
         session = self.session
         try:
-            recorder, gaps, ledger = session.recorders.current(), session.gaps, session.ledger
+            recorder, gaps, ledger = session.recorders.current(), session.gaps, session.looks.ledger
             for examine in (examine_read, examine_unfinished, examine_raised):
                 history = examine(recorder, error, is_user=is_user_file, gaps=gaps, ledger=ledger)
                 if history is None:
@@ -123,6 +123,8 @@ class Watched:
         return (*self.findings, *(diagnose(history) if history is not None else ()))
 
     def _tell(self, history: History, found: Sequence[Diagnosis]) -> tuple[int, ...]:
+        from afterward.model.saved import Chapter
+
         first = len(self.findings)
         self.findings += found
         numbers = tuple(range(first, len(self.findings)))
@@ -134,6 +136,8 @@ class Watched:
 
         A report that begins later begins with the finding of number `first`.
         """
+        from afterward.model.saved import Chapter, SavedRun, files_of
+
         count = len(report.findings)
         chapters = (
             Chapter(c.history, tuple(n - first for n in c.findings if 0 <= n - first < count)) for c in self.chapters
@@ -150,6 +154,8 @@ class Watched:
         *,
         escaped: set[int] | None = None,
     ) -> Report:
+        from afterward.model.diagnosis import Report, Severity
+
         escaped = self.left | (self.escaped(error) if escaped is None else escaped)
         findings = tuple(
             replace(f, caught=f.severity is Severity.ERROR and n not in escaped) for n, f in enumerate(self.findings)
@@ -220,6 +226,7 @@ def run(
     `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended. `into` is
     the folder of a job, to which this process belongs: what was found is left there too.
     """
+    from afterward.observe.looking import set_handlers_aside
     from afterward.observe.marks.importing import imports_marked
     from afterward.observe.marks.own_modules import own_modules
     from afterward.observe.marks.program import run_program
@@ -246,6 +253,7 @@ def run(
         error = run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
         if ended is not None:
             ended(error)
+        set_handlers_aside()
         with own_modules.ours():
             watched.look_into(error)
             if not watched.findings:

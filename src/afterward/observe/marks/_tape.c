@@ -7,10 +7,46 @@
 
 #include "_tape.h"
 
+#define Py_BUILD_CORE
+#undef _PyGC_FINALIZED /* in 3.12 a function of this name follows */
+#include <internal/pycore_runtime.h>
+#undef Py_BUILD_CORE
+
 PyTypeObject *tape_type;
+
+#define ROOM 250 /* calls that ours may go deeper than the program is allowed to */
+
+static void make_calls_possible(PyThreadState *thread, int calls) {
+#if PY_VERSION_HEX >= 0x030C0000
+    thread->py_recursion_remaining += calls;
+#elif PY_VERSION_HEX >= 0x030B0000
+    thread->recursion_remaining += calls;
+#else
+    thread->recursion_depth -= calls;
+#endif
+}
+
+/* Handlers of signals run in the main thread alone. While a function of ours runs, Python takes no thread for it: so
+   none strikes between two statements that belong together, and what it raises is raised in the program. */
+static unsigned long hold_signals(void) {
+    unsigned long here = PyThread_get_thread_ident();
+    if (_PyRuntime.main_thread != here)
+        return 0;
+    _PyRuntime.main_thread = 0;
+    return here;
+}
+
+static int release_signals(unsigned long held) {
+    if (!held)
+        return 0;
+    _PyRuntime.main_thread = held;
+    return PyErr_Occurred() ? 0 : PyErr_CheckSignals();
+}
 
 PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
     PyThreadState *thread = PyThreadState_Get();
+    make_calls_possible(thread, ROOM);
+    unsigned long held = hold_signals();
 #if PY_VERSION_HEX >= 0x030B0000
     PyThreadState_EnterTracing(thread);
     PyObject *done = PyObject_Vectorcall(function, args, count, NULL);
@@ -23,23 +59,66 @@ PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
     thread->tracing--;
     thread->cframe->use_tracing = used;
 #endif
+    make_calls_possible(thread, -ROOM);
+    if (release_signals(held) < 0) {
+        Py_XDECREF(done);
+        return NULL;
+    }
     if (done == NULL || !PyExceptionInstance_Check(done))
         return done;
     PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(done)), done, PyException_GetTraceback(done));
     return NULL;
 }
 
-static PyObject *call_unnoticed(PyObject *function, PyObject *const *args, Py_ssize_t count) {
-    return call_ours(function, args, (size_t)count);
+/* A hook is called by the program. It is no function of C's, whose calls a profiler is told of. */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *function;
+} HookObject;
+
+static PyTypeObject *hook_type;
+
+static PyObject *hook_call(HookObject *self, PyObject *args, PyObject *kwargs) {
+    size_t count = (size_t)PyTuple_GET_SIZE(args);
+    PyObject *const *values = &PyTuple_GET_ITEM(args, 0);
+    if (PyCFunction_Check(self->function)) /* of the tape's, which calls what is in Python by itself */
+        return PyObject_Vectorcall(self->function, values, count, NULL);
+    return call_ours(self->function, values, count);
 }
 
-static PyMethodDef unnoticed_call = {
-    "hook", (PyCFunction)(void (*)(void))call_unnoticed, METH_FASTCALL, "A hook of afterward's.",
+static int hook_traverse(HookObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->function);
+    return 0;
+}
+
+static void hook_dealloc(HookObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(self->function);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot hook_slots[] = {
+    {Py_tp_call, hook_call}, {Py_tp_traverse, hook_traverse}, {Py_tp_dealloc, hook_dealloc}, {0, NULL},
+};
+
+static PyType_Spec hook_spec = {
+    "afterward.observe.marks._tape.Hook", sizeof(HookObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, hook_slots,
 };
 
 static PyObject *as_method(PyObject *module, PyObject *function) { return PyInstanceMethod_New(function); }
 
-static PyObject *unnoticed(PyObject *module, PyObject *function) { return PyCFunction_New(&unnoticed_call, function); }
+static PyObject *unnoticed(PyObject *module, PyObject *function) {
+    HookObject *hook = PyObject_GC_New(HookObject, hook_type);
+    if (hook == NULL)
+        return NULL;
+    hook->function = Py_NewRef(function);
+    PyObject_GC_Track(hook);
+    return (PyObject *)hook;
+}
 
 int tape_make_room(Tape *self) {
     PyObject *done = call_ours(self->on_full, NULL, 0);
@@ -352,6 +431,9 @@ static int fill_module(PyObject *module) {
     if (type == NULL)
         return -1;
     tape_type = (PyTypeObject *)type;
+    hook_type = (PyTypeObject *)PyType_FromSpec(&hook_spec);
+    if (hook_type == NULL)
+        return -1;
     Py_INCREF(type);
     if (PyModule_AddObject(module, "Tape", type) < 0)
         return -1;

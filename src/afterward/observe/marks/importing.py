@@ -6,12 +6,12 @@ import ast
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.abc import Loader, MetaPathFinder
 from types import CodeType, ModuleType
 from typing import Any
 
+from afterward.observe.marks.arrivals import told_when_imported
 from afterward.observe.marks.marking import marking_of
 from afterward.observe.marks.pickling import plain_when_marshalled, plain_when_pickled
 from afterward.observe.marks.rewrite import mark_module, reads_bytecode
@@ -80,75 +80,22 @@ def sources_marked(statements: Statements, on_gap: OnGap) -> Iterator[None]:
         delattr(loader, "get_code")  # it inherits the plain one
 
 
-class _TellingLoader(Loader):
-    """Loads a module as ever, then says so."""
-
-    def __init__(self, loader: Any, done: Callable[[ModuleType], None]) -> None:
-        self.loader = loader
-        self.done = done
-
-    def create_module(self, spec: Any) -> ModuleType | None:
-        module: ModuleType | None = self.loader.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.loader.exec_module(module)
-        # The program sees the loader that Python chose, not us.
-        module.__loader__ = self.loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self.loader
-        self.done(module)
-
-
-class _Finder(MetaPathFinder):
-    def __init__(self, statements: Statements | None, on_gap: OnGap, on_torch: Callable[[str], None]) -> None:
-        self.statements = statements
-        self.on_gap = on_gap
-        self.on_torch = on_torch
-        self.pickling = ExitStack()
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        spec = self._found_by_others(fullname, path, target)
-        if spec is None:
-            return None
-        if fullname in TOLD_OF and spec.loader is not None:
-            spec.loader = _TellingLoader(spec.loader, lambda module: self.on_torch(fullname))
-        elif self.statements is None:
-            return spec
-        elif fullname.endswith("cloudpickle") and hasattr(spec.loader, "exec_module"):
-            spec.loader = _TellingLoader(spec.loader, self.pickle_plainly)
-        return spec
-
-    def pickle_plainly(self, module: ModuleType) -> None:
-        if self.statements is not None:
-            self.pickling.enter_context(plain_when_pickled(module, self.statements))
-
-    def _found_by_others(self, fullname: str, path: Any, target: Any) -> importlib.machinery.ModuleSpec | None:
-        for finder in list(sys.meta_path):
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None:
-                return spec
-        return None
-
-
 @contextmanager
 def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[str], None]) -> Iterator[None]:
     """Within this block, modules of the program get marks as they are imported."""
-    finder = _Finder(statements, on_gap, on_torch)
-    for name, module in list(sys.modules.items()):
-        if name.endswith("cloudpickle"):
-            finder.pickle_plainly(module)
-    sys.meta_path.insert(0, finder)
-    try:
-        with sources_marked(statements, on_gap), plain_when_marshalled(statements):
-            yield
-    finally:
-        sys.meta_path.remove(finder)
-        finder.pickling.close()
+    with ExitStack() as hooks:
+
+        def pickle_plainly(module: ModuleType) -> None:
+            hooks.enter_context(plain_when_pickled(module, statements))
+
+        for name, module in list(sys.modules.items()):
+            if _is_cloudpickle(name):
+                pickle_plainly(module)
+        hooks.enter_context(told_when_imported(_is_cloudpickle, pickle_plainly))
+        hooks.enter_context(told_when_imported(_is_torch, lambda module: on_torch(module.__name__)))
+        hooks.enter_context(sources_marked(statements, on_gap))
+        hooks.enter_context(plain_when_marshalled(statements))
+        yield
 
 
 @contextmanager
@@ -157,9 +104,14 @@ def torch_noticed(on_torch: Callable[[str], None]) -> Iterator[None]:
     if "torch" in sys.modules:
         yield
         return
-    finder = _Finder(None, lambda what: None, on_torch)
-    sys.meta_path.insert(0, finder)
-    try:
+    with told_when_imported(_is_torch, lambda module: on_torch(module.__name__)):
         yield
-    finally:
-        sys.meta_path.remove(finder)
+
+
+def _is_torch(name: str) -> bool:
+    return name in TOLD_OF
+
+
+def _is_cloudpickle(name: str) -> bool:
+    """There are vendored copies of it."""
+    return name.endswith("cloudpickle")

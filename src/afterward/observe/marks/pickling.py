@@ -11,6 +11,7 @@ import linecache
 import marshal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -97,16 +98,21 @@ def plain_code(code: CodeType, statements: Statements) -> CodeType:
     file = code.co_filename
     text = statements.sources.get(file) or "".join(linecache.getlines(file))
     flags = (code.co_flags & _FUTURES) | _AWAIT
-    try:
-        whole: CodeType = compile(text, file, "exec", flags=flags, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):
-        return code
-    pieces = list(_codes(whole))
+    pieces = _pieces(text, file, flags)
     own: list[int] = [mark.ordinal for mark in code.co_consts if type(mark) is Mark]
     if own and own[0] < len(pieces) and _place(pieces[own[0]]) == _place(code):
         return pieces[own[0]]
     same = [one for one in pieces if _place(one) == _place(code)]
     return same[0] if len(same) == 1 else code
+
+
+@lru_cache(8)
+def _pieces(text: str, file: str, flags: int) -> list[CodeType]:
+    """The code of a file as Python compiles it. What two pieces share is written once by a pickler: it must be one."""
+    try:
+        return list(_codes(compile(text, file, "exec", flags=flags, dont_inherit=True)))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
 
 
 def _place(code: CodeType) -> tuple[Any, ...]:

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any, Protocol
 
+from afterward.observe.marks.arrivals import Done, told_when_imported
 from afterward.observe.marks.importing import OnGap, marked_code
 from afterward.observe.marks.statements import Statements
 from afterward.observe.marks.userfiles import is_user_file
 
 PROCESS, SPAWN = "multiprocessing.process", "multiprocessing.spawn"
-Done = Callable[[ModuleType], None]
 
 
 class Family(Protocol):
@@ -93,38 +91,12 @@ def _put(owner: Any, name: str, replacement: Any, hooks: ExitStack) -> None:
     hooks.callback(setattr, owner, name, original)
 
 
-class _Loader(SourceFileLoader):
-    """Loads a module of the standard library as ever, then says so."""
-
-    done: Done
-
-    def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
-        self.done(module)
-
-
-class _Watchman(MetaPathFinder):
-    def __init__(self, name: str, done: Done) -> None:
-        self.name = name
-        self.done = done
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path, target) if name == self.name else None
-        if spec is not None and type(spec.loader) is SourceFileLoader:
-            loader = _Loader(spec.loader.name, spec.loader.path)
-            loader.done = self.done
-            spec.loader = loader
-        return spec
-
-
 def _when_imported(name: str, done: Done, hooks: ExitStack) -> None:
     """Tell of a module as soon as it is there. We do not import it ourselves: that it is there shows."""
     if name in sys.modules:
         done(sys.modules[name])
-        return
-    watchman = _Watchman(name, done)
-    sys.meta_path.insert(0, watchman)
-    hooks.callback(sys.meta_path.remove, watchman)
+    else:
+        hooks.enter_context(told_when_imported(lambda each: each == name, done))
 
 
 def mark_main(statements: Statements, on_gap: OnGap) -> None:

@@ -9,10 +9,13 @@ import re
 import sys
 from array import array
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from afterward.model.clock import event_moment
 from afterward.observe.marks.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP
-from afterward.observe.replay.replay import Place
+
+if TYPE_CHECKING:
+    from afterward.observe.replay.replay import Place
 
 FIRST_EVENTS, LAST_EVENTS = 512, 1024
 EVENT_LIMIT = FIRST_EVENTS + 2 * LAST_EVENTS

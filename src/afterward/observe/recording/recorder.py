@@ -11,7 +11,8 @@ import threading
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from afterward.observe import compat
 from afterward.observe.marks.marking import marking_of
@@ -19,7 +20,9 @@ from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import SHIFT, Statements
 from afterward.observe.marks.tape import TIMES, Tape
 from afterward.observe.recording.events import WAITING_LIMIT, Event, Events, PassSeen
-from afterward.observe.replay.replay import Replay
+
+if TYPE_CHECKING:
+    from afterward.observe.replay.replay import Replay
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
 OPENING = 1 << 13  # marks kept for good from the beginning of a run
@@ -36,12 +39,17 @@ class Recorder:
     looked_nodes: int = 0
 
     def __post_init__(self) -> None:
-        self.replay = Replay(self.statements)
         self._marks = array("Q")
         self._events = Events()
         self.opening = array("Q")  # the first marks, once they were folded
         self.timed_from = 0  # the moment of the first mark whose time is known
         self.own_times: list[tuple[int, int]] = []  # (moment, nanoseconds) of looks, while times were written
+
+    @cached_property
+    def replay(self) -> Replay:
+        from afterward.observe.replay.replay import Replay
+
+        return Replay(self.statements)
 
     @property
     def marks(self) -> array[int]:
