@@ -10,6 +10,25 @@ from tests.watching import watch_source
 
 # name: (program, code, line that raises, the tensor's name, line where it was made or stored)
 PROGRAMS: dict[str, tuple[str, str, int, str | None, int | None]] = {
+    "a list of losses fills the memory": (
+        """
+        layer, losses = torch.nn.Linear(3, 1), []
+        def train():
+            for step in range(20):
+                loss = layer(torch.ones(4, 3)).pow(2).sum()
+                loss.backward()
+                losses.append(loss)
+        train()
+        torch.empty(1 << 45)
+        """, "AFT512", 9, "losses", None),
+    "the batch is too large, and no graph is kept": (
+        """
+        layer = torch.nn.Linear(3, 1)
+        for step in range(12):
+            layer.zero_grad()
+            layer(torch.ones(4, 3)).pow(2).sum().backward()
+        layer(torch.ones(1 << 42, 3))
+        """, "AFT512", 6, None, None),
     "manual update in a class": (
         """
         class Fit:
@@ -201,7 +220,8 @@ PROGRAMS: dict[str, tuple[str, str, int, str | None, int | None]] = {
 def test_an_error_names_the_line_and_the_tensor(name: str, tmp_path: Path, torch_as_it_was: None) -> None:
     program, code, line, tensor, made = PROGRAMS[name]
     seen = watch_source(dedent(program), tmp_path)
-    (found,) = seen.findings
+    *why, found = seen.findings
+    assert all(one.severity.value == "warning" for one in why)  # of a run that ended for want of memory
     assert seen.error is not None
     assert (found.code, found.primary.site.line) == (code, line)
     assert (found.bridge.name if found.bridge is not None else None) == tensor

@@ -61,7 +61,8 @@ def next_line(findings: Iterable[Diagnosis], stream: IO[str], program: str = "")
     if not codes:
         return
     print(f"For more: afterward explain {codes[0]}", file=stream)
-    if program and any(found.remedies for found in shown):
+    remedies = [remedy for found in shown for remedy in found.remedies]
+    if program and any(remedy.effect.value != "sketch" for remedy in remedies):
         print(f"To test the change: afterward fix {program}", file=stream)
     stream.flush()
 

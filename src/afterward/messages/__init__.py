@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-_FIELD = re.compile(r"^- (message|law|rule): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^- (message|law|about|rule): (.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^## (Raises it|Right)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANYTHING = "..."
 SHORTEST = 12  # characters of a piece of a message: fewer would fit many
@@ -30,6 +30,7 @@ class Page:
     raises: str = ""
     right: str = ""
     text: str = ""
+    about: str = "tensor"  # what explains it: a tensor of the statement, or the run before it
 
 
 @lru_cache(maxsize=1)
@@ -53,6 +54,7 @@ def _read(text: str) -> Page:
         raises=blocks.get("Raises it", ""),
         right=blocks.get("Right", ""),
         text=text,
+        about=next((value for key, value in fields if key == "about"), "tensor"),
     )
 
 

@@ -33,3 +33,4 @@ class Raised:
     where: Where
     operand: Operand | None = None
     others: tuple[Operand, ...] = ()  # further tensors of which the same is true
+    of_run: bool = False  # what explains it is not a tensor but what the run had done before

@@ -66,6 +66,9 @@ class Watched:
                 history = examine(recorder, error, is_user=is_user_file, gaps=gaps, ledger=ledger)
                 if history is None:
                     continue
+                if any(one.of_run for one in history.raised):
+                    whole = session.look_back(final=False)
+                    history = replace(whole, raised=history.raised) if whole is not None else history
                 session.histories.append(history)
                 self.broken(error, history)
                 return

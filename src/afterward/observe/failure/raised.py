@@ -205,7 +205,8 @@ class _Examination(Autopsy):
         frame = scene.frames[0]
         scene.statement = self._statement(frame, scene.line)
         about = _ABOUT.get(page.name)
-        found = list(about(scene)) if about is not None else list(_named(scene, _OTHERWISE))
+        found = list(about(scene) if about is not None else _named(scene, _OTHERWISE))
+        found = [] if page.about == "run" else found
         tensors = list({id(tensor): (text, tensor) for text, tensor in reversed(found)}.values())[::-1]
         if about is not None and not tensors and page.name == "grad-is-none":
             return None  # some other None
@@ -219,7 +220,9 @@ class _Examination(Autopsy):
         written = {id(tensor): text for text, tensor in scene.tensors()}
         operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
         first = self._operation_named(message) or (operands[0] if operands else None)
-        return History(raised=(Raised(page.name, page.rules, message, where, first, operands[1:]),), gaps=gaps)
+        return History(
+            raised=(Raised(page.name, page.rules, message, where, first, operands[1:], page.about == "run"),), gaps=gaps
+        )
 
     def _statement(self, frame: FrameType, line: int) -> ast.stmt | None:
         """The statement that a frame is at: of those on one line the outer one, or the body of a lambda."""
