@@ -20,11 +20,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.invisible.coexisting_programs import COEXISTING  # noqa: E402
 from tests.invisible.programs import ARRANGED, BESIDE, PLAIN, TYPED, Beside  # noqa: E402
 from tests.invisible.torch_programs import TORCH  # noqa: E402
 
 LOOKING = ROOT / "tests" / "invisible" / "looking"  # one program a file
 TIMEOUT = 120
+STARTS = {
+    "install": "import afterward\nafterward.install()\n",
+    "watch": "import afterward\nwatch = afterward.watch()\nwatch.__enter__()\n",
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ def programs() -> dict[str, Beside]:
         found[name] = Beside({**beside.files, "main.py": source}, beside.argv, stdin=beside.stdin)
     for file in sorted(LOOKING.glob("*.py")):
         found[file.stem] = Beside({"main.py": file.read_text()}, stdin=TYPED.get(file.stem, ""))
-    return {**found, **ARRANGED}
+    return {**found, **ARRANGED, **COEXISTING}
 
 
 def arrange(program: Beside, folder: Path) -> None:
@@ -68,18 +73,28 @@ def behaviour(program: Beside, by: str) -> Behaviour:
         folder.mkdir()
         arrange(program, folder)
         done = subprocess.run(
-            [*_command(by, base), *program.argv],
+            [sys.executable, *program.flags, *_command(by, base), *program.argv],
             cwd=folder, input=program.stdin, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", **program.environment},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", **_hook(by, base), **program.environment},
         )  # fmt: skip
         files = tuple(sorted(str(one.relative_to(folder)) for one in folder.rglob("*")))
     return Behaviour(done.returncode, _same(done.stdout, base), _same(_theirs(done.stderr), base), files)
 
 
 def _command(by: str, base: Path) -> list[str]:
-    if by == "plain":
-        return [sys.executable]
-    return [sys.executable, "-m", "afterward", "run", "--out", str(base / "report.txt")]
+    if by != "run":
+        return []
+    return ["-m", "afterward", "run", "--out", str(base / "report.txt")]
+
+
+def _hook(by: str, base: Path) -> dict[str, str]:
+    """Where the program is watched by a call: one that Python makes before the program begins."""
+    if by not in STARTS:
+        return {}
+    (base / "hook").mkdir()
+    (base / "hook" / "sitecustomize.py").write_text(STARTS[by])
+    known = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([str(base / "hook"), *([known] if known else [])])}
 
 
 def _theirs(text: str) -> str:

@@ -18,6 +18,7 @@ class Beside:
     archive: str = ""  # the files go into a zip archive of this name
     environment: dict[str, str] = field(default_factory=dict)
     stdin: str = ""
+    flags: tuple[str, ...] = ()  # of the interpreter
 
 
 PLAIN = {

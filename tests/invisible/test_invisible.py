@@ -17,14 +17,19 @@ SAMPLE = (
     "order_of_streams", "two_lambdas_cloudpickle", "hot_exceptions", "folder", "zipapp", "module",
     "module_import_error",
     "imported_syntax_error", "import_system", "plugin_by_path", "through_link", "local_ast", "pdb_commands",
+    "recursion_limits", "finders_listed", "setprofile_hot", "coverage_lines", "pdb_from_outside", "two_hundred_threads",
 )  # fmt: skip
-WITH_TORCH = ("own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training")
+WITH_TORCH = (
+    "own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training",
+    "torch_interrupts_raise", "torch_profiler_stacks",
+)  # fmt: skip
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="what programs print of themselves is that of Python 3.11")
 @pytest.mark.parametrize("name", SAMPLE + WITH_TORCH)
 def test_a_program_sees_no_difference(name: str) -> None:
-    if "cloudpickle" in name:
-        pytest.importorskip("cloudpickle")
+    for needed in ("cloudpickle", "coverage"):
+        if needed in name:
+            pytest.importorskip(needed)
     program = invisible.programs()[name]
     assert list(invisible.differences(name, program, "run")) == []

@@ -6,11 +6,15 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.saved import SavedRun
-from afterward.tasks.run import Note, Watched, joinable, running
+from afterward.tasks.run import Watched, joinable, running
 from afterward.tasks.since import Start, now, silent_since
+
+if TYPE_CHECKING:
+    from afterward.tasks.run import Note
 
 
 class Watch:
