@@ -51,7 +51,11 @@ SUBJECTS = {
 def rule_page(rule: Rule) -> str:
     """The rule's own page, as `afterward explain` prints it, with what stands around it."""
     title, body = rule.page().split("\n", 1)
-    body = body.replace("```fixed\n", "The change:\n\n```python\n").replace("```\nThe change:", "```\n\nThe change:")
+    body = (
+        _in_order(body)
+        .replace("```fixed\n", "The change:\n\n```python\n")
+        .replace("```\nThe change:", "```\n\nThe change:")
+    )
     kind = "fails" if rule.severity.value == "error" else "raises nothing"
     shown = [program for example in examples() for program in example.programs if program.finds == rule.code]
     links = ", ".join(f"[{program.full_name}](../gallery/{program.example}.md)" for program in shown)
@@ -61,6 +65,17 @@ def rule_page(rule: Rule) -> str:
         seen += f"\n\n![The life of the graph in {shown[0].full_name}](../{picture})"
     where = f"*{rule.severity.value}: the program {kind}.* On a terminal: `afterward explain {rule.code}`."
     return f"{title}\n\n{where}\n{body.rstrip()}{seen}\n"
+
+
+def _in_order(body: str) -> str:
+    """Why it is a fault; what is wrong, with the change; what is right after all, and not reported."""
+    why, *sections = re.split(r"^## ", body, flags=re.MULTILINE)
+    wrong = [section for section in sections if re.search(r"# (error|warning|info): AFT", section)]
+    right = [section for section in sections if section not in wrong]
+    parts = [f"\n## Why\n{why.rstrip()}\n"]
+    parts += [f"## Wrong: {section.rstrip()}\n" for section in wrong]
+    parts += [f"## Right, and not reported: {section.rstrip()}\n" for section in right]
+    return "\n".join(parts)
 
 
 def rules_index() -> str:
