@@ -85,7 +85,7 @@ def _once(options: argparse.Namespace, settings: Settings) -> int:
         progress.close()
     for line in result.errors:
         _say(line)
-    _tell(result.report, options)
+    _report(result.report, options)
     if options.fix:
         _fix(result.report)
     if options.show_gaps:
@@ -209,7 +209,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     )
 
 
-def _tell(report: Report, options: argparse.Namespace) -> None:
+def _report(report: Report, options: argparse.Namespace) -> None:
     if options.out is not None:
         text = _texts(report) if options.format == "text" else _as(options.format)(report)
         try:

@@ -63,7 +63,7 @@ def perform(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("\nafterward: stopped; nothing was written", file=sys.stderr)
         return 130
-    _tell(fixed.report, options, shown)
+    _report(fixed.report, options, shown)
     if out is not None:
         write_report(out, as_json(fixed.report) if options.format == "json" else _texts(fixed.report))
     if page is not None:
@@ -93,7 +93,7 @@ def _search(options: argparse.Namespace, shown: list[Diagnosis]) -> Fixed:
     from afterward.tasks.trial_runner import TrialRunner
 
     with ExitStack() as stack:
-        runner = stack.enter_context(TrialRunner(_tell_limits))
+        runner = stack.enter_context(TrialRunner(_report_limits))
         request = Request(options.target, tuple(options.arguments), options.module, stdin=_piped())
         progress = stack.enter_context(trial_progress(sys.stderr))
         proof = tuple(shlex.split(options.proof_args)) if options.proof_args is not None else None
@@ -118,11 +118,11 @@ def _piped() -> bytes | None:
         return None
 
 
-def _tell_limits(note: Note) -> None:
+def _report_limits(note: Note) -> None:
     print(f"afterward: {note_text(note)}", file=sys.stderr)
 
 
-def _tell(report: Report, options: argparse.Namespace, shown: list[Diagnosis]) -> None:
+def _report(report: Report, options: argparse.Namespace, shown: list[Diagnosis]) -> None:
     """What became of the changes; a finding that was not shown before the trials is shown whole."""
     if options.format == "json" and options.out is None:
         sys.stdout.write(as_json(report))

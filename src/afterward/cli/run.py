@@ -89,7 +89,7 @@ def perform(options: argparse.Namespace) -> int:
         if outcome.report.findings:
             leave_error_file(outcome.error, _texts(outcome.report))
         if options.into is None:  # else the job's own report says it
-            _tell(outcome, options)
+            _report(outcome, options)
         if out is not None:
             write_report(out, _json(outcome.report) if options.format == "json" else _texts(outcome.report))
         if history is not None or page is not None:
@@ -169,13 +169,13 @@ def _leave(outcome: task.Outcome) -> int:
     return outcome.exit
 
 
-def _tell(outcome: task.Outcome, options: argparse.Namespace) -> None:
+def _report(outcome: task.Outcome, options: argparse.Namespace) -> None:
     report, to_file = outcome.report, options.out is not None
     stream = usable_stream("stderr")
     in_full = not to_file or options.format == "json"
     findings = _with_changes(outcome) if in_full else report.findings
     for found in findings:
-        _tell_finding(found, stream, in_full=in_full)
+        _report_finding(found, stream, in_full=in_full)
     if in_full:
         next_line(findings, stream, _again(options))
     if options.memory and in_full:
@@ -196,7 +196,7 @@ def _again(options: argparse.Namespace) -> str:
     return shlex.join([*(["-m"] if options.module else []), options.target, *options.arguments])
 
 
-def _tell_finding(found: Diagnosis, stream: TextIO, *, in_full: bool) -> None:
+def _report_finding(found: Diagnosis, stream: TextIO, *, in_full: bool) -> None:
     from afterward.render.paths import shown
     from afterward.render.terminal import show
     from afterward.render.wording import headline

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.integrations.notebook_view import Shown, Told
+from afterward.integrations.notebook_view import Findings, Shown
 from afterward.model.diagnosis import Report
 from afterward.model.saved import Chapter, SavedRun
 from afterward.render.lifeline import picture
@@ -88,7 +88,7 @@ class Extension:
             vars(module).pop("compile", None)
         self.notebook.stop()
 
-    # What IPython tells us. None of these may raise.
+    # What IPython calls. None of these may raise.
 
     def cell_begins(self, info: Any) -> None:
         try:
@@ -116,7 +116,7 @@ class Extension:
         try:
             error = self._error_of(result, cell)
             report = self.notebook.over(cell.start, error, silent=cell.in_full)
-            self._tell_cell(cell, report, ended_well=error is None)
+            self._report_cell(cell, report, ended_well=error is None)
         except Exception as failure:
             self._failed("a cell could not be reported on", failure)
 
@@ -181,7 +181,7 @@ class Extension:
 
     # Telling
 
-    def _tell_cell(self, cell: _Running, report: CellReport, *, ended_well: bool) -> None:
+    def _report_cell(self, cell: _Running, report: CellReport, *, ended_well: bool) -> None:
         if cell.in_full and (report.findings or ended_well):
             pictures = self._pictures(report.findings, report.chapters)
             self._show(Shown(report.findings, _closing(report), report.gaps, pictures), report.findings)
@@ -189,7 +189,7 @@ class Extension:
             pictures = self._pictures(report.findings, report.chapters)[: len(report.raised)]
             self._show(Shown(report.raised, pictures=pictures), report.raised)
 
-    def _show(self, shown: Shown, findings: Told) -> None:
+    def _show(self, shown: Shown, findings: Findings) -> None:
         forget_sources()
         for name, text in self.notebook.texts(findings).items():
             lines = text.splitlines(keepends=True)
@@ -220,7 +220,7 @@ class Extension:
         pictures = self._pictures(report.findings, chapters)
         self._show(Shown(report.findings, closing, report.gaps, pictures), report.findings)
 
-    def _pictures(self, findings: Told, chapters: tuple[Chapter, ...]) -> tuple[str, ...]:
+    def _pictures(self, findings: Findings, chapters: tuple[Chapter, ...]) -> tuple[str, ...]:
         """The life line of each finding, where its history is kept. A drawing that fails costs no report."""
         run = SavedRun(Report(("notebook",), findings), chapters, self.notebook.sources)
         try:

@@ -19,7 +19,7 @@ from afterward.render.terminal import show
 from afterward.render.text import as_text, source_lines
 from afterward.render.wording import said
 
-Told = tuple[Diagnosis, ...]
+Findings = tuple[Diagnosis, ...]
 
 WIDTH = 80
 _RED = "var(--jp-error-color1, var(--vscode-errorForeground, #d64550))"
@@ -56,7 +56,7 @@ class Shown:
     """What is displayed under a cell: findings, or one line that says there are none, and what was not seen."""
 
     def __init__(
-        self, findings: Told, closing: str = "", gaps: tuple[str, ...] = (), pictures: tuple[str, ...] = ()
+        self, findings: Findings, closing: str = "", gaps: tuple[str, ...] = (), pictures: tuple[str, ...] = ()
     ) -> None:
         self.findings = findings
         self.closing = closing
@@ -93,14 +93,14 @@ class Shown:
 def _finding_html(found: Diagnosis, svg: str = "") -> str:
     """The source and its labels line by line; the sentences as text that fits itself to the front end's width."""
     edge = {"error": _RED, "warning": _AMBER}.get(found.severity.value, _BLUE)
-    told = said(found)
-    sentences = [_sentence("", told.why)] if told.why else []
-    sentences += [_sentence("note", note) for note in told.notes]
-    for number, (remedy, title) in enumerate(zip(found.remedies, told.helps, strict=True)):
+    text = said(found)
+    sentences = [_sentence("", text.why)] if text.why else []
+    sentences += [_sentence("note", note) for note in text.notes]
+    for number, (remedy, title) in enumerate(zip(found.remedies, text.helps, strict=True)):
         sentences.append(_sentence("help", ("" if number == 0 else "or ") + title))
         if remedy.patch:
             sentences.append(f'<pre style="{_PRE};margin:.3em 0 .3em 3.6em">{escape(remedy.patch)}</pre>')
-    headline, *excerpt = [_line_html(line) for line in source_lines(found, told, WIDTH)]
+    headline, *excerpt = [_line_html(line) for line in source_lines(found, text, WIDTH)]
     shown = "\n".join(excerpt).rstrip("\n")
     words = f'<div style="{_TEXT}">{headline}</div><pre style="{_PRE}">{shown}</pre>{"".join(sentences)}'
     return _box(edge, words + (_picture_html(svg) if svg else ""))

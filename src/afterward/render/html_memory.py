@@ -152,7 +152,7 @@ def _tooth(run: Pass, x: float, room: float, peak: int, labels: int) -> str:
 
 
 def place_html(file: str, line: int) -> str:
-    """A file by the end of its name, which tells more than its beginning."""
+    """A file by the end of its name, which says more than its beginning."""
     whole = shown(file)
     return f'<span title="{text(whole)}">{text(ending(whole, 36))}:{line}</span>'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-# Control characters, half characters of bytes that are no text, and what turns the direction of writing around.
+# Control characters, half characters of bytes that are no text, and what reverses the direction of writing.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -36,5 +36,5 @@ def _escaped(character: str) -> str:
 
 
 def in_json(text: str) -> str:
-    """JSON with what can not be encoded, or would be obeyed, as escapes: the same value to whoever reads it."""
+    """JSON with what cannot be encoded, or would be obeyed, as escapes: the same value to whoever reads it."""
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)

@@ -26,8 +26,8 @@ def trial_progress(stream: IO[str]) -> Iterator[Callable[[str, float], None] | N
     with Console(file=stream).status("") as status:
         status.stop()
 
-        def tell(what: str, seconds: float) -> None:
+        def trying(what: str, seconds: float) -> None:
             status.update(f"trying: {what} ({seconds:.0f} s)")
             status.start()
 
-        yield tell
+        yield trying

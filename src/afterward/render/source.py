@@ -87,7 +87,7 @@ def _shown(target: ast.expr) -> str:
 
 
 def visible(text: str) -> str:
-    """Text in which nothing hides: control characters and marks that turn the reading direction are spelled out."""
+    """Text in which nothing hides: control characters and marks that reverse the reading direction are spelled out."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_spelled(character) for character in text)

@@ -107,7 +107,7 @@ class _Drawing(Ways):
             )
 
     def _life(self, number: int, block: Block) -> str:
-        """The bar behind a block: how long it lived, and how long it could still be reached."""
+        """The bar of a block: how long it lived, and how long it could still be reached."""
         if block.ends is None:
             return ""
         y = self.level(block.lane)

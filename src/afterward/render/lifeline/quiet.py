@@ -54,7 +54,7 @@ def plain_story(found: Diagnosis, sources: SourceTexts) -> Story:
         main = label is words.primary
         block = sheet.block(lane, "main" if main else "place", f"line {label.site.line}", facts=(label.text,))
         text = label.text[:1].upper() + label.text[1:]
-        sheet.tell(f"Line {label.site.line}: {text}.", "fails" if main else "plain", block=block)
+        sheet.say(f"Line {label.site.line}: {text}.", "fails" if main else "plain", block=block)
     return sheet.story(words.headline)
 
 
@@ -83,9 +83,9 @@ def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story 
     sheet.blocks.append(Block(written, sheet.events[event].slot, "changed", label="changed"))
     late = sheet.event(Event(0, "late", _call(site, sources), site.line, (graph,)))
     sheet.end(used, late)
-    sheet.tell(f"The forward pass computes with `{name}`{more}.", block=used)
-    sheet.tell(f"`{step.optimizer}.step()` on line {line} changes it.", "writes", event=event)
-    sheet.tell(f"The `backward()` on line {site.line} uses the new values with the old graph.", "fails", event=late)
+    sheet.say(f"The forward pass computes with `{name}`{more}.", block=used)
+    sheet.say(f"`{step.optimizer}.step()` on line {line} changes it.", "writes", event=event)
+    sheet.say(f"The `backward()` on line {site.line} uses the new values with the old graph.", "fails", event=late)
     return sheet.story(f"`{step.optimizer}.step()` runs between a forward pass and its `backward()`")
 
 
@@ -103,14 +103,14 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
         part, "unused", counted(left.nodes, "node"), bytes=left.bytes, facts=("no `backward()` uses it",)
     )
     kept = sheet.block(other, "done", "used")
-    swept = sheet.event(Event(0, "pass", _call(left.swept, sources), left.swept.line, (other,)))
-    sheet.end(kept, swept)
-    sheet.tell(f"Line {left.site.line} builds the graph of `{left.name}`.", block=lost)
-    sheet.tell(
-        f"The `backward()` on line {left.swept.line} uses `{left.swept_part or 'the rest'}`.", "frees", event=swept
+    used = sheet.event(Event(0, "pass", _call(left.swept, sources), left.swept.line, (other,)))
+    sheet.end(kept, used)
+    sheet.say(f"Line {left.site.line} builds the graph of `{left.name}`.", block=lost)
+    sheet.say(
+        f"The `backward()` on line {left.swept.line} uses `{left.swept_part or 'the rest'}`.", "frees", event=used
     )
     missing = counted(left.parameters, "parameter")
-    sheet.tell(f"Nothing uses `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
+    sheet.say(f"Nothing uses `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
     return sheet.story(f"`{left.name}` has a graph of its own, and no `backward()` uses it")
 
 
@@ -122,12 +122,12 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, ()))
     bare = sheet.block(part, "ghost", "no graph", facts=("not connected to any parameter",))
     built = sheet.block(rest, "done", "its graph", facts=(f"`{flat.name}` is no part of it",))
-    swept = sheet.event(Event(0, "pass", _call(flat.swept, sources), flat.swept.line, (rest,)))
-    sheet.end(built, swept)
-    sheet.tell(f"The `autograd.grad` on line {flat.taken.line} returns plain numbers.", "frees", event=taken)
-    sheet.tell(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)
-    sheet.tell(f"The `backward()` on line {flat.swept.line} uses the rest: `{flat.name}` has no effect.", "fails",
-               event=swept)  # fmt: skip
+    used = sheet.event(Event(0, "pass", _call(flat.swept, sources), flat.swept.line, (rest,)))
+    sheet.end(built, used)
+    sheet.say(f"The `autograd.grad` on line {flat.taken.line} returns plain numbers.", "frees", event=taken)
+    sheet.say(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)
+    sheet.say(f"The `backward()` on line {flat.swept.line} uses the rest: `{flat.name}` has no effect.", "fails",
+               event=used)  # fmt: skip
     return sheet.story(f"`{flat.name}` is added to the loss, and has no graph")
 
 
@@ -142,8 +142,8 @@ def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
         sheet.column(f"time {wasted.times if number == count else number:,}")
         each = wasted.nodes // max(wasted.times, 1)
         blocks.append(sheet.block(lane, "unused", counted(each, "node") if each else "a graph"))
-    sheet.tell(f"Line {wasted.site.line} builds a graph each time it runs.", block=blocks[0])
-    sheet.tell(f"Nothing uses it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
+    sheet.say(f"Line {wasted.site.line} builds a graph each time it runs.", block=blocks[0])
+    sheet.say(f"Nothing uses it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip
     return sheet.story(f"Line {wasted.site.line} builds graphs that no `backward()` ever uses")
 
@@ -157,7 +157,7 @@ def _zeroed(stepped: Step, cleared: Site | None, produced: Site | None, sources:
     sheet.column("", "only")
     lane = sheet.lane(Lane("gradients", f"of {stepped.optimizer}", None, role="bridge"))
     call = _call(produced, sources) if produced is not None else "backward()"
-    swept = sheet.event(Event(0, "pass", call, produced.line if produced is not None else None, (lane,)))
+    used = sheet.event(Event(0, "pass", call, produced.line if produced is not None else None, (lane,)))
     made = sheet.block(lane, "grad", "gradient")
     line = cleared.line if cleared is not None else None
     wiped = sheet.event(Event(0, "write", "zeroed", line))
@@ -166,10 +166,10 @@ def _zeroed(stepped: Step, cleared: Site | None, produced: Site | None, sources:
     site = _site_of(stepped)
     step = sheet.event(Event(0, "step", f"{stepped.optimizer}.step()", site.line if site is not None else None))
     on = f" on line {produced.line}" if produced is not None else ""
-    sheet.tell(f"The `backward()`{on} fills the gradients.", "frees", event=swept)
-    sheet.tell(f"{f'Line {line} clears' if line is not None else 'Something clears'} them before the step.", "writes",
+    sheet.say(f"The `backward()`{on} fills the gradients.", "frees", event=used)
+    sheet.say(f"{f'Line {line} clears' if line is not None else 'Something clears'} them before the step.", "writes",
                event=wiped)  # fmt: skip
-    sheet.tell(f"`{stepped.optimizer}.step()` has no gradients to use.", "fails", event=step)
+    sheet.say(f"`{stepped.optimizer}.step()` has no gradients to use.", "fails", event=step)
     return sheet.story(f"`{stepped.optimizer}.step()` runs after its gradients were cleared")
 
 
@@ -178,11 +178,11 @@ def _unheld(unheld: Unheld, sources: SourceTexts) -> Story:
     sheet.column("", "only")
     name = unheld.names[0] if unheld.names else "parameters"
     lane = sheet.lane(Lane(name, counted(unheld.parameters, "parameter"), None, role="bridge"))
-    swept = sheet.event(Event(0, "pass", _call(unheld.site, sources), unheld.site.line, (lane,)))
+    used = sheet.event(Event(0, "pass", _call(unheld.site, sources), unheld.site.line, (lane,)))
     sheet.block(lane, "grad", "gradient")
     unstepped = sheet.block(lane, "ghost", "no step")
-    sheet.tell(f"The `backward()` on line {unheld.site.line} gives these parameters gradients.", "frees", event=swept)
-    sheet.tell(f"No optimizer holds them: nothing changed them in {unheld.passes:,} steps.", "fails", block=unstepped)
+    sheet.say(f"The `backward()` on line {unheld.site.line} gives these parameters gradients.", "frees", event=used)
+    sheet.say(f"No optimizer holds them: nothing changed them in {unheld.passes:,} steps.", "fails", block=unstepped)
     return sheet.story(f"`{name}` gets gradients, but no optimizer holds it")
 
 
@@ -199,11 +199,11 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
         sheet.column(f"sample {singles.times if number == count else number:,}")
         blocks.append(sheet.block(lane, "fresh", "one sample"))
     sheet.column("after the loop", "after")
-    swept = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
+    used = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
     for block in blocks:
-        sheet.end(block, swept)
-    sheet.tell(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a step.", block=blocks[0])
-    sheet.tell(f"So one `backward()` goes through {counted(singles.nodes, 'node')}.", "frees", event=swept)
+        sheet.end(block, used)
+    sheet.say(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a step.", block=blocks[0])
+    sheet.say(f"So one `backward()` goes through {counted(singles.nodes, 'node')}.", "frees", event=used)
     return sheet.story("Samples go through the network one by one, though it takes a batch")
 
 
@@ -216,14 +216,14 @@ def _single_iterations(singles: Singles, sources: SourceTexts) -> Story:
             sheet.column(f"{singles.times - count:,} more", "gap")
         sheet.column(f"iteration {singles.times if number == count else number:,}")
         block = sheet.block(lane, "fresh", "one sample")
-        swept = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
-        sheet.end(block, swept)
+        used = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
+        sheet.end(block, used)
         if number == 1:
-            sheet.tell(f"Line {singles.site.line} takes one row of a tensor.", block=block)
-            sheet.tell(
+            sheet.say(f"Line {singles.site.line} takes one row of a tensor.", block=block)
+            sheet.say(
                 f"Line {singles.swept.line} calls `backward()` through its {counted(singles.nodes, 'node')}.",
                 "frees",
-                event=swept,
+                event=used,
             )
     return sheet.story("Each iteration trains on one sample, though the model takes a batch")
 

@@ -49,7 +49,7 @@ class Sheet:
         slot = self.events[event].slot if event is not None else len(self.kinds) - 1
         self.blocks[block] = replace(self.blocks[block], ends=slot, lingers=len(self.kinds) - 1 if lingers else None)
 
-    def tell(self, text: str, tone: str = "plain", *, block: int | None = None, event: int | None = None) -> None:
+    def say(self, text: str, tone: str = "plain", *, block: int | None = None, event: int | None = None) -> None:
         self.beats.append(Beat(text, block, event, tone))
 
     def story(self, moral: str) -> Story:

@@ -36,9 +36,9 @@ def cut_story(history: History, late: Pass, sources: SourceTexts) -> Story:
     failing = sheet.event(Event(0, "late", pass_title(late, sources), line, facts=("there is no graph to go through",)))
     sheet.links.append(Link("reach", failing, ghost, misses=True))
     if cut is not None:
-        sheet.tell(f"Line {cut.site.line}: `{cut.how}` keeps the numbers and drops the graph.", "writes", event=event)
-    sheet.tell(f"After that, `{receiver}` is not connected to any parameter.", block=ghost)
-    sheet.tell(f"The `backward()`{_on(line)} has no graph to go through, and fails.", "fails", event=failing)
+        sheet.say(f"Line {cut.site.line}: `{cut.how}` keeps the numbers and drops the graph.", "writes", event=event)
+    sheet.say(f"After that, `{receiver}` is not connected to any parameter.", block=ghost)
+    sheet.say(f"The `backward()`{_on(line)} has no graph to go through, and fails.", "fails", event=failing)
     moral = f"`{receiver}` has no graph" + (
         f": `{cut.how}` (line {cut.site.line}) dropped it" if cut is not None else ""
     )
@@ -102,15 +102,15 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
     for block in held:
         sheet.end(block, None)
     if passes:
-        sheet.tell("Each step builds a graph, and its `backward()` is done with it.", "frees", event=passes[0])
+        sheet.say("Each step builds a graph, and its `backward()` is done with it.", "frees", event=passes[0])
     where = f" (line {kept.site.line})" if kept.site is not None else ""
-    sheet.tell(
+    sheet.say(
         f"`{kept.name}` stores a tensor together with its graph{where}, so that graph stays in memory.",
         "bridge",
         block=held[0],
     )
     size = f" and {human(kept.bytes)} of saved values" if kept.bytes else ""
-    sheet.tell(
+    sheet.say(
         f"It now holds the graphs of {counted(kept.steps, 'step')}: {counted(kept.nodes, 'node')}{size}, and grows.",
         "fails",
         block=held[-1],
@@ -137,15 +137,15 @@ def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
     for block in blocks:
         sheet.end(block, None)
     sizes = [len(run.swept or ()) for run in runs]
-    sheet.tell(
+    sheet.say(
         f"The first of these `backward()` calls goes through {counted(sizes[0], 'node')}.",
         "frees",
         event=events[0],
     )
-    sheet.tell("The next step is still connected to them, so its `backward()` goes through them again.", "bridge",
+    sheet.say("The next step is still connected to them, so its `backward()` goes through them again.", "bridge",
                block=blocks[1])  # fmt: skip
     grown = ", ".join(f"{size:,}" for size in sizes)
-    sheet.tell(f"Each `backward()` goes further back than the previous one: {grown} nodes.", "fails",
+    sheet.say(f"Each `backward()` goes further back than the previous one: {grown} nodes.", "fails",
                event=events[-1])  # fmt: skip
     return sheet.story("Each `backward()` goes through the graphs of all earlier steps again")
 
@@ -167,12 +167,10 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     sheet.end(blocks[-1], None)
     size = max(run.bytes for run in runs)
     cost = f" ({human(size)})" if size else ""
-    sheet.tell(
-        f"The `backward()`{_on(_line(runs[0]))} keeps its graph (`retain_graph=True`).", "frees", event=events[0]
-    )
-    sheet.tell(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
+    sheet.say(f"The `backward()`{_on(_line(runs[0]))} keeps its graph (`retain_graph=True`).", "frees", event=events[0])
+    sheet.say(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
     looked = sum(run.swept is not None for run in runs)
-    sheet.tell(f"Nothing used it again in the {looked:,} steps that were looked at.")
+    sheet.say(f"Nothing used it again in the {looked:,} steps that were looked at.")
     return sheet.story("The graph is kept after each `backward()`, and nothing uses it again")
 
 
@@ -191,12 +189,12 @@ def _unswept(unswept: Unswept, sources: SourceTexts) -> Story:
     text = shortened(sources.excerpt(unswept.swept), 18)
     swept = sheet.event(Event(0, "pass", text, unswept.swept.line, (lane,)))
     sheet.end(blocks[-1], swept)
-    sheet.tell(f"Line {unswept.site.line} builds a graph and gives `{unswept.name}` a new value in each iteration.",
+    sheet.say(f"Line {unswept.site.line} builds a graph and gives `{unswept.name}` a new value in each iteration.",
                block=blocks[0])  # fmt: skip
     dropped = counted(unswept.times - 1, "graph")
-    sheet.tell(f"The next iteration overwrites it: {dropped} of {unswept.times} dropped unused.", "fails",
+    sheet.say(f"The next iteration overwrites it: {dropped} of {unswept.times} dropped unused.", "fails",
                block=blocks[max(len(blocks) - 2, 0)])  # fmt: skip
-    sheet.tell(f"The `backward()` on line {unswept.swept.line} uses only the last one.", "frees", event=swept)
+    sheet.say(f"The `backward()` on line {unswept.swept.line} uses only the last one.", "frees", event=swept)
     return sheet.story(f"Of {unswept.times} values of `{unswept.name}`, only the last one is used by a `backward()`")
 
 
@@ -218,12 +216,12 @@ def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: Source
             steps.append(sheet.event(Event(0, "step", f"{step.optimizer}.step()", _line(step), muted=True)))
     for block in blocks:
         sheet.end(block, None)
-    sheet.tell(
+    sheet.say(
         f"The `backward()`{_on(_line(shown[0]))} adds this step's gradient to `{name}`.", "frees", event=events[0]
     )
     used = f"`{sheet.events[steps[0]].title}`" if steps else "An update"
-    sheet.tell(f"{used} uses it, and nothing clears it.", "bridge", event=steps[0] if steps else None)
-    sheet.tell("The next `backward()` adds to the old gradient: each update uses the sum of all steps so far.", "fails",
+    sheet.say(f"{used} uses it, and nothing clears it.", "bridge", event=steps[0] if steps else None)
+    sheet.say("The next `backward()` adds to the old gradient: each update uses the sum of all steps so far.", "fails",
                block=blocks[-1])  # fmt: skip
     return sheet.story(f"`{name}` is never cleared, so every update repeats the gradients of all earlier steps")
 
@@ -241,9 +239,9 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
         events.append(sheet.event(Event(0, "late", pass_title(two, sources), _line(two), (lane,))))
         blocks.append(sheet.block(lane, "piled", "counted 2×"))
         sheet.end(blocks[-2], events[-1])
-    sheet.tell(f"Line {_line(first[0])} adds the gradients of its loss.", "frees", event=events[0])
-    sheet.tell(f"Line {_line(second[0])} adds the gradients of the same loss again.", "fails", event=events[1])
-    sheet.tell("Nothing was cleared in between, so that part of the gradient counts twice.", "bridge", block=blocks[1])
+    sheet.say(f"Line {_line(first[0])} adds the gradients of its loss.", "frees", event=events[0])
+    sheet.say(f"Line {_line(second[0])} adds the gradients of the same loss again.", "fails", event=events[1])
+    sheet.say("Nothing was cleared in between, so that part of the gradient counts twice.", "bridge", block=blocks[1])
     return sheet.story("The same loss is counted twice in one gradient")
 
 
@@ -265,11 +263,11 @@ def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -
         ghosts.append(sheet.block(held, "ghost", "no gradient", facts=("no `backward()` has reached them",)))
         steps.append(sheet.event(Event(0, "step", f"{idle.optimizer}.step()", idle.site.line)))
     where = f" `{cut.how}` on line {cut.site.line} disconnects them." if cut is not None else ""
-    sheet.tell(
+    sheet.say(
         f"No `backward()` reaches {counted(idle.parameters, 'parameter')} of `{idle.optimizer}`.{where}",
         block=ghosts[0],
     )
-    sheet.tell(
+    sheet.say(
         f"`{idle.optimizer}.step()` has run {idle.steps:,} times and changed none of them.", "fails", event=steps[-1]
     )
     return sheet.story(f"`{idle.optimizer}` holds parameters that no `backward()` reaches")

@@ -37,18 +37,18 @@ def sound_story(history: History, sources: SourceTexts) -> Story | None:
             used = sheet.event(event)
             sheet.end(block, used)
             shown.append((block, used, run))
-    _tell(sheet, shown)
+    _say(sheet, shown)
     return sheet.story("Each `backward()` uses a graph of its own and frees it")
 
 
-def _tell(sheet: Sheet, shown: list[tuple[int, int, Pass]]) -> None:
+def _say(sheet: Sheet, shown: list[tuple[int, int, Pass]]) -> None:
     (_, used, first), (built, _, second) = shown[:2]
     size = counted(len(first.swept or ()), "node")
-    sheet.tell(f"The first `backward()` uses the {size} of its forward pass and frees them.", event=used)
+    sheet.say(f"The first `backward()` uses the {size} of its forward pass and frees them.", event=used)
     fresh = counted(len(second.swept or ()), "node")
-    sheet.tell(f"The next forward pass builds {fresh} again.", "frees", block=built)
+    sheet.say(f"The next forward pass builds {fresh} again.", "frees", block=built)
     last = shown[-1][1]
-    sheet.tell("No two of them share a node, so each `backward()` has the graph that it needs.", "frees", event=last)
+    sheet.say("No two of them share a node, so each `backward()` has the graph that it needs.", "frees", event=last)
 
 
 def _step(run: Pass) -> str:

@@ -16,12 +16,12 @@ STEPS, SLOTS = 4, 20  # columns shown in full, and items in them, as long as not
 
 @dataclass(frozen=True)
 class Clock:
-    """Which column a moment belongs to: the turn of the loop, else the how-manyeth pass of one line."""
+    """Which column a moment belongs to: the iteration of the loop, else the number of the pass."""
 
     loop: Turn | None = None
-    starts: tuple[int, ...] = ()  # moments at which a new column begins, where no loop tells them apart
+    starts: tuple[int, ...] = ()  # moments at which a new column begins, where no loop separates them
     began: int = 0  # the first moment that is known to lie in the loop
-    inner: frozenset[int] = frozenset()  # calls that belong to one pass each, where no loop tells them apart
+    inner: frozenset[int] = frozenset()  # calls that belong to one pass each, where no loop separates them
     names: Mapping[int, str] = field(default_factory=dict)  # columns with names of their own: cells of a notebook
 
     def column(self, where: Where | None, moment: int) -> int:
