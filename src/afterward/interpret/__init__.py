@@ -2,7 +2,7 @@
 
 It executes nothing of what it reads and needs neither torch nor the program's libraries. A program is run
 abstractly, statement by statement (`statements`, `expressions`, `calls`), with a model of what libraries do
-(`library`), on a graph of which only certain things are said (`graph`). Tests on values that can not be known go
+(`library`), on a graph of which only certain things are said (`graph`). Tests on values that cannot be known go
 one way in one run and the other way in another (`explore`). A pass that would fail is written down as the observer
 would have written it (`record`), so the same rules explain it.
 """

@@ -36,7 +36,7 @@ class Saved:
     state: str = "live"  # "live", "freed" or "overwritten"
     leaf: LeafId | None = None
     bytes: int = 0
-    elsewhere: bool = False  # a hook keeps it (checkpointing, offloading): it may be made anew when it is needed
+    elsewhere: bool = False  # a hook keeps it (checkpointing, offloading): it may be made again when it is needed
 
 
 BY_GRAD = "autograd.grad(...)"  # how a value lost its history that came out of it without `create_graph=True`
@@ -90,7 +90,7 @@ class Leaf:
 class Pass:
     """One run of the engine: a call of `.backward()` or of `autograd.grad()`.
 
-    `swept` holds the recorded nodes that it walked; None where nobody looked.
+    `swept` holds the recorded nodes that it walked; None where it was not looked at.
     """
 
     id: int
@@ -122,7 +122,7 @@ class Pass:
     released: float | None = None  # and when the program dropped what it started from, of one that keeps its graph
     still_held: bool = False  # what it started from was alive when the record ended
     by_library: bool = False  # a library keeps the graph on its own account, as `torch.func` does
-    # The calls of a library between the program's own statement and the engine; None where nobody looked.
+    # The calls of a library between the program's own statement and the engine; None where it was not looked at.
     through: tuple[str, ...] | None = None
     reduced: frozenset[LeafId] = frozenset()  # leaves whose gradients DistributedDataParallel reduces across ranks
     parameter: str = ""  # the parameter that torch names in the error
@@ -196,14 +196,14 @@ class Value:
     is_target: bool = False  # read as what a loss is to meet, not as what is trained
     renewed: bool = False  # the statement that made it has run again in the present step
     own_reset: str = ""  # the call by which the library's object that holds it cuts or clears its state
-    lost_cut: Site | None = None  # a statement that detaches a copy of it which nobody keeps
+    lost_cut: Site | None = None  # a statement that detaches a copy of it which nothing keeps
     lost_how: str = ""  # the call in that statement
     alike: frozenset[NodeId] = frozenset()  # nodes of what lies beside it, under names of the same form
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A name that keeps graphs of past steps alive, which no pass sweeps any more, or none has ever swept."""
+    """A name that keeps graphs of past steps alive, which no pass uses any more, or none has ever used."""
 
     name: str
     steps: int
@@ -253,7 +253,7 @@ class FlatPart:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A part of a loss with a graph of its own that no pass sweeps, though another part of it is swept."""
+    """A part of a loss with a graph of its own that no pass uses, though another part of it is used."""
 
     name: str
     swept_part: str
@@ -261,13 +261,13 @@ class LeftOut:
     bytes: int
     parameters: int
     site: Site  # where it was computed
-    swept: Site  # the pass that swept the other part
+    swept: Site  # the pass that used the other part
     kept_by: Site | None = None  # the pass that kept a graph for it, where one did
 
 
 @dataclass(frozen=True, slots=True)
 class Wasted:
-    """A statement whose nodes no pass sweeps: evaluation without `no_grad`, an output that is never used."""
+    """A statement whose nodes no pass uses: evaluation without `no_grad`, an output that is never used."""
 
     site: Site
     times: int  # that it ran, of the run that is still on record
@@ -291,12 +291,12 @@ class Singles:
 
 @dataclass(frozen=True, slots=True)
 class Unswept:
-    """A statement that gave a name a new loss several times per pass, of which only the last was swept."""
+    """A statement that gave a name a new loss several times per pass, of which only the last was used."""
 
     name: str
     times: int
     site: Site
-    swept: Site  # the pass that swept the last one
+    swept: Site  # the pass that used the last one
 
 
 @dataclass(frozen=True)

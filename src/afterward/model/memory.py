@@ -49,7 +49,7 @@ class Memory:
     step: int | None  # the how-manyeth pass of its line that was
     lines: tuple[LineBytes, ...] = ()  # largest first
     unplaced: int = 0  # bytes whose statement is not known
-    other: int = 0  # of `bytes`, those that hang on other graphs which were alive then
+    other: int = 0  # of `bytes`, those that depend on other graphs which were alive then
     parameters: int = 0  # bytes of parameters that the graph saved too; not counted, they are there anyway
     packed: int = 0  # saved values that a hook keeps elsewhere (checkpointing, offloading); not counted
     passes: tuple[PassBytes, ...] = ()

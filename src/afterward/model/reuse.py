@@ -22,7 +22,7 @@ class Entry:
 class Reuse:
     """A broken pass and the part of the graph that it met again.
 
-    `early` is the pass that freed the part (or swept it, where a write spoilt it); `culprit` is the node at
+    `early` is the pass that freed the part (or used it, where a write spoilt it); `culprit` is the node at
     which the engine stopped; `certain` is False where who freed it was worked out rather than seen.
     """
 
@@ -42,7 +42,7 @@ class Reuse:
 
     @property
     def starts_in_stale(self) -> bool:
-        """The pass starts from nodes that were swept before: nothing new was built in between."""
+        """The pass starts from nodes that were used before: nothing new was built in between."""
         return self.entry.consumer is None
 
     @property
@@ -64,9 +64,9 @@ class Reuse:
 
 
 def _lies(node: Node, reuse: Reuse) -> Parting | None:
-    """ "outside" or "turns" for the outermost loop of the pass that does not hold the node in the same turn.
+    """ "outside" or "turns" for the outermost loop of the pass that does not hold the node in the same iteration.
 
-    A loop that does not hold the earlier pass is not why the part was swept twice.
+    A loop that does not hold the earlier pass is not why the part was used twice.
     """
     late, early = reuse.late.where, reuse.early.where if reuse.early is not None else None
     if node.where is None or late is None:
@@ -144,7 +144,7 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     culprit = next((n for n in walked if n.id in stale and n.freed), None)
     certain = culprit is not None
     if culprit is None:
-        # Nobody looked at the pass that freed it. Whatever is freed and older than such a pass may be its doing.
+        # Nothing looked at the pass that freed it. Whatever is freed and older than such a pass may be its doing.
         unknown = [p for p in freeing if p.swept is None]
         last = max((p.moment for p in unknown), default=0)
         stale = {n.id for n in walked if n.moment < last and n.freed}
@@ -221,7 +221,7 @@ def _reuse(
     found = Reuse(late, early, entries, culprit, frozenset(stale), fresh, certain, write, written)
     built = found.built_parts
     if built is not None and built.how == "turns" and built.loop is not None:
-        # What comes from an earlier turn may reach the old part through nodes that no pass has swept.
+        # What comes from an earlier iteration may reach the old part through nodes that no pass has used.
         loop, last = built.loop, last_turn_before(history, found, built.loop)
         turns = {n.id: n.where.turn_of(loop) if n.where is not None else None for n in walked}
         before = {n for n, turn in turns.items() if turn is None or turn <= last}
@@ -231,7 +231,7 @@ def _reuse(
 
 
 def last_turn_before(history: History, reuse: Reuse, loop: Turn) -> int:
-    """The last turn, before the present, in which the line of this pass swept: turns since are those of one update."""
+    """The last iteration, before the present, in which the line of this pass ran: those since are of one update."""
     late, early = reuse.late, reuse.early
     same = (p.where for p in history.passes if p.moment < late.moment and p.where is not None)
     turns = [where.turn_of(loop) for where in same if late.where and where.site.same_lines(late.where.site)]

@@ -32,7 +32,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a loop: which loop (its statement), which entry into it, and the how-manyeth turn."""
+    """One iteration of a loop: which loop (its statement), which entry into it, and the how-manyeth iteration."""
 
     loop: Site
     entry: int
@@ -75,7 +75,7 @@ class Where:
             yield from level.turns
 
     def turn_of(self, loop: Turn) -> int | None:
-        """The turn number in that very run of the loop; None when this place lies outside of it."""
+        """The iteration number in that very run of the loop; None when this place lies outside of it."""
         for turn in self.turns:
             if turn.entry == loop.entry:
                 return turn.number
@@ -98,7 +98,7 @@ class Where:
         return count
 
     def site_at(self, loop: Turn | None, level: int = -1) -> Site:
-        """The site of a level, dated by its turn of the given loop."""
+        """The site of a level, dated by its iteration of the given loop."""
         turn = next((t for t in self.turns if t.entry == loop.entry), None) if loop is not None else None
         if turn is None:
             return replace(self.levels[level].site, step=None)
@@ -135,7 +135,7 @@ def _called_apart(mine: Level, theirs: Level) -> Parting | None:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """`how` is "turns" (same loop, other turn: `loop` is the later one's), "outside" (the first place lies
+    """`how` is "turns" (same loop, other iteration: `loop` is the later one's), "outside" (the first place lies
     before or around the loop that holds the second), "after" (the other way round), "statements" (one
     after the other), "calls" (one statement called both), or "same"."""
 

@@ -3,7 +3,7 @@
 Where the loop is the program's own, a step is one iteration of it, and the record shows the loop. Where it is a
 library's (a trainer, an optimizer that calls a closure, a test runner), the record shows one statement that is being
 executed all the while: `trainer.fit(model)`. There a step ends when the same call of backward comes again; what comes
-after the last update before that belongs to the next step. Two networks that are trained in turns are one step, for
+after the last update before that belongs to the next step. Two networks that are trained alternately are one step, for
 their calls differ. The steps are written into the record as iterations of a loop, so that every reader counts alike.
 """
 
@@ -94,7 +94,7 @@ class _Under:
 
     run: Pass
     child: int | None  # the call of the program's own through which it came, if any
-    key: Key | None  # tells two calls of backward in a library apart; None where nobody looked
+    key: Key | None  # tells two calls of backward in a library apart; None where it was not looked at
 
 
 def _loops(history: History) -> dict[Execution, LibraryLoop]:

@@ -32,7 +32,7 @@ def sequence_counter() -> Callable[[], int] | None:
 
 
 def counter_address() -> int | None:
-    """Where the function lies that `sequence_counter` calls, for C; None where that can not be told for sure."""
+    """Where the function lies that `sequence_counter` calls, for C; None where that cannot be told for sure."""
     torch, read = torch_module(), sequence_counter()
     if torch is None or read is None:
         return None
@@ -155,7 +155,7 @@ def vanish_when_compiled(function: Any) -> None:
 
 
 def announce_compiler(tell: Callable[[], None]) -> Callable[[], None]:
-    """Have `tell` called before torch.compile reads a function; at once where that can not be known.
+    """Have `tell` called before torch.compile reads a function; at once where that cannot be known.
 
     Gives back what undoes it. The handler has a list of callbacks too, but `torch._dynamo.reset` clears that.
     """

@@ -192,4 +192,4 @@ def warn(line: str) -> None:
     try:
         print(line, file=usable_stream("stderr"))
     except (OSError, ValueError):
-        return  # there is nobody left to hear it
+        return  # there is nothing left to hear it

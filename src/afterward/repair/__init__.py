@@ -45,7 +45,7 @@ _KINDS = {
 
 
 def candidates(shop: Workshop, found: Diagnosis, remedy: Remedy) -> Candidates:
-    """The patches by which a remedy may be written, best first. A kind that nobody can write yields none."""
+    """The patches by which a remedy may be written, best first. A kind that nothing can write yields none."""
     write = _KINDS.get(remedy.kind)
     if write is None:
         return

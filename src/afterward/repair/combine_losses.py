@@ -27,7 +27,7 @@ def candidates(job: Job) -> Candidates:
 
 
 def _two_statements(job: Job) -> Candidates:
-    """The two ways to the passes part at two statements of one block: sweep the sum at the later one."""
+    """The two ways to the passes part at two statements of one block: use the sum at the later one."""
     parted = job.parting(job.found.ways.freed, job.found.ways.reused)
     if parted is None:
         return
@@ -48,7 +48,7 @@ def _two_statements(job: Job) -> Candidates:
 
 
 def _is_swept_there(job: Job, source: Source, statement: Statement, loss: cst.BaseExpression) -> bool:
-    """Does the function that is called here sweep the very thing that it is handed?"""
+    """Does the function that is called here use the very thing that it is handed?"""
     place = job.at(job.found.freed)
     if place is None:
         return False
@@ -149,7 +149,7 @@ def wrapped_term(source: Source, node: cst.BaseExpression) -> str:
 
 
 def _one_in_a_branch(job: Job) -> Candidates:
-    """`a.backward()`, `if aux: b.backward()`: the losses are added up as they come, and swept behind the branch."""
+    """`a.backward()`, `if aux: b.backward()`: the losses are added up as they come, and used after the branch."""
     parted = job.parting(job.found.ways.freed, job.found.ways.reused)
     if parted is None:
         return
@@ -193,11 +193,11 @@ def _line_for(source: Source, statement: Statement, text: str) -> Edit:
     return source.replace(call, text)
 
 
-# One statement, in every turn of a loop
+# One statement, in every iteration of a loop
 
 
 def _one_statement_in_a_loop(job: Job) -> Candidates:
-    """Add the losses up in the loop, and sweep the sum after it."""
+    """Add the losses up in the loop, and use the sum after it."""
     for place in _levels_in_loop(job):
         source, statement, loop = place
         found = _loss_call(source, statement)
@@ -237,7 +237,7 @@ def _levels_in_loop(job: Job) -> list[tuple[Source, Statement, Statement]]:
 
 
 def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Statement]] | None:
-    """Calls of zero_grad() and step() in the loop: they go before it and behind it. None: they can not be moved."""
+    """Calls of zero_grad() and step() in the loop: they go before it and behind it. None: they cannot be moved."""
     before: list[Statement] = []
     after: list[Statement] = []
     body = source.body(loop) or []
@@ -251,7 +251,7 @@ def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Sta
         if statement not in body or only_call(statement) is not node or not source.alone(statement):
             return None
         if reads(source, statement) & of_a_turn:
-            return None  # each turn steps something else
+            return None  # each iteration steps something else
         (before if node.func.attr.value == "zero_grad" else after).append(statement)
     return before, after
 
@@ -264,7 +264,7 @@ def _rest_of(source: Source, statement: Statement, loss: cst.BaseExpression, tot
     return source.text[begin:first] + total + source.text[last:finish]
 
 
-# A part of a loss that no pass sweeps
+# A part of a loss that no pass uses
 
 
 def _added_to_the_loss(job: Job) -> Candidates:
@@ -284,11 +284,11 @@ def _added_to_the_loss(job: Job) -> Candidates:
             yield job.patch(f"add `{job.name}` to the loss of line {line}", source, source.replace(loss, text))
 
 
-# A loss that is overwritten before anyone sweeps it
+# A loss that is overwritten before anyone uses it
 
 
 def _sweep_each_turn(job: Job) -> Candidates:
-    """Call backward where the loss is computed, in each turn."""
+    """Call backward where the loss is computed, in each iteration."""
     built: Site | None = job.remedy.site or job.found.built
     computed, sweeping = job.at(built), job.at(job.found.freed)
     if computed is None or sweeping is None or computed[0] is not sweeping[0]:

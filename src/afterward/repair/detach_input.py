@@ -80,7 +80,7 @@ def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]
 
 
 def _in_early(job: Job) -> bool:
-    """Does the cut belong into the loss that was swept first?"""
+    """Does the cut belong into the loss that was used first?"""
     return job.remedy.form in (Form.READ_EARLY, Form.READ_OTHER, Form.MADE)
 
 
@@ -103,7 +103,7 @@ def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpre
 
 
 def _others_of_the_loop(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
-    """The value is one of several that a loop goes over: where a turn reads the others of them."""
+    """The value is one of several that a loop goes over: where an iteration reads the others of them."""
     source = job.shop.source(job.found.ways.loop)
     loop = source.loop_at(job.found.ways.loop) if source is not None else None
     if source is None or not isinstance(loop, cst.For) or job.name not in plain_names(loop.target):

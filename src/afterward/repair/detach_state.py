@@ -39,7 +39,7 @@ def candidates(job: Job) -> Candidates:
 
 
 def _made_from_itself(job: Job) -> Candidates:
-    """Nobody knows the state's name: try each value that is computed from its own last value."""
+    """Nothing knows the state's name: try each value that is computed from its own last value."""
     for file in job.shop.texts:
         source = job.shop.source(Site(file, 1, 1))
         for statement in source.statements if source is not None else ():
@@ -122,7 +122,7 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
 
 
 def _where_the_sweeper_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
-    """The function that sweeps computes its loss by a call that renews the state: the cut goes before that call."""
+    """The function that uses computes its loss by a call that renews the state: the cut goes before that call."""
     place = job.at(job.found.reused)
     if place is None or not whole:
         return

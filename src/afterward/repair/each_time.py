@@ -1,4 +1,4 @@
-"""Ways to have a value computed each time it is wanted: a property, a closure, a block that each turn enters anew."""
+"""Ways to have a value computed each time it is wanted: a property, a closure, a block that each iteration enters."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def candidates(job: Job, makers: list[Maker]) -> Candidates:
     yield from _as_property(job, makers)
 
 
-# A loop over values that were all made before its first turn
+# A loop over values that were all made before its first iteration
 
 
 def _in_its_own_turn(job: Job, makers: list[Maker]) -> Candidates:
-    """`for key, loss in losses.items():` gets `loss = make_losses()[key]`: each is made in its own turn."""
+    """`for key, loss in losses.items():` gets `loss = make_losses()[key]`: each is made in its own iteration."""
     loop_source = job.shop.source(job.found.ways.loop)
     loop = loop_source.loop_at(job.found.ways.loop) if loop_source is not None else None
     if loop_source is None or not isinstance(loop, cst.For):
@@ -64,7 +64,7 @@ def _turns_over(source: Source, loop: cst.For, name: str) -> tuple[str, str, lis
 
 
 def _block_of_each_turn(job: Job) -> Candidates:
-    """`with cached(): for x in data:` becomes `for x in data: with cached():`; each turn makes what it caches."""
+    """`with cached(): for x in data:` becomes `for x in data: with cached():`; each iteration makes what it caches."""
     source = job.shop.source(job.found.ways.loop)
     loop = source.loop_at(job.found.ways.loop) if source is not None else None
     if source is None or loop is None:
@@ -116,7 +116,7 @@ def _bound_late(job: Job, makers: list[Maker]) -> Candidates:
                 yield job.patch(f"bind by a `lambda` on line {line}", source, source.replace(call, text))
 
 
-# A value that is handed to a function which sweeps it again and again
+# A value that is handed to a function which uses it again and again
 
 
 def _handed_over_as_closure(job: Job) -> Candidates:

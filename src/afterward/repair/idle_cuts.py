@@ -1,4 +1,4 @@
-"""Cuts that are written and do nothing: a result that nobody keeps, a method that is named and not called."""
+"""Cuts that are written and do nothing: a result that nothing keeps, a method that is named and not called."""
 
 from __future__ import annotations
 

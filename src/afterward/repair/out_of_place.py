@@ -25,7 +25,7 @@ def candidates(job: Job) -> Candidates:
         name = _written_name(source, statement)
         if name is not None and _names_a_turn(source, statement, name):
             yield from _several(job, source, statement, name)
-            continue  # a new value for the loop's own name would be lost with the turn
+            continue  # a new value for the loop's own name would be lost with the iteration
         text = _rewritten(source, statement)
         if text is not None:
             start, end = source.span(statement)

@@ -1,4 +1,4 @@
-"""The calls in a statement that run a backward pass, and the loss that each of them sweeps."""
+"""The calls in a statement that run a backward pass, and the loss that each of them uses."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def without_keyword(source: Source, call: cst.Call, name: str) -> Edit | None:
 
 
 def only_call(statement: Statement) -> cst.Call | None:
-    """The call that a line consists of: nobody uses its result."""
+    """The call that a line consists of: nothing uses its result."""
     if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
         return None
     expression = statement.body[0]

@@ -44,7 +44,7 @@ def _put_back(job: Job) -> Candidates:
         yield job.patch(f"put the input back before line {source.range(body[0]).start.line}", source, edit)
 
 
-# Statements of the same function: into the loop or closure that sweeps
+# Statements of the same function: into the loop or closure that uses
 
 
 def _makers(job: Job) -> Iterator[tuple[Source, Statement]]:
@@ -60,7 +60,7 @@ def _makers(job: Job) -> Iterator[tuple[Source, Statement]]:
 
 
 def _into_the_loop(job: Job) -> Candidates:
-    """Into the outermost loop or function that will do; then, as a closure is called more than once a turn, further."""
+    """Into the outermost loop or function that will do; then, as a closure is called more often, further."""
     ways = [_ways_in(job, source, maker) for source, maker in _makers(job)]
     for depth in range(max(map(len, ways), default=0)):
         for patches in ways:
@@ -107,7 +107,7 @@ def _call_into_the_loop(job: Job) -> Candidates:
 
 
 def _makes_what_is_trained(source: Source, moving: list[Statement]) -> bool:
-    """Making the model or its optimizer anew is no forward pass: it would forget what was learned."""
+    """Making the model or its optimizer again is no forward pass: it would forget what was learned."""
     made = set().union(*(assigned_names(source, statement) for statement in moving))
     return any(re.search(rf"\b{name}\.(parameters|zero_grad|step|train)\(", source.text) for name in made)
 
@@ -200,7 +200,7 @@ def _before_the_late_statement(job: Job) -> Candidates:
             if maker_source is not source or not isinstance(maker, cst.SimpleStatementLine):
                 continue
             if pass_calls(maker) and not assigned_names(source, maker):
-                continue  # it sweeps what it makes: nothing of it would be there for the late one
+                continue  # it uses what it makes: nothing of it would be there for the late one
             if source.function_of(maker) is source.function_of(second) and source.alone(second) and maker is not second:
                 yield from _with_what_follows(job, source, maker, one[1], second)
                 edit = source.insert_before(second, *source.dedented(maker))
@@ -210,7 +210,7 @@ def _before_the_late_statement(job: Job) -> Candidates:
 
 
 def _with_what_follows(job: Job, source: Source, maker: Statement, first: Statement, second: Statement) -> Candidates:
-    """The late loss is formed from the value made anew: that is made before it, or the loss behind the early pass."""
+    """The late loss is formed from the value made again: that is made before it, or the loss behind the early pass."""
     block = source.block_of(maker) or []
     home = source.in_block(second, block) if maker in block else None
     if home is None or block.index(home) <= block.index(maker):

@@ -1,4 +1,4 @@
-"""A value that was stored in a record next to what it was computed from: compute it anew where it is read.
+"""A value that was stored in a record next to what it was computed from: compute it again where it is read.
 
 `buffer.append(Step(state, value))` with `value = critic(state)` makes `critic(step.state)` of `step.value`.
 """

@@ -26,7 +26,7 @@ def candidates(job: Job) -> Candidates:
     named = job.at(job.found.cut)
     places = [named] if named is not None else list(_on_the_way(job))
     if named is not None and "requires_grad" in named[0].code(named[1]):
-        yield from thawing.candidates(job)  # another network's turn may need them frozen
+        yield from thawing.candidates(job)  # the training of another network may need them frozen
     for source, statement in places:
         yield from _one_by_one(job, source, statement)
     if job.found.name != "history-cut":

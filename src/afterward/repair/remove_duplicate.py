@@ -1,4 +1,4 @@
-"""`remove_duplicate`: drop the surplus pass, or the part of a sum that was already swept."""
+"""`remove_duplicate`: drop the surplus pass, or the part of a sum that was already used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def candidates(job: Job) -> Candidates:
 
 
 def _part_already_swept(job: Job) -> Candidates:
-    """Sweep the new loss alone and add its number to the sum; or cut the sum once it was swept."""
+    """Call backward on the new loss alone and add its number to the sum; or cut the sum once it was used."""
     place = job.at(job.found.reused)
     if place is None or job.found.name not in ("loss-accumulated", "stepped-before-backward", "history-cached"):
         return
@@ -46,7 +46,7 @@ def _part_already_swept(job: Job) -> Candidates:
 
 
 def _collections(job: Job, name: str) -> Iterator[str]:
-    """What a loop takes the value from, where its name is that of a turn: `saved` of `for loss in saved`."""
+    """What a loop takes the value from, where its name is that of an iteration: `saved` of `for loss in saved`."""
     place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
     if place is None:
         return

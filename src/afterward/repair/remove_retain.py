@@ -1,4 +1,4 @@
-"""`remove_retain`: take away `retain_graph=True` or `create_graph=True` that nobody needs."""
+"""`remove_retain`: take away `retain_graph=True` or `create_graph=True` that nothing needs."""
 
 from __future__ import annotations
 

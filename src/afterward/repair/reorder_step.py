@@ -72,7 +72,7 @@ def _without(source: Source, block: list[Statement], writing: Statement, home: S
 
 
 def _forward_after(job: Job, source: Source, block: list[Statement], writing: Statement, home: Statement) -> Candidates:
-    """Compute what the pass sweeps after the step: its statements move to just behind it."""
+    """Compute what the pass uses after the step: its statements move to just behind it."""
     before = block[: block.index(writing)]
     between = block[block.index(writing) : block.index(home)]
     wanted = reads(source, home)

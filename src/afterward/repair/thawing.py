@@ -1,4 +1,4 @@
-"""Parameters that were frozen for another network's turn, and never thawed: let them need gradients again."""
+"""Parameters that were frozen while another network is trained, and never thawed: let them need gradients again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OFF = re.compile(r"(requires_grad_\(|requires_grad\s*=\s*|[(,]\s*)False(?=\s*[)
 
 
 def candidates(job: Job) -> Candidates:
-    """`freeze(D)` of the generator's turn gets its counterpart where the turn of the pass begins that needs `D`."""
+    """`freeze(D)` for the generator gets its counterpart where the part of the pass begins that needs `D`."""
     place = job.at(job.found.reused or job.found.primary.site)
     if place is None:
         return

@@ -26,7 +26,7 @@ class Workshop:
     tries: bool = False  # are patches run, so that a trial tells what a value is?
 
     def source(self, site: Site | None) -> Source | None:
-        """The file of a site; None where it can not be edited."""
+        """The file of a site; None where it cannot be edited."""
         return self._source(site.file) if site is not None and site.file in self.texts else None
 
     def sources(self) -> Iterator[Source]:

@@ -192,7 +192,7 @@ def _around(source: Source, statement: Statement) -> list[Statement]:
 
 
 def _optimizers(source: Source, sweeping: Statement) -> list[str]:
-    """Whatever is stepped in the function that sweeps."""
+    """Whatever is stepped in the function that uses."""
     found = []
     for statement in _around(source, sweeping):
         for node in own_nodes(statement):

@@ -1,4 +1,4 @@
-"""Asks of a used-up value whether the pass computes the same anew: the old one is then data, such as a rollout's
+"""Asks of a used-up value whether the pass computes the same again: the old one is then data, such as a rollout's
 log-probabilities, and what it was computed from is trained without it."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _VIEWS = ("TBackward", "Transpose", "Expand", "View", "Unsqueeze", "Squeeze", "P
 
 
 def computed_anew(case: Case) -> bool:
-    """Does this pass run everything under the old value anew, and does the loss that it enters train something more?
+    """Does this pass run everything under the old value again, and does the loss that it enters train something more?
 
     A penalty over the same parameters is no second run: it uses them in another way.
     """

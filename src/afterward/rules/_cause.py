@@ -1,4 +1,4 @@
-"""Decides why a part of the graph was met again: who built it, who swept it, in which turn of which loop.
+"""Decides why a part of the graph was met again: who built it, who used it, in which iteration of which loop.
 
 One decision, read by every rule about used-up graphs, so that one broken pass is one diagnosis.
 """
@@ -74,7 +74,7 @@ class Case:
 
     @property
     def old_leaves_stepped(self) -> bool:
-        """Did an optimizer change the parameters under the old part since it was swept?"""
+        """Did an optimizer change the parameters under the old part since it was used?"""
         early = self.reuse.early
         if early is None:
             return False
@@ -139,7 +139,7 @@ def _stepped_between(history: History, reuse: Reuse) -> frozenset[str]:
 
 
 def _trains_the_old(history: History, reuse: Reuse, theirs: frozenset[str], ours: frozenset[str]) -> bool:
-    """Is it one line that sweeps both times, and does the step that follows train the old part, not the rest?"""
+    """Is it one line that uses both times, and does the step that follows train the old part, not the rest?"""
     early, late = reuse.early, reuse.late
     if early is None or early.where is None or late.where is None or not early.where.site.same_lines(late.where.site):
         return False
@@ -180,7 +180,7 @@ def _belongs_to_object(bridge: Value) -> bool:
 
 
 def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> Cause:
-    """A value of an earlier turn: a summand of the loss, a state made anew each turn, or something kept."""
+    """A value of an earlier iteration: a summand of the loss, a state made again each iteration, or something kept."""
     renewed = _renewed(history, reuse, bridge)
     if renewed and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
@@ -194,7 +194,7 @@ def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> 
 
 
 def _skipped_a_turn(history: History, reuse: Reuse) -> bool:
-    """A state comes from the last turn that swept; what is older was kept somewhere."""
+    """A state comes from the last iteration that called backward; what is older was kept somewhere."""
     built, where = reuse.built_parts, reuse.entry.node.where
     if built is None or built.loop is None or where is None:
         return False
@@ -209,7 +209,7 @@ def _shared_trunk(history: History, reuse: Reuse) -> bool:
         return False
     own = early.optimizers - late
     steps = history.steps_between(early.moment, reuse.late.moment)
-    if steps:  # what it reached and nobody stepped then, it went through on the way: a critic that judges an action
+    if steps:  # what it reached and nothing stepped then, it went through on the way: a critic that judges an action
         own &= {step.optimizer for step in steps}
     return bool(own) and bool(late - early.optimizers)
 
@@ -230,13 +230,13 @@ def _same_loss(history: History, reuse: Reuse) -> bool:
 
 
 def _loss_built_outside(reuse: Reuse) -> bool:
-    """Is all of it outside, the losses too, and the loop does nothing but sweep them one by one?"""
+    """Is all of it outside, the losses too, and the loop does nothing but use them one by one?"""
     read = reuse.read_parts
     return read is not None and read.how == "outside"
 
 
 def _renewed(history: History, reuse: Reuse, bridge: Value | None) -> bool:
-    """Is the value made anew in every step? Then the statement that made it has run in this step too, or it ran
+    """Is the value made again in every step? Then the statement that made it has run in this step too, or it ran
     after the earlier pass, as the last act of its step."""
     node, late = reuse.entry.node, reuse.late
     built = reuse.built_parts

@@ -13,7 +13,7 @@ from afterward.rules._cause import Case, leaves_directly_under
 
 
 def dated(case: Case, run: Pass) -> Site:
-    """Where a pass ran, and in which step: the turn of the report's loop, else the how-manyeth pass from there."""
+    """Where a pass ran, and in which step: the iteration of the report's loop, else the how-manyeth pass from there."""
     assert run.where is not None
     part = case.reuse.passes_part
     if part is not None and part.how == "calls":
@@ -27,7 +27,7 @@ def built_site(case: Case) -> Site | None:
     """The statement that made the part: where its value was given the bridge's name, else the innermost one."""
     entry = case.reuse.entry.node
     if entry.id not in case.reuse.stale and case.reuse.write is None:
-        # What was handed on is newer than the pass; the part behind it is what the pass had swept.
+        # What was handed on is newer than the pass; the part behind it is what the pass had used.
         where = case.reuse.culprit.where
         return where.site_at(case.loop) if where is not None else None
     if entry.where is None:

@@ -45,7 +45,7 @@ def _already_added(history: History, run: Pass) -> Pass | None:
 
 
 def _computed_before(history: History, run: Pass) -> Pass | None:
-    """The pass just before this one, if it swept another graph of the very same loss: same leaves, size and value.
+    """The pass just before this one, if it used another graph of the very same loss: same leaves, size and value.
 
     Both were reached by different ways. A loop that accumulates gradients gets to each pass by the same one.
     """

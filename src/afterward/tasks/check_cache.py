@@ -27,7 +27,7 @@ from afterward.model.saved import SavedRun, as_saved, read_saved
 from afterward.tasks.checked import NOTHING, Looked
 
 _CLOSE = 2_000_000_000  # nanoseconds: file systems keep times this coarsely, at worst
-_OLD = 30 * 24 * 3600  # seconds after which the cache of a folder nobody checks any more is deleted
+_OLD = 30 * 24 * 3600  # seconds after which the cache of a folder nothing checks any more is deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Cache:
             self._now.setdefault(one, _state(one))
 
     def write(self, checked: Iterable[str]) -> None:
-        """Write it back, atomically; a cache that can not be written is no reason to fail."""
+        """Write it back, atomically; a cache that cannot be written is no reason to fail."""
         if self.path is None or not self.changed:
             return
         here = set(checked)
@@ -195,7 +195,7 @@ def _place() -> Path | None:
     try:
         folder = Path(base) / "afterward" if base else platformdirs.user_cache_path("afterward", appauthor=False)
         return folder / f"{_digest(os.fsencode(os.getcwd()))[:16]}.json"
-    except (OSError, RuntimeError):  # the folder we are in is gone, or nobody knows whose cache it would be
+    except (OSError, RuntimeError):  # the folder we are in is gone, or it is not known whose cache it would be
         return None
 
 

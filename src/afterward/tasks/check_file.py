@@ -39,7 +39,7 @@ class Shared:
 
     @property
     def is_large(self) -> bool:
-        """Is it time to begin anew? A syntax tree takes some hundred times the room of its text."""
+        """Is it time to begin again? A syntax tree takes some hundred times the room of its text."""
         return sum(len(text) for text in self.sources.texts.values()) > _LARGE
 
 

@@ -78,7 +78,7 @@ def why_not() -> str:
 
 
 def _try(answer: int) -> None:
-    """A folder whose owner is not known in the view can not be written to, and then the view is of no use."""
+    """A folder whose owner is not known in the view cannot be written to, and then the view is of no use."""
     path = Path(os.getcwd(), f".afterward-probe-{os.getpid()}")
     try:
         if os.access(path.parent, os.W_OK):

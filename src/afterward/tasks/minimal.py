@@ -28,7 +28,7 @@ def smaller(before: str, after: str) -> Iterator[str]:
             if was is not None:
                 taken.add(was)
                 yield "".join([*new[:place], old[was], *new[place + 1 :]])
-            elif d - c > b - a:  # else an old line would go with it, which nobody has taken out
+            elif d - c > b - a:  # else an old line would go with it, which was not taken out
                 yield "".join([*new[:place], *new[place + _extent(new, place) :]])
 
 

@@ -104,7 +104,7 @@ class Notebook:
             return None  # IPython meets the same, and says so in its own way
 
     def _own_name(self, name: str, text: str) -> str:
-        """Numbers may begin anew (`%reset`): two different cells must not go by one name."""
+        """Numbers may begin again (`%reset`): two different cells must not go by one name."""
         number, own = 1, name
         while self._statements.sources.get(own, text) != text:
             number += 1

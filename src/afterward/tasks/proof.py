@@ -81,7 +81,7 @@ def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     if gap:
         return Verdict("not_proven", proof("not_proven", Note("not_followed", (facts.verbatim("error", gap),))))
     known = {f.code for f in (*bench.base.report.findings, *bench.before.report.findings)} - bench.curing
-    there = {fault(f, bench.before) for f in loud(bench.before)}  # another one of the same kind has its own turn
+    there = {fault(f, bench.before) for f in loud(bench.before)}  # another one of the same kind is looked at by itself
     new = [f for f in found if f.code not in known and fault(f, trial) not in there]
     same = same_gradients(bench, trial)
     changed = list(dict.fromkeys(changes(bench, remedy, trial)))

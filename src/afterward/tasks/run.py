@@ -1,4 +1,4 @@
-"""Watch a program run, and turn what became of its graphs into a report."""
+"""Watch a program run, and report what became of its graphs."""
 
 from __future__ import annotations
 

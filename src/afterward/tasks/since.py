@@ -53,7 +53,7 @@ def look_since(watched: Watched, since: Start) -> tuple[History, tuple[Diagnosis
 
 
 def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) -> History:
-    """The part of a history whose statements have run since. What a later cell may still sweep is not wasted yet."""
+    """The part of a history whose statements have run since. What a later cell may still use is not wasted yet."""
 
     def ran(record: Any) -> bool:
         site: Site | None = record.site

@@ -126,7 +126,7 @@ def perform(request: Request, give: Callable[[Trial], None]) -> None:
 
 
 def _connect(request: Request) -> None:
-    """A trial reads what it is given and prints to nobody."""
+    """A trial reads what it is given and prints to nothing."""
     if request.folder:
         os.chdir(request.folder)
     nowhere = os.open(os.devnull, os.O_RDWR)

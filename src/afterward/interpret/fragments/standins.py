@@ -248,7 +248,7 @@ def _belong(optimizer: str, network: str) -> bool:
 
 def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     """What a stand-in network returns. In a file of a project, one whose parameters are all switched off may have
-    others: nobody freezes a network to train nothing, and what was replaced in it is not seen in a stand-in."""
+    others: a network is not frozen to train nothing, and what was replaced in it is not seen in a stand-in."""
     held = [leaf for _, leaf in module_tree.parameters(owner)]  # with those of layers that the program puts into it
     if not machine.assumed.lenient and not any(leaf.requires_grad for leaf in held):
         machine.account.lose([*args, *kwargs.values()])

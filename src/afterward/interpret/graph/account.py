@@ -55,7 +55,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A loss that was overwritten in a loop, and the pass after the loop that swept the last one."""
+    """A loss that was overwritten in a loop, and the pass after the loop that used the last one."""
 
     name: str
     values: tuple[Assigned, ...]
@@ -228,12 +228,12 @@ class Account:
     # What goes out of sight
 
     def mix(self, value: Value) -> None:
-        """A value went into something unknown, and what is computed from that may lead back to its graph."""
+        """A value went into something unknown, and what is computed from that may be connected to its graph."""
         self.lose([value])
         self.blind = self.mixed = True
 
     def lose(self, values: Iterable[Value], depth: int = 0) -> None:
-        """Values were given to something unknown: it may sweep what they lead to, and change what they hold."""
+        """Values were given to something unknown: it may use what they lead to, and change what they hold."""
         for value in values:
             if isinstance(value, Tensor):
                 if value.node is not None:

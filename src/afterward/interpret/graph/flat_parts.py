@@ -18,7 +18,7 @@ TIMES = 2
 
 
 def find_flat_parts(machine: Machine) -> Iterator[FlatPart]:
-    """Additions in losses that were swept, to which a derivative without a history was added."""
+    """Additions in losses that were used, to which a derivative without a history was added."""
     found: dict[tuple[Site, Site], list[FlatPart]] = {}
     for one in machine.passes:
         for node in _sums(one) if one.call == "backward" else ():

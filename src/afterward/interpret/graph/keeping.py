@@ -71,7 +71,7 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     summed = [node for node in machine.graph.reach(sums) if node.leaf is None]
     steps = max(len(ages), len({bisect_right(moments, node.moment) for node in summed}))
     swept = [times[node.number] for node in found]
-    # Nothing of it swept: it may still be. Swept again and again: a state, not a record.
+    # Nothing of it used: it may still be. Used again and again: a state, not a record.
     if steps < _enough(machine) or not any(swept) or max(swept) > 1 or _swept_together(machine, nodes, moments):
         return None
     if _of_different_networks(machine, {node.number for node in found}):
@@ -91,7 +91,7 @@ def _swept_together(machine: Machine, nodes: list[GraphNode], moments: list[int]
 
 
 def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
-    """Did each pass over these reach other parameters? So much for one turn over several networks, not for steps."""
+    """Did each pass over these reach other parameters? Then they are of several networks, not of steps."""
     mine = [one for one in machine.passes if one.call == "backward" and one.swept & numbers]
     reached = [frozenset(id(leaf) for leaf in one.leaves) for one in mine]
     return len(set(reached)) == len(reached)

@@ -70,7 +70,7 @@ def history(machine: Machine) -> History | None:
                 nested_in=one.nested_in,
                 created=one.created,
                 receiver=one.receiver,
-                # Something unknown may sweep it again: not to be compared with the next.
+                # Something unknown may use it again: not to be compared with the next.
                 window=0 if not (account.blind or swept & lost or _is_open(machine, one, lost)) else 1 + one.number,
                 reached=numbers(one.leaves),
             )
@@ -189,7 +189,7 @@ def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:
 
 
 def _reached_by_gradients(machine: Machine) -> set[int]:
-    """Leaves under a gradient that was itself swept: which of them such a pass reaches is not known."""
+    """Leaves under a gradient that was itself used: which of them such a pass reaches is not known."""
     found: set[int] = set()
     for one in machine.passes:
         made = range(*one.created) if len(one.created) == 2 else range(0)
@@ -261,7 +261,7 @@ def _unswept(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> 
 def _in_vain(
     machine: Machine, dropped: Dropped, node: GraphNode, swept: set[int], lost: set[int], owners: dict[int, list[str]]
 ) -> bool:
-    """Did no pass sweep anything that the loop computed for this value, though a parameter hangs on it?"""
+    """Did no pass use anything that the loop computed for this value, though a parameter depends on it?"""
     began = machine.turn_began.get((dropped.loop, 1), 0)
     under = machine.graph.reach([node])
     own = {one.number for one in under if one.leaf is None and one.moment > began}

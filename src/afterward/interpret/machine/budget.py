@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from afterward.interpret.machine.values import OutOfBudget
 
 STATEMENTS = 8_000  # of one run
-SHORT, LONG = 600, 1_500  # a program that has run so long gets fewer turns of each loop
+SHORT, LONG = 600, 1_500  # a program that has run so long gets fewer iterations of each loop
 IMPORTS = 24_000  # of the project's modules that one run imports: they define more than they do
 
 

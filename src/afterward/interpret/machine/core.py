@@ -20,7 +20,7 @@ Place = tuple[str, int, int]  # file, line and column of a test
 
 @dataclass(slots=True)
 class Frame:
-    """One call: where it is, and in which turns of which loops."""
+    """One call: where it is, and in which iterations of which loops."""
 
     call: int
     function: str
@@ -108,10 +108,10 @@ class Core:
         self.data_effects = 0  # the same, of numbers, texts and unknown values
         self.guarded = 0  # bodies of `try` that we are in
         self.importing = 0  # imports inside each other
-        self.trail = 0  # the statements of this turn of the innermost loop, and the numbers that tests were made on
+        self.trail = 0  # the statements of this iteration of the innermost loop, and the numbers tested in it
         self.idle: set[int] = set()  # `if` statements that did nothing yet, and those that did
         self.busy: set[int] = set()
-        self.steady: dict[int, int] = {}  # the trail that the turns of a loop have settled on
+        self.steady: dict[int, int] = {}  # the trail that the iterations of a loop have settled on
         self.broken: list[Broken] = []
         self.gaps: dict[tuple[str, int], Gap] = {}
         self.modules: dict[str, Module] = {}
@@ -235,7 +235,7 @@ class Core:
     # Whether it mattered how a test went
 
     def hangs_on(self, value: Unknown) -> None:
-        """Something hangs on how an earlier test on this value was decided."""
+        """Something depends on how an earlier test on this value was decided."""
         place = self.decided_at.get(id(value))
         if place is not None:
             self._depends(place)
@@ -248,7 +248,7 @@ class Core:
             self.choices.matters.add(place)
 
     def settle(self, places: list[Place], data: bool, graph: bool) -> None:
-        """What hung on the tests at some places: data, or more than that."""
+        """What depended on the tests at some places: data, or more than that."""
         if data or graph:
             self.choices.touches.update(places)
         if graph:
@@ -303,7 +303,7 @@ def spelled(node: ast.expr) -> str:
 
 
 def is_data(value: Value, depth: int = 0) -> bool:
-    """A value that no graph hangs on: a number, a text, something unknown or of a library, or a few of these."""
+    """A value that no graph depends on: a number, a text, something unknown or of a library, or a few of these."""
     if value is None or value is MISSING or isinstance(value, (str, int, float, Unknown, Lib, bytes, slice, range)):
         return True
     if depth < 3 and isinstance(value, (list, tuple, dict, set)) and len(value) <= 16:

@@ -105,7 +105,7 @@ class Effects(Generators):
                     for position in range(len(owner)):
                         owner[position] = self.unknown()
         else:
-            self.account.lose([value])  # put where nobody can follow it
+            self.account.lose([value])  # put where nothing can follow it
             if isinstance(owner, Unknown) and isinstance(value, Tensor) and value.node is not None:
                 self.account.mix(value)
         self.name(value, label, "item")

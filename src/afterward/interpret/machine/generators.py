@@ -1,4 +1,4 @@
-"""Iterates: over known things element by element, over unknown ones a few turns, through the program's generators.
+"""Iterates: over known things element by element, over unknown ones a few iterations, through the program's generators.
 
 A generator of the program runs in a thread of its own that takes turns with the rest: strictly one at a time.
 """
@@ -200,6 +200,6 @@ def _live(value: Any) -> Iterator[Value]:
 
 
 def _forever(make: Callable[[], Value]) -> Iterator[Value]:
-    """Without end, as far as anyone knows: but nobody needs more than this."""
+    """Without end, as far as anyone knows: but nothing needs more than this."""
     for _ in range(2000):
         yield make()

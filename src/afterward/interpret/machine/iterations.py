@@ -1,4 +1,4 @@
-"""The turns of a loop: numbered, and counted until a further one would only repeat the last ones."""
+"""The iterations of a loop: numbered, and counted until a further one would only repeat the last ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from afterward.interpret.machine.statements import Statements
 
-_STEADY = 4  # turns after which a loop is left whose last turns were all alike
+_STEADY = 4  # iterations after which a loop is left whose last iterations were all alike
 _DEEP = 3  # loops inside each other
 
 
 class Turns:
-    """The turns of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
+    """The iterations of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
 
     __slots__ = ("around", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "site")
 
@@ -24,7 +24,7 @@ class Turns:
         self.site, self.entry = machine.enter_loop(loop)
         self.number = 0
         self.last = 0
-        self.same = 0  # turns in a row, before the last, that went as the last one did
+        self.same = 0  # iterations in a row, before the last, that went as the last one did
         self.around = machine.trail
         depth = sum(len(frame.turns) for frame in machine.frames)
         self.enough = 2 if depth < _DEEP else 1  # so that nesting does not multiply
@@ -44,7 +44,7 @@ class Turns:
         self.last = trail
 
     def settled(self) -> bool:
-        """Did the last turns execute the same statements, with tests on the same numbers?"""
+        """Did the last iterations execute the same statements, with tests on the same numbers?"""
         if self.number >= self.enough and self.last == self.machine.steady.get(id(self.loop)):
             return True  # as it went when the loop was entered before
         steady = _STEADY if self.machine.entries == self.entry else _STEADY - 1  # with loops inside, fewer are enough

@@ -1,4 +1,4 @@
-"""Executes statements: loops turn by turn, branches one way or the other, exceptions as the program raises them."""
+"""Executes statements: loops by iterations, branches one way or the other, exceptions as the program raises them."""
 
 from __future__ import annotations
 
@@ -348,7 +348,7 @@ class Statements(Branches):
 
 
 def _over_indices(node: ast.expr) -> bool:
-    """`range(len(things))`: each turn is about another thing, as in a loop over the things themselves."""
+    """`range(len(things))`: each iteration is about another thing, as in a loop over the things themselves."""
     if not isinstance(node, ast.Call) or not node.args:
         return False
     last = node.args[-1] if len(node.args) < 3 else node.args[1]

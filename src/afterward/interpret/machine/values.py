@@ -1,8 +1,8 @@
 """What a name can stand for while a program is interpreted.
 
 Numbers, texts and the built-in containers stand for themselves: a list of the program is a list here, with
-abstract values in it. Everything else is one of the classes below. `Unknown` is what the interpreter can not
-know; nothing that hangs on one is ever reported.
+abstract values in it. Everything else is one of the classes below. `Unknown` is what the interpreter cannot
+know; nothing that depends on one is ever reported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Value = Any  # a constant, a container, or one of the classes below
 
 
 class Unknown:
-    """A value that can not be known. Two of one key are the same value, so that a test on it is decided once."""
+    """A value that cannot be known. Two of one key are the same value, so that a test on it is decided once."""
 
     __slots__ = ("cut", "key", "plain")
 
@@ -228,7 +228,7 @@ class Super:
 
 
 class Stream:
-    """Something to iterate over whose length is not known: each turn makes a new value."""
+    """Something to iterate over whose length is not known: each iteration makes a new value."""
 
     __slots__ = ("make",)
 

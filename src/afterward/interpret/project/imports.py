@@ -105,7 +105,7 @@ class Imports(_Base):
             return shared
         if self.importing >= _DEEP or not self.budget.affords(1):
             return self._not_imported(name, file)
-        trail, self.trail = self.trail, 0  # an import in a loop is done once: no turn is another because of it
+        trail, self.trail = self.trail, 0  # an import in a loop is done once: no iteration is another because of it
         try:
             return self._counted_import(name, file)
         finally:

@@ -51,7 +51,7 @@ class Reach:
         self._survey(tree)
 
     def comes_to_a_pass(self) -> bool:
-        """Could it? False only where it can not."""
+        """Could it? False only where it cannot."""
         seen: set[str] = set()
         todo: list[ast.AST] = list(_at_once(self.tree.body))
         while todo:

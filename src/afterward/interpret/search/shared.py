@@ -90,7 +90,7 @@ class Shelf:
         self.held: set[int] = set()  # ids of all that is in the groups, which keep it alive
 
     def dismantle(self) -> None:
-        """Nobody will take from it any more: cut the circles in it, so that it goes at once."""
+        """Nothing will take from it any more: cut the circles in it, so that it goes at once."""
         for groups in self.groups.values():
             for group in groups:
                 for module in group.modules.values():
@@ -262,7 +262,7 @@ def _enter(machine: Machine, group: Group) -> None:
 
 def _contents(modules: dict[str, Module], held: set[int]) -> tuple[list[tuple[Any, Any]], set[int]] | None:
     """Every list, dict and object in the modules, with a copy of what is in it, and the ids of all that was looked at;
-    None where there is something that can not be set back. What is in other groups (`held`) is theirs."""
+    None where there is something that cannot be set back. What is in other groups (`held`) is theirs."""
     found: list[tuple[Any, Any]] = []
     seen: set[int] = {id(module) for module in modules.values()}
     todo: list[Value] = [module.scope for module in modules.values()]

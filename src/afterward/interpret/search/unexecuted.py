@@ -1,4 +1,4 @@
-"""What no run of a program came to. A silent fault is told only if nothing in there could undo it."""
+"""What no run of a program came to. A silent fault is reported only if nothing in there could undo it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from afterward.model.site import Site
 Key = tuple[str, int, int]  # file, line and column of a statement
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _END = 10**9
-_DEEP = 6  # calls of functions that nobody ran, followed from one to the next
+_DEEP = 6  # calls of functions that nothing ran, followed from one to the next
 
 
 @dataclass(frozen=True, slots=True)

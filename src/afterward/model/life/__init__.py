@@ -1,4 +1,4 @@
-"""The life of an autograd graph, executable: built, swept, freed, and used again when it should not be.
+"""The life of an autograd graph, executable: built, used, freed, and used again when it should not be.
 
     world = World()
     w = world.tensor("w", requires_grad=True)

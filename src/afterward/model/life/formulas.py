@@ -1,7 +1,7 @@
 """Passes that are recorded (`create_graph=True`): the backward of a node, as operations on tensors.
 
 The formulas are PyTorch's own, as far as they build nodes. They run through the same recording as the
-forward pass does, so the graph they build can be swept, freed and differentiated again, as long as there are
+forward pass does, so the graph they build can be used, freed and differentiated again, as long as there are
 formulas. A node without one stops the model (`Unmodelled`): it does not guess.
 """
 

@@ -1,4 +1,4 @@
-"""What arrives in `.grad`, and how two gradients are told to be the same.
+"""What arrives in `.grad`, and how two gradients are reported to be the same.
 
 A gradient is a sum over paths, each a product of local derivatives. Every local derivative gets a number
 of its own (the hash of its symbol), and the sum of products is computed modulo a prime: a *fingerprint*.

@@ -20,7 +20,7 @@ def needs_grad(tensor: Tensor) -> bool:
 
 
 def grad_fn(tape: Tape, tensor: Tensor) -> Node | None:
-    """`tensor.grad_fn`. Asking makes a view's node anew if its memory was written to since."""
+    """`tensor.grad_fn`. Asking makes a view's node again if its memory was written to since."""
     if tensor.hidden and tensor.version is not None and tensor.seen != tensor.version.count:
         raise Unmodelled("a write to the memory of a result that is a view of something hidden")
     base = tensor.base

@@ -137,7 +137,7 @@ class Node:
 
     @property
     def can_be_freed(self) -> bool:
-        """Whether a pass leaves it different: a node that saves nothing can be swept again and again."""
+        """Whether a pass leaves it different: a node that saves nothing can be used again and again."""
         if self.kind is Kind.CUSTOM:
             return self.reads
         return bool(self.saved) or self.kind is Kind.COPY_SLICES

@@ -2,7 +2,7 @@
 
 If no argument needs a gradient, or recording is off, nothing: the result has no history. Otherwise the
 table says which nodes come to be. Each takes its number from the clock *before* it asks its arguments for
-their edges; asking can make a view's node anew, which is then younger than the node that uses it.
+their edges; asking can make a view's node again, which is then younger than the node that uses it.
 """
 
 from __future__ import annotations

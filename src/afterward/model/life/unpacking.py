@@ -43,7 +43,7 @@ def _overwritten(saved: Saved, tape: Tape | None) -> Fault:
     """The numbers are no longer those that were saved.
 
     To word its complaint, PyTorch asks a saved argument for its `grad_fn`. If that is a view, asking makes
-    its node anew, and for a view that may not look on while its base is written to it fails differently.
+    its node again, and for a view that may not look on while its base is written to it fails differently.
     """
     tensor = saved.tensor
     if tensor is None or tensor.base is None or saved.is_result:

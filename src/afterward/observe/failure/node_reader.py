@@ -73,7 +73,7 @@ class Remains:
         return known
 
     def _saved(self, op: str, position: int, states: Any, place: Place | None, wording: Wording) -> tuple[Saved, ...]:
-        # Once freed, a node no longer tells that a hook kept its values, to be made anew when they are needed.
+        # Once freed, a node no longer tells that a hook kept its values, to be made again when they are needed.
         elsewhere = wording.mentions(place, "checkpoint")
         links = self.found.links[position]
         saved = []

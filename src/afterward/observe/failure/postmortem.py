@@ -302,7 +302,7 @@ def _roots(event: PassSeen, by_order: dict[int, int]) -> tuple[Edge, ...]:
 
 
 def _common(swept: Any, by_order: dict[int, int]) -> frozenset[int]:
-    """Positions of the failing graph's nodes among the orders that a pass swept (both sorted by order)."""
+    """Positions of the failing graph's nodes among the orders that a pass used (both sorted by order)."""
     if len(swept) < len(by_order):
         return frozenset(by_order[order] for order in swept if order in by_order)
     found = []

@@ -55,7 +55,7 @@ def walk(roots: Iterable[Any], limit: int | None = None) -> Walk:
     index = 0
     while index < len(found.nodes) and (limit is None or index < limit):
         edges = []
-        links = found.nodes[index].next_functions  # made anew whenever it is asked for
+        links = found.nodes[index].next_functions  # made again whenever it is asked for
         found.links.append(links)
         for node, output in links:
             if node is None:

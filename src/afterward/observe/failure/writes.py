@@ -180,7 +180,7 @@ def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Iterator[Any]:
 
 
 def _rebound(paths: Trail, place: Place, target: ast.expr) -> bool:
-    """Has the name been given something else since, as a loop's variable is in each turn? Then it tells nothing now."""
+    """Has the name been given something else since, as a loop's variable in each iteration? Then it says nothing."""
     while isinstance(target, ast.Attribute):
         target = target.value
     if not isinstance(target, ast.Name):

@@ -25,7 +25,7 @@ from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.recorder import Recorders
 
-_TOOL = 4  # sys.monitoring has six places for tools; this one is reserved for nobody
+_TOOL = 4  # sys.monitoring has six places for tools; this one is not reserved
 
 
 @contextmanager
@@ -66,7 +66,7 @@ class LineMarker:
         return known
 
     def enter_running_calls(self, frame: FrameType | None) -> None:
-        """The calls that were already running: they are on the stack though nobody saw them enter."""
+        """The calls that were already running: they are on the stack though nothing saw them enter."""
         frames = []
         while frame is not None:
             if self.is_watched(frame.f_code):

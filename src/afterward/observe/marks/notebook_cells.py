@@ -2,7 +2,7 @@
 
 All cells are one program that goes on and on: they share a namespace, so they share a scope. A cell that is run again
 keeps its numbers (memory grows with the text of the notebook, not with how often it is run) and gets a new name. The
-runs of the cell that is running now count as the turns of a loop, for that is what running it again and again is.
+runs of the cell that is running now count as the iterations of a loop, for that is what running it again and again is.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Cells:
         return bool(self.statements.table[cell.head].flags & LOOP)
 
     def _make_current(self, cell: _Cell) -> None:
-        """Runs of this cell are turns from now on; what other cells did lies outside of that loop."""
+        """Runs of this cell are iterations from now on; what other cells did lies outside of that loop."""
         if self._now is not None and self._now is not cell:
             self._count_runs(self._now, False)
         self._now = cell

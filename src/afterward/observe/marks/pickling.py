@@ -1,6 +1,6 @@
 """Functions that travel by value (joblib, ray, dask through cloudpickle) travel without marks.
 
-Where they arrive nobody has put the marks' names into `builtins`. So a pickler that takes code objects apart is given
+Where they arrive nothing has put the marks' names into `builtins`. So a pickler that takes code objects apart is given
 the code as Python alone would have compiled it.
 """
 

@@ -105,7 +105,7 @@ class _Scope:
         self.module = module
         self.function = function
         self.number = module.statements.new_scope()
-        self.loops: list[tuple[int, int | None]] = []  # (number of the loop statement, number of its next-turn mark)
+        self.loops: list[tuple[int, int | None]] = []  # (numbers of the loop statement and of its next-iteration mark)
         self.entered = False
         self.exit_number = -1
 
@@ -180,7 +180,7 @@ class _Scope:
         loop.orelse = self.block(loop.orelse)
 
     def _next_turn_runs_nothing(self, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
-        """Is there nothing between two turns but counting: no code of the program's, no operation of torch's?"""
+        """Is there nothing between two iterations but counting: no code of the program's, no operation of torch's?"""
         if isinstance(loop, ast.While):
             return isinstance(loop.test, ast.Constant)
         head = loop.iter
@@ -244,7 +244,7 @@ class _Lambdas(ast.NodeTransformer):
         self.scope = scope
 
     def visit_head(self, statement: ast.stmt) -> None:
-        """Change what the statement itself says; the statements inside it are visited when it is their turn."""
+        """Change what the statement itself says; the statements inside it are visited later."""
         for name, value in ast.iter_fields(statement):
             if isinstance(value, ast.expr):
                 setattr(statement, name, self.visit(value))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 # What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
-# HEAD is a loop's head seen as a line: it enters the loop, or begins its next turn.
+# HEAD is a loop's head seen as a line: it enters the loop, or begins its next iteration.
 # CELL is the beginning of a notebook's cell. WHOLE is a loop's head with the body on the same line.
-# FIRST is the first statement of a loop's body, where its mark stands for the loop's next turn, too.
+# FIRST is the first statement of a loop's body, where its mark stands for the loop's next iteration, too.
 # KEEPS says that the outermost calls (as many as its `line`) are those that were running before; each TOLD that follows
 # is one more call that runs now, at this statement: they stand where marks had been switched off.
 ENTER, EXIT, LOOP, NEXT, RESUME, HEAD, SUSPEND, CELL, WHOLE, FIRST = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512

@@ -124,7 +124,7 @@ class Bridges:
         return place is not None and any(p.number == place.number and p.moment >= moment for p in self.trail)
 
     def _began(self, reuse: Reuse) -> int | None:
-        """The moment at which the present turn of the loop between the part and the pass began."""
+        """The moment at which the present iteration of the loop between the part and the pass began."""
         built = reuse.built_parts
         if built is None or built.loop is None:
             return None

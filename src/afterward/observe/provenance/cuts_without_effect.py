@@ -1,4 +1,4 @@
-"""Finds a cut that did nothing: `hidden.detach()` or `repackage(hidden)` whose result nobody keeps."""
+"""Finds a cut that did nothing: `hidden.detach()` or `repackage(hidden)` whose result nothing keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from afterward.observe.replay.replay import Place
 
 
 def with_lost_cut(value: Value, paths: Trail, trail: list[Place], since: int, until: int) -> Value:
-    """The value, with the statement that ran between two moments and detached a copy of it for nobody."""
+    """The value, with the statement that ran between two moments and detached a copy of it for nothing."""
     seen: set[int] = set()
     for place in reversed(trail):
         if not since < place.moment < until or place.number in seen:

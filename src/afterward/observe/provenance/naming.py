@@ -1,6 +1,6 @@
 """Finds the names that the running program has for its tensors, parameters and optimizers.
 
-It looks where a person would: the locals of the calls on the stack, then globals, then what hangs on them.
+It looks where a person would: the locals of the calls on the stack, then globals, then what depends on them.
 No property is called and no code of the program runs.
 """
 

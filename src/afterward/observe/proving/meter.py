@@ -68,7 +68,7 @@ class Meter:
         self._keep(lambda keeper: keeper.step_ends(optimizer))
 
     def _keep(self, note: Callable[[Keeper], None]) -> None:
-        """Note something. What can not be followed (an optimizer of another make) is not proven, and goes on."""
+        """Note something. What cannot be followed (an optimizer of another make) is not proven, and goes on."""
         if self._keeper is None or self._keeper.training.gap:
             return
         try:

@@ -92,7 +92,7 @@ class Account:
         def counted(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             try:
                 self._pass_begins(outputs, args, kwargs, sys._getframe(1))
-            except Exception:  # what can not be read is not counted: the program goes on
+            except Exception:  # what cannot be read is not counted: the program goes on
                 self.too_large += 1
             begins(outputs, args, kwargs)
 
@@ -125,7 +125,7 @@ class Account:
             self.peak = self._memory(recorder, saved, names, own, number, site.passes)
 
     def _add_others(self, saved: Saved, names: Names, seen: set[Any]) -> None:
-        """Graphs that hang on names of the program's and are not part of this pass."""
+        """Graphs that depend on names of the program's and are not part of this pass."""
         others = walk((held.node for held in names.held if held.node not in seen), limit=LOOK_NODES)
         saved.add(node for node in others.nodes if node not in seen)
 

@@ -1,6 +1,6 @@
 """Goes along into the processes that a program starts with `multiprocessing`.
 
-A forked process inherits the watch. A spawned one (and one of a fork server) begins anew: the data that
+A forked process inherits the watch. A spawned one (and one of a fork server) begins again: the data that
 `multiprocessing` sends ahead carries an invitation, which begins a watch before the program's main module is loaded.
 """
 

@@ -137,7 +137,7 @@ class Looks:
         return quiet
 
     def _look(self, recorder: Recorder, seen: PassSeen, outputs: Any, args: tuple[Any, ...]) -> None:
-        """Walk the graph of a pass that is about to run: what it will sweep, and how much is saved there."""
+        """Walk the graph of a pass that is about to run: what it will use, and how much is saved there."""
         roots = roots_of(outputs)
         inputs = (args[3] if len(args) > 3 else ()) or ()
         seen.roots = tuple(compat.order_of(node) for node, _ in roots)

@@ -45,7 +45,7 @@ class Pulse:
             if now >= self._due and self._home == (os.getpid(), threading.get_ident()):
                 try:
                     self._beat(outputs, args)
-                except Exception:  # a view that can not be drawn is left alone: the program goes on
+                except Exception:  # a view that cannot be drawn is left alone: the program goes on
                     self._due = float("inf")
                 else:
                     after = time.monotonic()

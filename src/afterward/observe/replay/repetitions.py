@@ -1,4 +1,4 @@
-"""Finds where a record repeats itself, turn after turn of a loop, so that nobody has to follow every turn."""
+"""Finds where a record repeats itself in a loop, so that nothing has to follow every iteration."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from afterward.observe.marks.tape import repeats
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn of a loop that may be repeated: how many marks it has, and how many calls were made in it."""
+    """An iteration of a loop that may be repeated: how many marks it has, and how many calls were made in it."""
 
     length: int
     calls: int
 
 
 class Cycles:
-    """Sees the turns of loops end, and says how many turns like the last one follow."""
+    """Sees the iterations of loops end, and says how many iterations like the last one follow."""
 
     def __init__(self, marks: array[int]) -> None:
         self._marks = marks
         self._ends: dict[Hashable, tuple[int, int]] = {}
 
     def last_turn(self, position: int, state: Hashable, serial: int) -> Turn | None:
-        """The turn that ends at a mark, unless it is the first; `state` names the loop and all that holds it."""
+        """The iteration that ends at a mark, unless it is the first; `state` names the loop and all that holds it."""
         before = self._ends.get(state)
         self.turn_ended(position, state, serial)
         return None if before is None else Turn(position - before[0], serial - before[1])
 
     def turn_ended(self, position: int, state: Hashable, serial: int) -> None:
-        """Where the last turn ended that was followed or passed over."""
+        """Where the last iteration ended that was followed or passed over."""
         self._ends[state] = (position, serial)
 
     def numbers(self, position: int, turn: Turn) -> set[int]:
-        """The statements that ran in a turn."""
+        """The statements that ran in an iteration."""
         return {mark >> SHIFT for mark in self._marks[position + 1 - turn.length : position + 1]}
 
     def repeats(self, position: int, turn: Turn, most: int) -> int:
-        """How often, up to so many times, the turn that ends at a mark is there again right after it."""
+        """How often, up to so many times, the iteration that ends at a mark is there again right after it."""
         return repeats(self._marks, position + 1, turn.length, most)

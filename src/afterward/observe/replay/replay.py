@@ -1,4 +1,4 @@
-"""Turns the stream of marks back into calls, loops and turns: who was executing what when a node was made."""
+"""Turns the stream of marks back into calls, loops and iterations: who was executing what when a node was made."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _counter(mark: int) -> int:
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A statement being executed: in which call, in which turns of which loops, and called from where."""
+    """A statement being executed: in which call, in which iterations of which loops, and called from where."""
 
     caller: Place | None
     call: int
     number: int  # of the statement
     moment: int
-    turns: tuple[tuple[int, int, int], ...]  # (number of the loop statement, entry, turn)
+    turns: tuple[tuple[int, int, int], ...]  # (number of the loop statement, entry, iteration)
     order_at: int = 0  # the node counter when it began
 
     def chain(self) -> list[Place]:
@@ -121,7 +121,7 @@ class Replay:
 
         `due` are events to be given their place; `wanted` are node orders to find the place of, in rising order,
         into `answers`; without `answers`, one place per statement is kept for later. `trail` collects every statement
-        executed but at the moments that are `untold`. Turns of a loop that nobody asks about are skipped.
+        executed but at the moments that are `untold`. Iterations of a loop that are not asked about are skipped.
         """
         events = iter(sorted(due, key=lambda event: event.moment))
         event = next(events, None)
@@ -180,7 +180,7 @@ class Replay:
         if turn is None or most < 1:
             return 0
         times = cycles.repeats(position, turn, most)
-        # A generator that goes on between two turns takes more along than its count of turns.
+        # A generator that goes on between two iterations takes more along than its count of iterations.
         if not times or any(self.table[n].flags & (SUSPEND | RESUME | CELL) for n in cycles.numbers(position, turn)):
             return 0
         call.turns[-1][2] += times
@@ -229,7 +229,7 @@ class Replay:
         return call
 
     def _begin_cell(self, number: int, moment: int, order: int) -> _Call:
-        """A cell begins: whatever ran before is over. Runs of the cell that is running now are turns of a loop."""
+        """A cell begins: whatever ran before is over. Runs of the cell that is running now are iterations of a loop."""
         statement = self.table[number]
         call = self._find(statement.scope)
         self.runs[number] = self.runs.get(number, 0) + 1
@@ -298,7 +298,7 @@ class Replay:
         return self.stack[-1] if self.stack else self._enter(scope)
 
     def _next_turn(self, call: _Call, number: int) -> None:
-        """A loop's head runs again: inner loops are over, and its turn goes up by one."""
+        """A loop's head runs again: inner loops are over, and its iteration goes up by one."""
         for depth, turn in enumerate(call.turns):
             if self._heads_same_loop(turn[0], number):
                 del call.turns[depth + 1 :]

@@ -1,6 +1,6 @@
 """Finds parts of a loss that have a value and no history, because `autograd.grad` made them without a graph.
 
-Three things must come together: a pass sweeps a sum, one summand of which has no history (seen in the graph); the
+Three things must come together: a pass uses a sum, one summand of which has no history (seen in the graph); the
 statement that made the sum adds a name, or a call, that goes back to what an `autograd.grad` returned (read from the
 statements that ran); and that call was made without `create_graph=True` (seen as well).
 """
@@ -27,7 +27,7 @@ _CALCULATES = {"mean", "sum", "abs", "norm", "sqrt", "pow", "square", "clamp", "
 
 @dataclass(slots=True)
 class Bare:
-    """A pass that is about to sweep a sum of which some summands have no history."""
+    """A pass that is about to use a sum of which some summands have no history."""
 
     seen: PassSeen
     orders: dict[int, bool]  # of the additions, and whether the loss is linear in what is added

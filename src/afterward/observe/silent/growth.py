@@ -1,7 +1,7 @@
 """Tells a record that grows from survey to survey: the oldest is still there, and newer ones are used up like it.
 
-Only some passes are looked at, so who swept a value is not always known. But what was used up when nothing else was
-there yet, and what came later and is used up now, were swept by different passes.
+Only some passes are looked at, so which pass used a value is not always known. What was used up when nothing else was
+there yet, and what came later and is used up now, were used by different passes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Grown:
         self._before: dict[str, tuple[int, int]] = {}  # the order of the oldest, and the node counter at that survey
 
     def since(self, name: str, oldest: int, nodes: Iterable[Any], now: int) -> bool:
-        """Has the record grown since an earlier survey, by values that were swept then?"""
+        """Has the record grown since an earlier survey, by values that were used then?"""
         known, counter = self._before.get(name, (-1, 0))
         if known == oldest:
             return any(compat.order_of(node) > counter and _is_freed(node) for node in nodes)

@@ -32,7 +32,7 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
         site = _site(after.places.where(steps[-1].place))
         if site is None or not trained:
             continue
-        # Where a step can not have changed them, something else has: `copy_` into a target network.
+        # Where a step cannot have changed them, something else has: `copy_` into a target network.
         unreached = {leaf for leaf in trained - after.reached if not known.held[leaf].reached}
         if not known.had_gradient and trained in ((never, unreached) if known.of_torch else (never,)):
             yield _idle(after, name, steps, trained, trained, site)
@@ -106,7 +106,7 @@ def _idle(
 
 
 def _holder(leaf: str) -> str:
-    """`run.model[0].weight` hangs on what is assigned to `run.model`."""
+    """`run.model[0].weight` depends on what is assigned to `run.model`."""
     return leaf.split("[")[0] if "[" in leaf else leaf.rsplit(".", 1)[0]
 
 
@@ -161,7 +161,7 @@ def _names(after: Aftermath, place: Place, wanted: set[str], depth: int, seen: s
     return any(one is not None and _names(after, one, wanted, depth - 1, seen) for one in made)
 
 
-# Passes whose parameters nobody updates
+# Passes whose parameters nothing updates
 
 
 def find_unheld(after: Aftermath) -> Iterator[Unheld]:

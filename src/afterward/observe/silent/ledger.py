@@ -112,7 +112,7 @@ class LedgerWriter:
         if before.full and not full:
             found.add(CLEARED, number, before.moment)
         elif full and (not before.full or writes < before.writes):
-            # A gradient that is only added to counts its writes on; another one begins anew.
+            # A gradient that is only added to counts its writes on; another one begins again.
             found.add(REPLACED, number, before.moment)
 
 

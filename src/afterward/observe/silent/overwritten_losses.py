@@ -1,4 +1,4 @@
-"""Finds forward passes whose loss was overwritten before anyone swept it: only the last turn of a loop then counts."""
+"""Finds forward passes whose loss was overwritten before it was used: only the last iteration of a loop counts."""
 
 from __future__ import annotations
 

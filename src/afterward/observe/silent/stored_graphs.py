@@ -1,6 +1,6 @@
-"""Finds containers that fill up with graphs which nobody ever sweeps: a replay memory of values with their history.
+"""Finds containers that fill up with graphs which nothing ever uses: a replay memory of values with their history.
 
-A rollout fills a list too, and is swept in the end. So it is told only where every backward of the whole program ran at
+A rollout fills a list too, and is used in the end. So it is reported only where every backward of the program ran at
 least twice while the oldest graph lay there, and left it as it was.
 """
 
@@ -32,7 +32,7 @@ class Stored:
     since: int  # the order of the oldest graph's newest node
     until: int  # the node counter at the survey
     grows: (
-        bool  # it has grown since an earlier survey, with the oldest still there; or nobody will come for it any more
+        bool  # it has grown since an earlier survey, with the oldest still there; or nothing will come for it any more
     )
 
 
@@ -82,7 +82,7 @@ class Storage:
             self._found[group] = Stored(Kept(name, len(ages), nodes, size, swept=False), min(orders), now, grows)
 
     def kept(self, passes: list[PassSeen]) -> Iterator[Kept]:
-        """The containers whose graphs every pass of the program had a chance to sweep."""
+        """The containers whose graphs every pass of the program had a chance to use."""
         sites = {event.place.number if event.place is not None else -1 for event in passes}
         for one in self._found.values():
             chances = [event for event in passes if one.since < event.counter <= one.until]

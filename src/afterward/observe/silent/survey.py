@@ -68,7 +68,7 @@ class Detail:
             with suppress(Exception):  # as Python itself is going, the clock may be gone already
                 self.released = clock()
 
-        with suppress(TypeError):  # a pass may start from a gradient edge, which can not be followed
+        with suppress(TypeError):  # a pass may start from a gradient edge, which cannot be followed
             self.reference = weakref.ref(tensor, dropped)
 
 
@@ -86,7 +86,7 @@ class Surveyor:
         self.storage = Storage()
         self.grown = Grown()
         self.bare: list[Bare] = []
-        self.parts: list[Part] = []  # of losses, that the pass at hand did not sweep
+        self.parts: list[Part] = []  # of losses, that the pass at hand did not use
         self.leaf_names: dict[int, str] = {}
 
     def look(
@@ -341,9 +341,9 @@ def _sums(members: Iterable[Held]) -> Iterator[Any]:
 
 
 def _swept_apart(orders: list[int], passes: list[PassSeen]) -> bool:
-    """Have several passes swept these, some of them for the same parameters?
+    """Have several passes used these, some of them for the same parameters?
 
-    What one pass has swept as a whole is its rollout. What each swept for other parameters is one turn over several
+    What one pass has used as a whole is its rollout. What each used for other parameters is one iteration over several
     networks. Neither is a record of many steps.
     """
     mine = [run for run in passes if run.swept is not None and any(contains(run.swept, order) for order in orders)]

@@ -176,7 +176,7 @@ class Updates:
                 if all(parameter is not None for parameter in parameters):
                     self._look(known, parameters, known.moved_at + 1)
                     known.complete = True
-        except Exception:  # as Python itself is going, parts of it are gone already; nobody asks any more
+        except Exception:  # as Python itself is going, parts of it are gone already; nothing asks any more
             return
 
     def _look(self, known: Known, parameters: Iterable[Any], moment: int) -> bool:
@@ -188,7 +188,7 @@ class Updates:
             if held is None:
                 held = Held(weakref.ref(parameter), tuple(parameter.shape), self._version(parameter))
                 known.held[number] = held
-                changed = True  # it may have been: nobody knows how it was before
+                changed = True  # it may have been: it is not known how it was before
             elif held.version != self._version(parameter):
                 held.version, held.moved, changed = self._version(parameter), True, True
             held.trains = bool(parameter.requires_grad)

@@ -1,4 +1,4 @@
-"""Finds forward passes that no pass ever sweeps: a part of a loss that is left out of the sum, an evaluation that
+"""Finds forward passes that no pass ever uses: a part of a loss that is left out of the sum, an evaluation that
 records its operations, an output that is never used."""
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _CUTS = ("detach", "item", "tolist", "numpy", "argmax")
 TIMES = 3  # executions that are known to be in vain before a statement is spoken of
 NODES = 50
 SHARE = 0.1  # of all recorded operations
-LATER = 2  # passes, all looked at, that must have come after a node before it counts as never swept
+LATER = 2  # passes, all looked at, that must have come after a node before it counts as never used
 
 
 @dataclass(slots=True)
 class Part:
-    """A named part of a loss with nodes of its own, as it was when another part of it was being swept."""
+    """A named part of a loss with nodes of its own, as it was when another part of it was being used."""
 
     name: str
     swept_part: str
@@ -43,7 +43,7 @@ class Part:
 
 
 def parts_left_out(names: Names, seen: PassSeen, since: int, numbers: Identities) -> Iterator[Part]:
-    """Numbers with a graph that this pass does not sweep, next to one, in the same container, that it does sweep.
+    """Numbers with a graph that this pass does not use, next to one, in the same container, that it does use.
 
     `since` is the node counter at the pass before: what is older belongs to an earlier step.
     """
@@ -82,7 +82,7 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
         applied |= {id(getattr(leaf, "variable", None)) for leaf in leaves}
         takers += [order] if leaves else []
     if not applied or any(state == "freed" for node in own for _, state, _ in compat.saved_states(node)):
-        return None  # only another view of what is swept, or swept already
+        return None  # only another view of what is used, or used already
     root = compat.order_of(held.node)
     leaves = [node for node in found.nodes if compat.order_of(node) == compat.LEAF_ORDER]
     size = saved_bytes([*own, *leaves])
@@ -90,7 +90,7 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
 
 
 def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
-    """The parts that no pass has swept, in any of the steps that were looked at."""
+    """The parts that no pass has used, in any of the steps that were looked at."""
     swept = _all_swept(after)
     told: set[int] = set()
     for part in parts:
@@ -123,7 +123,7 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
 class _Execution:
     place: Place
     end: int  # the node counter after it
-    certain: bool  # would a pass that sweeps it have been seen?
+    certain: bool  # would a pass that uses it have been seen?
     last: bool  # no pass came after it
 
     @property
@@ -132,7 +132,7 @@ class _Execution:
 
 
 def find_wasted(after: Aftermath, told: set[tuple[str, int]]) -> Iterator[Wasted]:
-    """Statements that build nodes each time they run, of which no pass has swept any; the largest of each function."""
+    """Statements that build nodes each time they run, of which no pass has used any; the largest of each function."""
     if not after.trail or not after.looked:
         return
     recorded = after.followed_nodes
@@ -151,7 +151,7 @@ def find_wasted(after: Aftermath, told: set[tuple[str, int]]) -> Iterator[Wasted
 
 def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) -> Wasted | None:
     executions = [one for one in _executions(after, number) if one.nodes > 0]
-    # A statement whose value keeps its history may be swept in another phase of the program, between two looks.
+    # A statement whose value keeps its history may be used in another phase of the program, between two looks.
     cut = _gives_no_history(after.places.sources.statement(number))
     certain = [one for one in executions if one.last or (one.certain and cut)]
     nodes = sum(one.nodes for one in executions)

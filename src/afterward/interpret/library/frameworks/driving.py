@@ -18,7 +18,7 @@ TURNS = 4
 
 
 def turns(machine: Machine, count: int = TURNS) -> Iterator[int]:
-    """So many turns, each one a step of the report."""
+    """So many iterations, each one a step of the report."""
     frame = machine.frame
     statement = frame.statement if frame.statement is not None else ast.Pass(lineno=1, col_offset=0)
     site = site_of(frame.file, statement)

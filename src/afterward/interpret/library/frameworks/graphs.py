@@ -20,7 +20,7 @@ _FRAMES = ("ndata", "edata", "srcdata", "dstdata")
 
 
 def is_layer(path: str) -> bool:
-    """A layer of `dgl.nn` or `torch_geometric.nn`: it has parameters, and its output hangs on them and its input."""
+    """A layer of `dgl.nn` or `torch_geometric.nn`: it has parameters, and its output depends on them and its input."""
     return path.startswith(("dgl.nn.", "torch_geometric.nn.")) and path.endswith("Conv")
 
 
@@ -156,7 +156,7 @@ def _reduce(machine: Machine, owner: Instance, messages: dict[str, Value], funct
 
 
 def _forget(machine: Machine, owner: Instance, messages: dict[str, Value]) -> None:
-    """What is done to the features is not known: neither is what they hang on from here."""
+    """What is done to the features is not known: neither is what they depend on from here."""
     machine.account.lose([*messages.values(), *(owner.attributes[name] for name in _FRAMES)])
     for name in _FRAMES:
         for key in list(owner.attributes[name]):

@@ -97,7 +97,7 @@ def _len(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> 
     if isinstance(value, (list, tuple, dict, set, str, deque, bytes, frozenset)):
         return len(value)
     if isinstance(value, range):
-        return max(0, -((value.start - value.stop) // value.step))  # `len` can not say more than `sys.maxsize`
+        return max(0, -((value.start - value.stop) // value.step))  # `len` cannot say more than `sys.maxsize`
     if isinstance(value, Tensor) and value.attributes.get("shape"):
         return value.attributes["shape"][0]
     return machine.unknown("len", value)
@@ -119,7 +119,7 @@ def _iterated(machine: Machine, value: Value) -> Iter:
 
 
 def _whole(machine: Machine, value: Value) -> list[Value] | None:
-    """All that a value gives; None where there is too much of it, or nobody knows how much. Tensors are taken all the
+    """All that a value gives; None where there is too much of it, or an unknown amount. Tensors are taken all the
     same, a few for many: what they lead to is what counts."""
     items = _iterated(machine, value)
     found = machine.take(items, _MOST)

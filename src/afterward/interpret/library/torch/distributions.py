@@ -1,4 +1,4 @@
-"""`torch.distributions`: what a sample, a log probability or an entropy hangs on."""
+"""`torch.distributions`: what a sample, a log probability or an entropy depends on."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _derivative(function: Value, number: Value, has_aux: bool, name: str) -> Cal
 
 
 def _like(machine: Machine, given: Value, out: Value, before: int) -> Value:
-    """Gradients in the shape of what they are for; they hang on whatever outer values the function used."""
+    """Gradients in the shape of what they are for; they depend on whatever outer values the function used."""
     if isinstance(given, dict):
         return PartialDict({key: _like(machine, one, out, before) for key, one in given.items()})
     if isinstance(given, (tuple, list)):

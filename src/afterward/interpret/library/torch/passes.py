@@ -116,7 +116,7 @@ _OF_INPUT = ("Sin", "Cos", "Pow", "Log", "Gelu", "Silu", "Softplus", "LeakyRelu"
 
 
 def _curved(walked: list[GraphNode]) -> list[tuple[GraphNode, int]]:
-    """The nodes of a forward pass that a gradient taken through it leads back to, as far as that is certain."""
+    """The nodes of a forward pass that a gradient taken through it is connected to, as far as that is certain."""
     found: list[tuple[GraphNode, int]] = []
     for node in walked:
         kind = operation(node.op)
