@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
+from tests.interpret.checking import check_source
 
 from afterward.tasks.check_file import Shared, check_bytes
 
@@ -240,3 +242,48 @@ for step in range(20):
 """
     assert codes(style) == []
     assert codes(style.replace("(features.of(x) - wanted) + ", "")) == ["AFT303"]
+
+
+def test_a_method_of_a_network_that_is_not_shown_is_no_forward_pass(tmp_path: Path) -> None:
+    def codes(source: str) -> list[str]:
+        return [found.code for found in check_source(source, tmp_path)]
+
+    given = """\
+def train(net, optimizer, states, rewards):
+    returns = net.discount(net(states).detach(), rewards)
+    for epoch in range(4):
+        loss = (net(states) * returns).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+    shown = """\
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+    def forward(self, x):
+        return self.layer(x)
+    def discount(self, values, rewards):
+        return {returned}
+"""
+    assert codes(given) == []
+    assert codes(shown.format(returned="rewards - values") + given) == []
+    assert codes(shown.format(returned="self.layer(rewards).exp()") + given) == ["AFT104"]
+
+
+def test_gradients_that_are_handed_to_the_network_that_is_trained() -> None:
+    source = """\
+import torch
+shared, local = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(shared.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    local.load_state_dict(shared.state_dict())
+    optimizer.zero_grad()
+    local(x).pow(2).mean().backward()
+    for mine, theirs in zip(local.parameters(), shared.parameters()):
+        theirs._grad = mine.grad
+    optimizer.step()
+"""
+    assert "AFT404" not in codes(source)

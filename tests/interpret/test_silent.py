@@ -304,6 +304,62 @@ for x in torch.randn(8, 4, 2):
     track.step(x).backward(retain_graph=True)  # warning: AFT302
     opt.step()
 """,
+    "gradients with a graph that nothing uses": """
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward(create_graph=True)  # warning: AFT303
+    opt.step()
+""",
+    "gradients with a graph that a penalty uses": """
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward(create_graph=True)
+    net.weight.grad.pow(2).sum().backward()
+    opt.step()
+""",
+    "an optimizer that another one is stepped for": """
+head = torch.nn.Linear(2, 1)
+other = torch.optim.SGD(head.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward()  # warning: AFT410
+    other.step()
+    other.zero_grad()
+    head(x).pow(2).mean().backward()
+    other.step()
+    other.zero_grad()
+""",
+    "an optimizer that steps every so often": """
+head = torch.nn.Linear(2, 1)
+other = torch.optim.SGD(head.parameters(), lr=0.1)
+for number, x in enumerate(torch.randn(90, 4, 2)):
+    net(x).pow(2).mean().backward()
+    if number % 30 == 29:
+        opt.step()
+        opt.zero_grad()
+    other.zero_grad()
+    head(x).pow(2).mean().backward()
+    other.step()
+""",
+    "a layer put in another's place after the optimizer was made": """
+import copy
+deep = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+trains = torch.optim.SGD(deep.parameters(), lr=0.1)
+deep[0] = copy.deepcopy(deep[0])
+for x in torch.randn(6, 4, 2):
+    trains.zero_grad()
+    deep(x).pow(2).mean().backward()
+    trains.step()  # warning: AFT404
+""",
+    "an optimizer for each of several networks of one name": """
+for fold in range(3):
+    deep = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+    trains = torch.optim.SGD(deep.parameters(), lr=0.1)
+    for x in torch.randn(6, 4, 2):
+        trains.zero_grad()
+        deep(x).pow(2).mean().backward()
+        trains.step()
+""",
 }
 
 

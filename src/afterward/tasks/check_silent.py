@@ -19,6 +19,7 @@ _UNDOES = {
     "AFT402": _ZERO,
     "AFT403": _ZERO,
     "AFT404": frozenset({"requires_grad_", "requires_grad"}),
+    "AFT410": frozenset({"step"}),
 }
 
 

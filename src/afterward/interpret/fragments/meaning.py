@@ -59,6 +59,7 @@ class Meanings:
         for loss in self.uses.losses:
             self._follow(loss, True)
         self._by_words()
+        self._leave_out_factories()
 
     def of(self, key: Key) -> Meaning | None:
         return self.known.get(self.uses.one(key))
@@ -79,8 +80,9 @@ class Meanings:
         called = {uses.one(key) for key in uses.calls}
         for key, names in uses.methods.items():
             merged.setdefault(uses.one(key), set()).update(names)
-        for key in {uses.one(one) for one in uses.stepped}:
-            merged.setdefault(key, set()).update(("zero_grad", "step"))
+        for owner, given in uses.stepped:
+            if "scale" in merged.get(uses.one(owner), ()):
+                merged.setdefault(uses.one(given), set()).update(("zero_grad", "step"))
         for key, names in merged.items():
             words = {word for _, path in uses.group(key) for word in tokens(path)}
             is_called = key in called
@@ -229,6 +231,16 @@ class Meanings:
             for inner in ast.iter_child_nodes(node)
             if isinstance(inner, ast.expr)
         )
+
+    def _leave_out_factories(self) -> None:
+        """What makes a network is none: what it returns is used as one."""
+        for key, values in self.uses.values.items():
+            made = self.known.get(self.uses.one(key))
+            for value in values if made is not None and made.role is Role.NETWORK else ():
+                path = path_of(value.node.func) if isinstance(value.node, ast.Call) else None
+                maker = self.uses.one(value.place.key(path)) if path is not None else None
+                if maker in self.known and maker != self.uses.one(key) and not self.known[maker].by_use:
+                    del self.known[maker]
 
     # What words show
 

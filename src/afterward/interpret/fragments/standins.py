@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, tokens
-from afterward.interpret.fragments.uses import path_of
+from afterward.interpret.fragments.uses import Key, path_of
 from afterward.interpret.graph.graph import Kept, Tensor
 from afterward.interpret.library.torch import module_tree, ops, optim
-from afterward.interpret.machine.values import OWNER, Class, Function, Instance, Lib, Native, Unknown, Value
+from afterward.interpret.machine.values import OWNER, Class, Function, Instance, Lib, Module, Native, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.core import Frame
@@ -110,7 +110,15 @@ class Assumed:
         meanings = _meanings(tree)
         place = meanings.uses.places.get(id(function.node))
         meaning = meanings.of(place.key(name)) if place is not None else None
-        return self.make(machine, meaning.role, name) if meaning is not None else machine.unknown()
+        if place is None or meaning is None:
+            return machine.unknown()
+        shown = (
+            _class_asked_for(function.scope.module, meanings, place.key(name)) if meaning.role is Role.NETWORK else None
+        )
+        if shown is None:
+            return self.make(machine, meaning.role, name)
+        self.roles.setdefault(name, meaning.role)
+        return machine.instantiate(shown, [], {}, None)
 
     def taken(self, over: ast.expr, item: Value) -> None:
         """A loop took something from what it goes over: a batch of a loader has no graph."""
@@ -190,6 +198,19 @@ def _class_shown(frame: Frame, name: str, role: Role) -> Class | None:
     ]
     single = len(classes) == 1 and role is Role.NETWORK and not others
     return classes[0] if single else None
+
+
+def _class_asked_for(module: Module | None, meanings: Meanings, key: Key) -> Class | None:
+    """The one class of modules in the file that has the methods which a network is asked for."""
+    asked = {
+        name for one in meanings.uses.group(key) for name in meanings.uses.methods.get(one, ())
+    } - vocabulary.OF_TENSORS
+    fitting = [
+        one
+        for one in (module.scope.names.values() if module is not None and asked else ())
+        if isinstance(one, Class) and one.derives_from("torch.nn.Module") and asked <= one.attributes.keys()
+    ]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 # Which networks an optimizer trains
@@ -276,6 +297,9 @@ def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST 
         return Native(lambda m, args, kwargs: Tensor(), name)
 
     def run(m: Machine, args: Args, kwargs: Kwargs) -> Value:
+        if not m.assumed.lenient:  # a project's networks have methods of every kind
+            m.account.lose([*args, *kwargs.values()])
+            return m.unknown()
         return call_network(m, owner, args, kwargs)
 
     part = Native(run, name)
@@ -288,6 +312,7 @@ def _computed(machine: Machine, op: str, inputs: list[Tensor]) -> Value:
     if unrecorded is not None:
         return _data(unrecorded.cut) if isinstance(unrecorded, Tensor) else unrecorded
     node = machine.graph.record(op, inputs, ())
+    node.open = True
     node.saved += [Kept("saved", one.version) for one in inputs]
     node.saved.append(Kept("saved"))
     made = Output()

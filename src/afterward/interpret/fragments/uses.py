@@ -70,7 +70,7 @@ class Uses(ast.NodeVisitor):
         self.calls: dict[Key, list[Written]] = {}
         self.methods: dict[Key, set[str]] = {}
         self.iterated: set[Key] = set()
-        self.stepped: set[Key] = set()  # given to the `step` of something else, as a scaler's
+        self.stepped: set[tuple[Key, Key]] = set()  # what was given to the `step` of what: an optimizer to a scaler's
         self.values: dict[Key, list[Written]] = {}  # what is assigned to it
         self.returns: dict[int, list[Written]] = {}  # by the id of the function
         self.losses: list[Written] = []  # what a pass starts from
@@ -218,8 +218,8 @@ class Uses(ast.NodeVisitor):
             if owner is not None and node.func.attr in _PUTS and node.args:  # a list is made of what is put into it
                 self.values.setdefault(self.place.key(owner), []).append(Written(node.args[-1], self.place))
             given = path_of(node.args[0]) if node.func.attr == "step" and node.args else None
-            if given is not None:
-                self.stepped.add(self.place.key(given))
+            if given is not None and owner is not None:
+                self.stepped.add((self.place.key(owner), self.place.key(given)))
         self.generic_visit(node)
 
     def _pass(self, node: ast.Call, called: ast.Attribute, path: str) -> None:

@@ -71,6 +71,7 @@ class Account:
         self.gradients: dict[int, Gradient] = {}
         self.lost: dict[int, GraphNode] = {}  # their tensors were given to something unknown
         self.touched: set[int] = set()  # leaves that something unknown can reach
+        self.asked: dict[int, Instance] = {}  # modules whose parameters were asked for
         self.strange: list[Instance] = []  # objects with methods that are not known
         self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
         self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name

@@ -17,10 +17,11 @@ from afterward.model.site import Site, Where
 class Version:
     """The counter of in-place writes that aliases of one memory share."""
 
-    __slots__ = ("count", "leaf", "writes")
+    __slots__ = ("count", "leaf", "unnoticed", "writes")
 
     def __init__(self) -> None:
         self.count = 0
+        self.unnoticed = 0  # writes of fused optimizers, which do not raise the counter
         self.leaf: Tensor | None = None  # the parameter whose memory this is
         self.writes: list[Writing] = []
 
@@ -47,12 +48,13 @@ class Cutting:
 class Kept:
     """A value that a node keeps for its backward: whose memory, and which version of it."""
 
-    __slots__ = ("count", "name", "version")
+    __slots__ = ("count", "name", "unnoticed", "version")
 
     def __init__(self, name: str, version: Version | None = None) -> None:
         self.name = name
         self.version = version
         self.count = version.count if version is not None else 0
+        self.unnoticed = version.unnoticed if version is not None else 0
 
     @property
     def overwritten(self) -> bool:
@@ -75,7 +77,9 @@ class Naming:
 class GraphNode:
     """One recorded operation."""
 
-    __slots__ = ("custom", "edges", "freed", "given", "leaf", "moment", "names", "number", "op", "saved", "where")
+    __slots__ = (
+        "custom", "edges", "freed", "given", "leaf", "moment", "names", "number", "op", "open", "saved", "where",
+    )  # fmt: skip
 
     def __init__(self, number: int, op: str, moment: int, where: Where | None) -> None:
         self.number = number
@@ -89,6 +93,7 @@ class GraphNode:
         self.leaf: Tensor | None = None
         self.custom: Any = None  # the context of an autograd.Function
         self.names: dict[int, list[Naming]] = {}
+        self.open = False  # an input of it is not known, and may lead further
 
 
 class Tensor:
@@ -143,6 +148,7 @@ class Graph:
         self.count = 0
         self.records = True
         self.off: Cutting | None = None  # what switched recording off
+        self.open_input = False  # has the operation that is recorded next an input that is not known?
         self.leaves: list[Tensor] = []
         self.used: set[int] = set()  # leaves that took part in a recorded operation
 
@@ -194,6 +200,7 @@ class Graph:
             elif tensor.cut is not None:
                 node.given.append(tensor.cut)
         node.saved.extend(saves)
+        node.open, self.open_input = self.open_input, False
         return node
 
     def written(self, tensor: Tensor, target: str) -> None:

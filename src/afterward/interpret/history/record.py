@@ -60,6 +60,7 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
             step.moment,
             step.optimizer.label or step.optimizer.class_name,
             frozenset(ids[id(leaf)] for leaf in step.leaves if id(leaf) in ids),
+            bool(step.optimizer.inner.get("fused")),
         )
         for step in machine.steps
     )

@@ -14,6 +14,7 @@ from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
 from afterward.interpret.history.left_out import find_left_out
+from afterward.interpret.library.torch.module_tree import parameters
 from afterward.interpret.machine.core import site_of
 from afterward.model.gradients import MISSING, PRODUCED, UNSEEN, Entry
 from afterward.model.history import (
@@ -73,6 +74,8 @@ def history(machine: Machine) -> History | None:
                 # Something unknown may use it again: not to be compared with the next.
                 window=0 if not (account.blind or swept & lost or _is_open(machine, one, lost)) else 1 + one.number,
                 reached=numbers(one.leaves),
+                stale=numbers(one.stale),
+                overwritten=numbers(one.overwritten),
             )
         )
     identity = {id(optimizer): number for number, optimizer in enumerate(machine.optimizers)}
@@ -82,6 +85,7 @@ def history(machine: Machine) -> History | None:
             one.moment,
             one.optimizer.label or one.optimizer.class_name,
             numbers(one.leaves),
+            unnoticed=bool(one.optimizer.inner.get("fused")),
             owner=identity.get(id(one.optimizer), -1),
             id=number,
         )
@@ -96,12 +100,12 @@ def history(machine: Machine) -> History | None:
             for number, leaf in enumerate(machine.graph.leaves)
         ),
         optimizers=tuple(
-            Optimizer(number, one.label or one.class_name, numbers(one.inner.get("params", ())), step_not_run=True)
+            Optimizer(number, one.label or one.class_name, numbers(one.inner.get("params", ())))
             for number, one in enumerate(machine.optimizers)
         ),
         gradients=tuple(_gradients(machine, numbers, unsure)),
         kept=tuple(one for one in each_once(account.kept.values()) if not is_window(machine, one)),
-        idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure)),
+        idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure), *_replaced(machine, unsure, owners)),
         flat=tuple(find_flat_parts(machine)),
         unswept=tuple(_unswept(machine, lost, owners)),
         left_out=tuple(find_left_out(machine, lost, owners)) if not account.blind else (),
@@ -166,6 +170,29 @@ def _partly_idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
         )
 
 
+def _replaced(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) -> Iterator[Idle]:
+    """Optimizers some of whose parameters have others in their place, which passes reach and no optimizer holds."""
+    if machine.account.blind:
+        return
+    reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
+    there = {
+        f"{owner.label}.{name}": leaf for owner in machine.account.asked.values() for name, leaf in parameters(owner)
+    }
+    for optimizer in machine.optimizers:
+        held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
+        steps = [step for step in machine.steps if step.optimizer is optimizer]
+        out = [leaf for leaf in held if id(leaf) not in reached and there.get(leaf.label, leaf) is not leaf]
+        new = [there[leaf.label] for leaf in out]
+        if len(steps) < 2 or not out or any(id(one) in unsure for one in (*out, *new)):
+            continue
+        if all(id(one) in reached and id(one) not in owners and not _changed_by_hand(machine, one) for one in new):
+            names = tuple(leaf.label for leaf in out)
+            site = steps[0].where.site
+            yield Idle(
+                optimizer.label or optimizer.class_name, len(steps), len(out), site, None, len(held), names, names
+            )
+
+
 def _cut_leaves(machine: Machine) -> dict[int, Cutting]:
     """The leaves behind values that lost their history, each with the first such place."""
     found: dict[int, Cutting] = {}
@@ -218,14 +245,14 @@ def _gradients(
 
 
 def _passes_not_followed(machine: Machine) -> set[int]:
-    """The passes before a step of an optimizer none of whose parameters they reach, as far as was followed: what else
-    their gradients are for is not known."""
+    """The passes before a step of an optimizer none of whose parameters they reach, as far as was followed, through a
+    graph that may lead further: what else their gradients are for is not known."""
     found = set()
     touched = machine.account.touched
     for step in machine.steps:
         before = [one for one in machine.passes if one.call == "backward" and one.moment < step.moment]
         held = {id(leaf) for leaf in step.optimizer.inner.get("params", ())} - touched
-        if before and not any(id(leaf) in held for leaf in before[-1].leaves):
+        if before and before[-1].open and not any(id(leaf) in held for leaf in before[-1].leaves):
             found.add(before[-1].number)
     return found
 

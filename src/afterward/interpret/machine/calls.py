@@ -68,7 +68,10 @@ class Calls(Effects):
             self.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
         if not _only_notes(node):
             self.escape(args, kwargs)
-        made = self.unknown(cut=getattr(function, "cut", None))  # a method of a number that was read out of a tensor
+        # A method of a number that was read out of a tensor, or what is computed from such numbers.
+        made = self.unknown(
+            cut=next((one.cut for one in (function, *args) if isinstance(one, Unknown) and one.cut), None)
+        )
         made.plain = isinstance(function, Unknown) and function.plain
         return made
 

@@ -45,6 +45,8 @@ class Machine(Imports, Statements):
         self.costs: dict[str, int] = {}
         self.passes: list[PassMade] = []
         self.steps: list[StepMade] = []
+        self.stepped_at: dict[int, int] = {}  # when a step last changed a leaf, by its id
+        self.reached_at: dict[int, int] = {}  # and when a pass last reached it
         self.in_custom: list[str] = []
         self.reducers: list[Instance] = []
         self.parametrize_cache: dict[int, Value] | None = None

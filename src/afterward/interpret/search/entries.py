@@ -152,7 +152,9 @@ def _again(machine: Machine, value: Value, number: int) -> Value:
     """What stands for an object is the same in each call; data is not, but it is the same all through one call."""
     if isinstance(value, (Instance, Native, list)):
         return value
-    return machine.unknown("argument", machine.calls, number)
+    made = machine.unknown("argument", machine.calls, number)
+    made.plain = machine.assumed.lenient  # a pasted function is given data, like a pasted loop
+    return made
 
 
 def _arguments(machine: Machine, function: Function, bound: int) -> list[Value]:

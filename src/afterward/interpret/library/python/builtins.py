@@ -311,7 +311,7 @@ _CALLS: dict[str, Callable[..., Value]] = {
     "max": _extreme("max"), "any": _quantified(True), "all": _quantified(False), "int": _number(int, "int"),
     "float": _number(float, "float"), "bool": _bool, "str": _str, "isinstance": reflect.isinstance_,
     "getattr": reflect.getattr_, "hasattr": reflect.hasattr_, "setattr": reflect.setattr_, "super": reflect.super_,
-    "type": reflect.type_, "iter": _iter, "next": _next,
+    "type": reflect.type_, "iter": _iter, "next": _next, "__import__": reflect.import_,
     "callable": reflect.callable_, "id": lambda m, a, k, n: id(a[0]) if a else m.unknown(),
     "object": lambda m, a, k, n: Instance(Lib("builtins.object")), "property": reflect.of_kind_("property"),
     "staticmethod": reflect.of_kind_("static"), "classmethod": reflect.of_kind_("class"),

@@ -45,15 +45,10 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
         return machine.unknown()
     if isinstance(owner, str) and any(not isinstance(one, (str, int, tuple)) for one in (*args, *kwargs.values())):
         return machine.unknown()
-    if any(isinstance(one, Unknown) for one in args) and name in (
-        "index",
-        "count",
-        "remove",
-        "pop",
-        "insert",
-        "rotate",
-    ):
+    if args and isinstance(args[0], Unknown) and name in ("index", "count", "remove", "pop", "rotate"):
         return machine.unknown()
+    if args and isinstance(args[0], Unknown) and name == "insert":  # wherever it goes, it is in there
+        args = [len(owner), *args[1:]]
     if name in ("keys", "values", "items") and isinstance(owner, dict):
         found = list(getattr(owner, name)())
         made = Iter(iter(found), not getattr(owner, "partial", False))

@@ -96,6 +96,16 @@ def setattr_(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None)
     return None
 
 
+def import_(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """`__import__("a.b")` gives `a`, `importlib.import_module("a.b")` gives `a.b`."""
+    name = args[0] if args else kwargs.get("name")
+    if not isinstance(name, str) or len(args) > 1 or name.startswith("."):
+        return machine.unknown()
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__import__":
+        name = name.split(".")[0]
+    return machine.import_module(name, machine.frame.file) or Lib(name)
+
+
 def super_(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[0], Class):
         return Super(args[1], args[0])

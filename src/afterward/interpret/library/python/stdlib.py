@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.python import arithmetic
+from afterward.interpret.library.python import arithmetic, reflect
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -338,6 +338,7 @@ _CALLS: dict[str, Callable[..., Value]] = {
     "collections.defaultdict": _defaultdict, "collections.OrderedDict": _ordered,
     "collections.namedtuple": _namedtuple, "dataclasses.dataclass": _dataclass, "dataclasses.field": _field,
     "copy.deepcopy": _deepcopy, "copy.copy": _copy, "contextlib.contextmanager": _manager,
+    "importlib.import_module": reflect.import_,
     "contextlib.suppress": _suppress, "contextlib.nullcontext": _nullcontext, "argparse.ArgumentParser": _parser,
     "itertools.cycle": _cycle, "itertools.chain": _chain, "itertools.chain.from_iterable": _chain_from,
     "itertools.islice": _islice, "itertools.pairwise": _pairwise, "itertools.product": _product,

@@ -32,6 +32,7 @@ def _parameters(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -
     found = parameters(owner)
     for name, one in found:
         one.label = one.label or (f"{owner.label}.{name}" if owner.label else name)
+    machine.account.asked[id(owner)] = owner
     made = Iter(iter([one for _, one in found]), True)
     made.partial = is_opaque(owner)
     return made

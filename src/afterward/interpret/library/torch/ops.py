@@ -131,6 +131,7 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
     graph = machine.graph
     if graph.records:
         if needing:
+            graph.open_input = unknown
             return None
         if unknown:
             return machine.unknown()
@@ -229,6 +230,7 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
         machine.stop("a leaf that needs gradients is written to in place")
     made: GraphNode | None = None
     if records:
+        graph.open_input = any(isinstance(value, Unknown) and not value.plain for value in others)
         plain = op.removesuffix("_")
         in_table = known(op) and len(table()[op].shapes) <= 1 + len(others)
         if in_table:

@@ -41,6 +41,7 @@ def construct(machine: Machine, made: Instance, args: Args, kwargs: Kwargs) -> N
         groups.append(entry)
     made.inner["params"] = params
     made.inner["partial"] = _is_partial(given, params)
+    made.inner["fused"] = machine.truth(kwargs.get("fused", False)) is True
     made.attributes["param_groups"] = groups
     state = PartialDict()
     state.maker = Lib("builtins.dict")  # torch makes an empty one for each parameter that is asked about
@@ -102,6 +103,7 @@ def _begin(machine: Machine, owner: Instance, stepping: bool) -> None:
 
 def _write(machine: Machine, owner: Instance) -> None:
     changed = []
+    fused = owner.inner.get("fused")
     mine = [leaf for leaf in owner.inner.get("params", ()) if isinstance(leaf, Tensor)]
     machine.account.stepped(mine, len(machine.steps))
     for group in (
@@ -110,9 +112,14 @@ def _write(machine: Machine, owner: Instance) -> None:
         held = group.get("params") if isinstance(group, dict) else None
         for leaf in held if isinstance(held, list) else ():
             if isinstance(leaf, Tensor) and leaf.needs and leaf.grad is not None:
-                leaf.version.count += 1
+                if fused:
+                    leaf.version.unnoticed += 1
+                else:
+                    leaf.version.count += 1
                 changed.append(leaf)
-    machine.steps.append(passes.StepMade(machine.here(), machine.graph.tick(), owner, changed))
+    made = passes.StepMade(machine.here(), machine.graph.tick(), owner, changed)
+    machine.steps.append(made)
+    machine.stepped_at.update((id(leaf), made.moment) for leaf in changed)
 
 
 def zero_grad(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:

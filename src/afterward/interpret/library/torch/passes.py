@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import keeping
@@ -35,7 +35,10 @@ class PassMade:
     nested_in: str | None
     leaves: list[Tensor]
     receiver: str
+    open: bool = False  # its graph has an input that is not known, and may lead further
     created: tuple[int, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
+    stale: list[Tensor] = field(default_factory=list)  # leaves that a step changed after the forward had used them
+    overwritten: list[Tensor] = field(default_factory=list)  # leaves that it had saved, and a fused step changed since
 
 
 @dataclass(slots=True)
@@ -189,8 +192,10 @@ def _run(
         machine.in_custom[-1] if machine.in_custom else None,
         [one.leaf for one in walked if one.leaf is not None],
         _receiver(node, call),
+        any(one.open for one in walked),
     )
     machine.passes.append(made)
+    _look_for_steps_since(machine, made, walked)
     _reduced(machine, made)
     machine.account.look_for_dropped(machine.frames, made)
     if call == "backward":
@@ -203,8 +208,45 @@ def _run(
         raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
     if call == "backward":
         machine.account.after(made)
+        if creates:
+            _give_gradients_a_graph(machine, made, walked)
     keeping.look(machine)
     return walked
+
+
+def _give_gradients_a_graph(machine: Machine, made: PassMade, walked: list[GraphNode]) -> None:
+    """`backward(create_graph=True)`: what it adds to `.grad` can itself be differentiated."""
+    before = machine.graph.count
+    node = machine.graph.record("GradBackward", made.leaves, [Kept("saved")])
+    node.edges += _curved(walked)
+    for leaf in made.leaves:
+        if isinstance(leaf.grad, Tensor):
+            leaf.grad.node = node
+    made.created = (before + 1, machine.graph.count + 1)
+
+
+def _look_for_steps_since(machine: Machine, made: PassMade, walked: list[GraphNode]) -> None:
+    """Which leaves of this graph did a step change since the last pass over them, which came after this forward?"""
+    before = {
+        id(leaf): machine.reached_at[id(leaf)]
+        for leaf in made.leaves
+        if machine.stepped_at.get(id(leaf), 0) > machine.reached_at.get(id(leaf), made.moment)
+    }
+    machine.reached_at.update((id(leaf), made.moment) for leaf in made.leaves)
+    if not before:
+        return
+    overwritten: dict[int, Tensor] = {}
+    fresh: set[int] = set()  # used by a forward since: whatever else leads to them, an old graph that grew say
+    for node in walked:
+        fresh |= {
+            id(below.leaf) for below, _ in node.edges if node.moment >= before.get(id(below.leaf), node.moment + 1)
+        }
+        for kept in node.saved:
+            version = kept.version
+            if version is not None and version.unnoticed != kept.unnoticed and version.leaf is not None:
+                overwritten[id(version.leaf)] = version.leaf
+    made.stale = [leaf for leaf in made.leaves if id(leaf) in before and id(leaf) not in fresh]
+    made.overwritten = list(overwritten.values())
 
 
 def _reduced(machine: Machine, made: PassMade) -> None:

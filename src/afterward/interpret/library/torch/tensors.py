@@ -25,11 +25,11 @@ DATA = words(
     "all allclose any argmax argmin argsort bernoulli bincount bitwise_and bitwise_not bitwise_or bool bucketize "
     "byte char count_nonzero empty_like eq equal floor_divide full_like ge gt heaviside histc int is_nonzero "
     "isclose isfinite isin isinf isnan le logical_and logical_not logical_or logical_xor long lt multinomial ne "
-    "new_empty new_full new_ones new_tensor new_zeros nonzero one_hot ones_like rand_like randint_like randn_like "
+    "new new_empty new_full new_ones new_tensor new_zeros nonzero one_hot ones_like rand_like randint_like randn_like "
     "searchsorted short sign_bit signbit tril_indices triu_indices uint8 unique unique_consecutive zeros_like"
 )
 _FRESH = words(
-    "empty_like full_like new_empty new_full new_ones new_tensor new_zeros ones_like rand_like randint_like "
+    "empty_like full_like new new_empty new_full new_ones new_tensor new_zeros ones_like rand_like randint_like "
     "randn_like zeros_like"
 )
 # The very tensor, or one with the same history: where it lies and how it is stored makes no difference here.
@@ -43,6 +43,7 @@ VIEWS = words(
     "reshape_as select squeeze squeeze_ swapaxes t transpose unflatten unfold unsqueeze view view_as"
 )
 _NUMBERS = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float(...)"}
+_GRADIENT = ("grad", "_grad")  # two names that torch has for it
 _DIMS = words("aminmax cummax cummin kthvalue max median min mode sort topk")
 PLAIN = words(
     "__len__ data_ptr device dim dtype element_size get_device is_complex is_contiguous is_cuda is_floating_point "
@@ -351,7 +352,7 @@ def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
         made.cut = ops.cut_of(machine, owner, ".data", node, owner.label)
         made.attributes[MEMORY] = owner
         return made
-    if name == "grad":
+    if name in _GRADIENT:
         machine.account.read_gradient(owner)
         return owner.grad if owner.grad is not None else machine.unknown("grad", owner, machine.graph.clock)
     if name == "requires_grad":
@@ -376,7 +377,7 @@ def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
 def set_attribute(machine: Machine, owner: Tensor, name: str, value: Value, node: ast.AST) -> None:
     if name == "requires_grad":
         switch(machine, owner, value, node, ".requires_grad = False")
-    elif name == "grad":
+    elif name in _GRADIENT:
         machine.account.gradient_given(owner, value, machine.here())
         owner.grad = value if isinstance(value, Tensor) else None
     elif name == "data":
