@@ -8,6 +8,7 @@ from typing import Any
 from lightning.pytorch import Callback  # type: ignore[import-not-found, unused-ignore]
 
 from afterward.integrations.program import watch
+from afterward.integrations.writers import COUNT, write_findings
 from afterward.render.text import as_text
 
 log = logging.getLogger("afterward")
@@ -39,7 +40,6 @@ class AfterwardCallback(Callback):  # type: ignore[misc]
         for found in findings:
             log.warning("%s", as_text(found))
         for logger in trainer.loggers:
-            logger.log_metrics({"afterward/findings": float(len(findings))}, step=trainer.global_step)
-            write: Any = getattr(getattr(logger, "experiment", None), "add_text", None)
-            for found in findings if write is not None else ():
-                write("afterward", as_text(found), trainer.global_step)
+            run = getattr(logger, "run_id", None) or ""
+            if not write_findings(getattr(logger, "experiment", None), findings, trainer.global_step, run):
+                logger.log_metrics({COUNT: float(len(findings))}, step=trainer.global_step)
