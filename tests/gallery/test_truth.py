@@ -13,6 +13,7 @@ from tests.watching import watch_source
 from afterward.gallery import FOLDER, NAMES, Program, examples
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.render.text import as_text
+from afterward.tasks.sketch import with_changes
 
 MESSAGES = {
     "": "",
@@ -69,7 +70,8 @@ def test_a_program_does_what_its_page_says(
     if program.full_name not in PRINTS_TIMES:
         assert capsys.readouterr().out == printed
     shown = " ".join((PAGES / f"{program.example}.md").read_text().split())
-    reports = [as_text(found) for found in seen.findings]
+    sources = {found.primary.site.file: program.path.read_text() for found in seen.findings}
+    reports = [as_text(found) for found in with_changes(tuple(seen.findings), sources)]
     if program.quick or not program.raises:  # counts and times differ from run to run, the places do not
         reports = [report.split("\n\n")[0] for report in reports]
     reports = [" ".join(report.split()) for report in reports]
