@@ -92,6 +92,9 @@ faults: $(READY)  ## each hook and each step of the post-mortem raises, one afte
 invisible: $(READY)  ## programs that look at themselves, plain against `run`: what differs
 	$(BIN)/python tools/invisible.py
 
+sbom: $(READY)  ## the software bill of materials of what is installed to run afterward (CycloneDX)
+	@$(BIN)/python tools/sbom.py
+
 properties: $(READY)  ## every kind of edit on thousands of files: none may be broken; CHECKOUTS="DIR ..." adds folders
 	$(BIN)/python tools/edit_properties.py $(CHECKOUTS)
 
