@@ -170,6 +170,7 @@ def _looks(name: str, device: str, clock: Callable[[], float]) -> tuple[float, f
 
 def _load_marked(session):
     """The loops as `afterward run` would run them: compiled with marks, and a session that can be switched."""
+    from afterward.observe.marks.marking import marking_of
     from afterward.observe.marks.rewrite import mark_module
 
     text = LOOPS.read_text()
@@ -177,7 +178,7 @@ def _load_marked(session):
     session.recorders.statements.sources[str(LOOPS)] = text
     space: dict[str, Callable[..., None]] = {}
     switch = _Switch(session)
-    exec(compile(tree, str(LOOPS), "exec"), space)
+    exec(marking_of(session.recorders.statements).bind(compile(tree, str(LOOPS), "exec")), space)
     return space, switch
 
 

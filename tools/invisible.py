@@ -1,12 +1,13 @@
 """Runs programs that look at themselves, plain and watched, and prints what differs.
 
-python tools/invisible.py [NAMES ...] [--jobs N] [--by run|watch|install]
+python tools/invisible.py [NAMES ...] [--jobs N] [--by run|watch|install] [--sample N --seed N]
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import re
 import subprocess
 import sys
@@ -50,7 +51,17 @@ def programs() -> dict[str, Beside]:
         found[name] = Beside({**beside.files, "main.py": source}, beside.argv, stdin=beside.stdin)
     for file in sorted(LOOKING.glob("*.py")):
         found[file.stem] = Beside({"main.py": file.read_text()}, stdin=TYPED.get(file.stem, ""))
-    return {**found, **ARRANGED, **COEXISTING}
+    return {**found, **ARRANGED, **COEXISTING, **_training()}
+
+
+def _training() -> dict[str, Beside]:
+    """The case collection: programs that train, each faulty once and once put right."""
+    found: dict[str, Beside] = {}
+    for main in sorted((ROOT / "tests" / "cases").glob("*/*.py")):
+        if main.name in ("buggy.py", "fixed.py"):
+            files = {one.name: one.read_text() for one in main.parent.glob("*.py")}
+            found[f"{main.parent.name}/{main.stem}"] = Beside(files, (main.name,))
+    return found
 
 
 def arrange(program: Beside, folder: Path) -> None:
@@ -103,8 +114,8 @@ def _theirs(text: str) -> str:
 
 
 def _same(text: str, base: Path) -> str:
-    """Addresses and the folder's name differ from run to run."""
-    return re.sub(r"0x[0-9a-f]{6,}", "0x", text.replace(str(base), "BASE"))
+    """Addresses, counts of references and the folder's name differ from run to run."""
+    return re.sub(r"0x[0-9a-f]{6,}|(?<=object refcount : )\d+", "0x", text.replace(str(base), "BASE"))
 
 
 def differences(name: str, program: Beside, by: str) -> Iterator[str]:
@@ -127,8 +138,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--by", default="run")
+    parser.add_argument("--sample", type=int, default=0, help="so many of them, drawn at random")
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     chosen = {name: one for name, one in programs().items() if not options.names or name in options.names}
+    if options.sample:
+        chosen = dict(random.Random(options.seed).sample(sorted(chosen.items()), options.sample))
 
     def tried(item: tuple[str, Beside]) -> tuple[str, list[str]]:
         try:
