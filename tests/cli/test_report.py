@@ -45,7 +45,7 @@ def test_the_life_line_alone(tmp_path: Path) -> None:
     done = _afterward("report", str(SAVED), "--svg", "life.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     root = ElementTree.parse(tmp_path / "life.svg").getroot()
-    assert "reaches through `hidden`" in (root.get("aria-label") or "")
+    assert "reaches through hidden" in (root.get("aria-label") or "")
     assert [file.name for file in tmp_path.iterdir()] == ["life.svg"]
     done = _afterward("report", str(SAVED), "--svg", "life.svg", "--finding", "7", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "afterward: there is no finding 7: the history holds 1 finding\n")
