@@ -174,9 +174,11 @@ def _report(outcome: task.Outcome, options: argparse.Namespace) -> None:
     stream = usable_stream("stderr")
     in_full = not to_file or options.format == "json"
     findings = _with_changes(outcome) if in_full else report.findings
-    for found in findings:
-        _report_finding(found, stream, in_full=in_full)
+    for line in dict.fromkeys(_line(found) for found in findings if found.caught):  # one may be caught many times
+        print(line, file=stream)
     if in_full:
+        for found in findings:
+            _report_finding(found, stream)
         next_line(findings, stream, _again(options))
     if options.memory and in_full:
         print(file=stream)
@@ -196,16 +198,19 @@ def _again(options: argparse.Namespace) -> str:
     return shlex.join([*(["-m"] if options.module else []), options.target, *options.arguments])
 
 
-def _report_finding(found: Diagnosis, stream: TextIO, *, in_full: bool) -> None:
+def _line(found: Diagnosis) -> str:
+    """What is said of an error that the program caught."""
     from afterward.render.paths import shown
-    from afterward.render.terminal import show
     from afterward.render.wording import headline
 
-    if found.caught:
-        site = found.primary.site
-        place = f"{shown(site.file)}:{site.line}"
-        print(f"afterward: {place}: {found.code} {headline(found)}; the program caught the error", file=stream)
-    elif in_full:
+    site = found.primary.site
+    return f"afterward: {shown(site.file)}:{site.line}: {found.code} {headline(found)}; the program caught the error"
+
+
+def _report_finding(found: Diagnosis, stream: TextIO) -> None:
+    from afterward.render.terminal import show
+
+    if not found.caught:
         print(file=stream)
         show(found, stream)
 
