@@ -1,0 +1,67 @@
+"""PyTorch's advice followed: `retain_graph=True` on the call that freed, and what the program does then."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+from enginelab.reports import Finding, ask
+
+FAILS_HERE = ("fails_here", "fails_here_unseen")
+FAILS_LATER = ("fails_next", "runs_then_fails", "mixes_then_fails")
+
+
+def follow(folder: Path, found: Finding) -> dict[str, Any] | None:
+    """The report of `run` on the program with the advice followed; None where its line shows no such call."""
+    place = found.get("freed")
+    file = folder / place["file"] if place else None
+    if place is None or file is None or not file.is_file():
+        return None
+    changed = retained(file.read_text(encoding="utf-8"), place["line"], place["end_line"])
+    if changed is None:
+        return None
+    before = file.read_text(encoding="utf-8")
+    file.write_text(changed, encoding="utf-8")
+    try:
+        return ask("run", folder)
+    finally:
+        file.write_text(before, encoding="utf-8")
+
+
+def retained(text: str, first: int, last: int) -> str | None:
+    """The text with `retain_graph=True` in each pass that is called on these lines."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and first <= node.lineno <= last]
+    passes = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "grad")]
+    lines = text.encode().splitlines(keepends=True)
+    changed = False
+    for call in sorted(passes, key=lambda one: (one.end_lineno or 0, one.end_col_offset or 0), reverse=True):
+        if call.end_lineno is None or call.end_col_offset is None:
+            continue
+        if any(keyword.arg in ("retain_graph", None) for keyword in call.keywords):
+            continue
+        line = lines[call.end_lineno - 1]
+        head, tail = line[: call.end_col_offset - 1], line[call.end_col_offset - 1 :]
+        comma = b"" if head.rstrip().endswith((b"(", b",")) else b", "
+        lines[call.end_lineno - 1] = head + comma + b"retain_graph=True" + tail
+        changed = True
+    return b"".join(lines).decode() if changed else None
+
+
+def contradicts(found: Finding, after: dict[str, Any]) -> str:
+    """How what happened differs from what the finding says of the advice; empty where it does not."""
+    claim, error = found.get("retain_graph"), after["program"]["error"]
+    failing = [one for one in after["findings"] if one["severity"] == "error" and not one.get("caught")]
+    again = [one for one in failing if _same_pass(one, found)]
+    if claim in FAILS_HERE:
+        return "" if again and error == "inplace" else f"said: fails at once; happened: {error or 'it runs'}"
+    if again and error in ("second_backward", "inplace"):
+        return f"said: {claim}; happened: fails at once ({error})"
+    if claim in FAILS_LATER and error is None:
+        return f"said: {claim}; happened: it runs"
+    return ""
+
+
+def _same_pass(one: Finding, other: Finding) -> bool:
+    first, second = one.get("reused"), other.get("reused")
+    return bool(first and second) and (first["line"], first["step"]) == (second["line"], second["step"])
