@@ -19,8 +19,9 @@ MAY_IMPORT = {  # package: (our packages, third-party libraries); all may use af
     "model": ([], []),
     "messages": ([], []),  # the pages of PyTorch's own messages
     "rules": (["model"], []),
-    "interpret": (["model"], []),  # parses with the standard library's ast
-    "observe": (["model", "messages"], ["torch"]),  # the one home of torch
+    "follow": (["model"], []),  # follows a value along a path, for both engines
+    "interpret": (["model", "follow"], []),  # parses with the standard library's ast
+    "observe": (["model", "messages", "follow"], ["torch"]),  # the one home of torch
     "repair": (["model"], ["libcst"]),  # the one home of libcst
     "render": (["model", "rules"], ["rich"]),
     "gallery": ([], ["torch", "dgl", "torch_geometric"]),  # the shipped examples, and the reader of their pages

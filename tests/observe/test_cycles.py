@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import pytest
 from tests.watching import watch_source
 
+from afterward.follow.path import Place
 from afterward.observe.marks import tape
 from afterward.observe.marks.statements import COUNTER, SHIFT, Statements
 from afterward.observe.replay import replay
 from afterward.observe.replay.repetitions import Cycles, Turn
-from afterward.observe.replay.replay import Place, Replay
+from afterward.observe.replay.replay import Replay
 
 PROGRAM = """
 import itertools

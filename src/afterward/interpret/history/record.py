@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from afterward.follow.bridges import Bridges, Holder
+from afterward.follow.crossing import Trail
 from afterward.interpret.graph.graph import Cutting, GraphNode, Naming, Sweep, Tensor
-from afterward.interpret.machine.core import site_of
+from afterward.interpret.history.path import Path
 from afterward.interpret.machine.values import Instance, Module, Scope
 from afterward.model import gradients
 from afterward.model.history import BY_GRAD, Cut, Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.reuse import Entry, Reuse, find_reuse
-from afterward.model.site import Site, Where
 
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade
@@ -78,7 +78,7 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
     if reuse is None:
         return first
     by_number = {node.number: node for node in found}
-    values = tuple(_values(machine, reuse, by_number))
+    values = _values(machine, reuse, by_number)
     return replace(first, values=values, links=_links(reuse, [by_number[number] for number in reuse.fresh]))
 
 
@@ -156,38 +156,31 @@ def _writes(done: Sweep, ids: dict[int, int]) -> tuple[Write, ...]:
 # Names
 
 
-def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> Iterator[Value]:
-    """Names for the ways into the old part: what holds the value now, else what was assigned it."""
+def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> tuple[Value, ...]:
+    """Names for the ways into the old part."""
     began = None
     built = reuse.built_parts
     if built is not None and built.loop is not None:
         began = machine.turn_began.get((built.loop.entry, built.loop.number))
+    path = Path(machine)
     held = list(_held(machine))
-    for entry in reuse.entries[:8]:
+
+    def holders(entry: Entry) -> list[Holder]:
         node = by_number.get(entry.node.id)
-        if node is None:
-            continue
-        consumer = entry.consumer.where if entry.consumer is not None else reuse.late.where
-        again = began is not None and node.where is not None and _ran_since(machine, node.where.site, began)
-        names = node.names.get(entry.output, [])
-        found = [(name, kind, "held") for name, kind, tensor in held if _is(tensor, node, entry.output)]
-        if not found:
-            names = names or _names_of_derived(machine, entry)
-            found = [(one.name, one.kind, "carried") for one in reversed(names)]
-        for name, kind, how in found:
-            level = next((_level(node.where, one.call, one.moment) for one in names if one.name == name), -1)
-            assigned = node.where.levels[level].site if node.where is not None and level >= 0 else None
-            yield Value(
-                name,
-                kind,
-                entry.node.id,
-                entry.output,
-                how,
-                site=_read_site(machine, consumer, name),
-                assigned=assigned,
-                level=level,
-                renewed=again,
-            )
+        return [Holder(name, kind, depth) for name, kind, depth, tensor in held if _is(tensor, node, entry.output)]
+
+    def otherwise(entry: Entry) -> list[Value]:
+        node = by_number.get(entry.node.id)
+        names = node.names.get(entry.output, ()) if node is not None else ()
+        derived = names or _names_of_derived(machine, entry)
+        return [Value(one.name, one.kind, entry.node.id, entry.output, "carried") for one in reversed(derived)]
+
+    def statement_of(node: Node) -> int | None:
+        site = node.where.site if node.where is not None else None
+        return path.numbers.get((site.file, site.line, site.column)) if site is not None else None
+
+    follower = Bridges(path, path.places, Trail(path, path.places), statement_of)
+    return follower.values(reuse, began, holders, otherwise=otherwise)
 
 
 def _names_of_derived(machine: Machine, entry: Entry) -> list[Naming]:
@@ -199,34 +192,11 @@ def _names_of_derived(machine: Machine, entry: Entry) -> list[Naming]:
     return []
 
 
-def _is(tensor: Tensor, node: GraphNode, slot: int) -> bool:
-    return tensor.node is node and tensor.slot == slot
+def _is(tensor: Tensor, node: GraphNode | None, slot: int) -> bool:
+    return node is not None and tensor.node is node and tensor.slot == slot
 
 
-def _level(where: Where | None, call: int, moment: int) -> int:
-    for depth, level in enumerate(where.levels if where is not None else ()):
-        if level.call == call and level.moment == moment:
-            return depth
-    return -1
-
-
-def _ran_since(machine: Machine, site: Site, moment: int) -> bool:
-    return machine.ran.get((site.file, site.line, site.column), -1) >= moment
-
-
-def _read_site(machine: Machine, where: Where | None, name: str) -> Site | None:
-    """Where a name is read by the statement that uses it."""
-    for level in reversed(where.levels if where is not None else ()):
-        statement = machine.statements.get((level.site.file, level.site.line, level.site.column))
-        for node in ast.walk(statement) if statement is not None else ():
-            if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or not isinstance(node.ctx, ast.Load):
-                continue
-            if node.lineno <= level.site.end_line and ast.unparse(node) == name:
-                return site_of(level.site.file, node)
-    return None
-
-
-def _held(machine: Machine) -> Iterator[tuple[str, str, Tensor]]:
+def _held(machine: Machine) -> Iterator[tuple[str, str, int, Tensor]]:
     """Everything that names of the living calls lead to, innermost call first."""
     seen: set[int] = set()
     scopes: list[tuple[Scope, str]] = []
@@ -242,9 +212,9 @@ def _held(machine: Machine) -> Iterator[tuple[str, str, Tensor]]:
             yield from _within(name, value, kind, seen, 0)
 
 
-def _within(name: str, value: object, kind: str, seen: set[int], depth: int) -> Iterator[tuple[str, str, Tensor]]:
+def _within(name: str, value: object, kind: str, seen: set[int], depth: int) -> Iterator[tuple[str, str, int, Tensor]]:
     if isinstance(value, Tensor):
-        yield name, kind, value
+        yield name, kind, depth, value
         return
     if depth > 4 or id(value) in seen or isinstance(value, (str, int, float, Module)):
         return
@@ -257,9 +227,14 @@ def _within(name: str, value: object, kind: str, seen: set[int], depth: int) -> 
         if isinstance(items, (list, dict)):
             inner = [*inner, (name, items, "item")]
     elif isinstance(value, dict):
-        inner = [(f"{name}[{key!r}]", one, "item") for key, one in list(value.items())[:100]]
+        inner = [(f"{name}[{_shown(key)}]", one, "item") for key, one in list(value.items())[:100]]
     elif isinstance(value, (list, tuple)) or hasattr(value, "appendleft"):
         how = kind if isinstance(value, tuple) else "item"
         inner = [(f"{name}[{n}]", one, how) for n, one in enumerate(list(value)[:200])]  # type: ignore[call-overload]
     for label, one, how in inner:
         yield from _within(label, one, how, seen, depth + 1)
+
+
+def _shown(key: object) -> str:
+    """A dictionary key as a person would write it."""
+    return f'"{key}"' if isinstance(key, str) and '"' not in key else repr(key)

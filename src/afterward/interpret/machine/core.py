@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from afterward.follow import reading
 from afterward.interpret.graph.account import Account
 from afterward.interpret.graph.graph import Cutting, Graph, Naming, Tensor
 from afterward.interpret.machine.budget import Budget
@@ -118,6 +119,8 @@ class Core:
         self.ran: dict[tuple[str, int, int], int] = {}  # when each statement last began
         self.turn_began: dict[tuple[int, int], int] = {}
         self.statements: dict[tuple[str, int, int], ast.stmt] = {}
+        self.path: list[tuple[ast.stmt, int, int]] = []  # what was executed, in which call, and when
+        self.callers: dict[int, tuple[str, str, int]] = {}  # of each call: file, function, and the call it came from
         self.optimizers: list[Instance] = []
         self.executed: set[int] = set()  # functions that ran, by the id of their node
         self.changes: list[tuple[dict[str, Value], str, Value]] = []  # to be undone at the end of the run
@@ -157,6 +160,10 @@ class Core:
         if key not in self.ran:
             self.statements[key] = statement
         self.ran[key] = frame.moment
+        self.path.append((statement, frame.call, frame.moment))
+        if frame.call not in self.callers:
+            around = next((one.call for one in self.frames[-2::-1] if not one.hidden), -1)
+            self.callers[frame.call] = (frame.file, frame.function, around)
         self.spend()
 
     def spend(self) -> None:
@@ -297,7 +304,7 @@ def spelled(node: ast.expr) -> str:
     """How an expression is written; a loop comes to the same one again and again."""
     text: str | None = getattr(node, "_spelled", None)
     if text is None:
-        text = ast.unparse(node)
+        text = reading.spelled(node)
         node._spelled = text  # type: ignore[attr-defined]
     return text
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
+from afterward.follow.path import Place
+from afterward.follow.reading import head
 from afterward.model.history import Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.looking import parameters_held_by
-from afterward.observe.provenance.sources import Sources, head
-from afterward.observe.replay.replay import Place
+from afterward.observe.provenance.sources import Sources
 
 
 def frozen_by(

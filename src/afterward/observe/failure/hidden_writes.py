@@ -10,13 +10,13 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from afterward.follow.path import Place, Program
+from afterward.follow.reading import head
 from afterward.model.clock import event_moment
 from afterward.model.history import Edge, Node, Write, operation
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.provenance.naming import Names, storage_pointer
-from afterward.observe.provenance.sources import Sources, head
-from afterward.observe.replay.replay import Place
 
 # Operations of modules that take `inplace=True`.
 _ACTIVATIONS = {
@@ -24,7 +24,7 @@ _ACTIVATIONS = {
 }  # fmt: skip
 
 
-def written_by_activation(sources: Sources, nodes: Sequence[Node], culprit: Node) -> Write | None:
+def written_by_activation(sources: Program, nodes: Sequence[Node], culprit: Node) -> Write | None:
     """The write of an activation over its input, seen in the graph: it took the very value that the culprit saved."""
     if not any(getattr(module, "inplace", False) is True for module in _modules()):
         return None
@@ -48,7 +48,7 @@ def _values_saved(culprit: Node) -> Iterator[tuple[int, int]]:
 
 
 def written_by_owner(
-    sources: Sources,
+    sources: Program,
     trail: Sequence[Place],
     where: Callable[[Place], Where | None],
     culprit: Node,

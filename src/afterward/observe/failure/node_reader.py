@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from afterward.follow.path import Place
 from afterward.model.clock import node_moment
 from afterward.model.history import Edge, Node, Saved
 from afterward.observe import compat
@@ -12,7 +13,6 @@ from afterward.observe.failure.walk import Walk
 from afterward.observe.failure.writes import Spoilt
 from afterward.observe.provenance.leaves import leaf_saved
 from afterward.observe.replay.places import Wording
-from afterward.observe.replay.replay import Place
 
 # Operations whose value lies in the memory of another.
 _NO_MEMORY = (

@@ -11,6 +11,9 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+from afterward.follow import flow
+from afterward.follow.crossing import Trail
+from afterward.follow.path import Place
 from afterward.model.gradients import Entry
 from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Step
 from afterward.model.reuse import find_reuse
@@ -24,9 +27,7 @@ from afterward.observe.failure.writes import find_writes
 from afterward.observe.looking import is_fused, parameters_held_by
 from afterward.observe.marks.stack import function_around, library_calls, runs_inside_another, user_frames
 from afterward.observe.marks.statements import COUNTER
-from afterward.observe.provenance import flow
 from afterward.observe.provenance.bridges import Bridges
-from afterward.observe.provenance.crossing import Trail
 from afterward.observe.provenance.cuts import find_cuts
 from afterward.observe.provenance.naming import Names, living_optimizers, search
 from afterward.observe.provenance.sources import Sources
@@ -34,7 +35,6 @@ from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.gc_pause import collector_at_rest
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.places import Wording
-from afterward.observe.replay.replay import Place
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 
 TRAIL = 50_000  # statements followed back, for names and cuts

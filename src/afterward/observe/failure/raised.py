@@ -14,6 +14,8 @@ from types import FrameType
 from typing import Any
 
 from afterward import messages
+from afterward.follow.path import Place
+from afterward.follow.reading import targets
 from afterward.model.history import Gap, History
 from afterward.model.raised import Operand, Raised
 from afterward.model.site import Site
@@ -21,9 +23,7 @@ from afterward.observe import compat
 from afterward.observe.failure.postmortem import Autopsy
 from afterward.observe.failure.walk import walk
 from afterward.observe.provenance.frame_values import value_of
-from afterward.observe.provenance.sources import targets
 from afterward.observe.recording.recorder import Recorder
-from afterward.observe.replay.replay import Place
 from afterward.observe.silent.ledger import LedgerWriter
 
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any
 
+from afterward.follow.reading import reads
 from afterward.model.clock import event_moment
 from afterward.model.history import Gap, History, Leaf, Pass, Step, Value
 from afterward.model.site import Site
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.saved_reads import Reading
-from afterward.observe.provenance.sources import reads
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.recording.replicas import distributed_kind

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
+from afterward.follow.crossing import Trail
+from afterward.follow.path import Place, Program
+from afterward.follow.reading import Name, head, reads, targets
 from afterward.model.clock import event_moment
 from afterward.model.history import Node, Write
 from afterward.model.names import stem
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.failure.hidden_writes import written_by_activation, written_by_owner
-from afterward.observe.provenance.crossing import Trail
 from afterward.observe.provenance.naming import Names, storage_pointer
-from afterward.observe.provenance.sources import Name, Sources, head, reads, targets
-from afterward.observe.replay.replay import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _alias(paths: Trail, place: Place, target: ast.expr, alive: set[str]) -> boo
     return giver is not None and any(not n.is_plain and stem(n.text) in alive for n in paths.reads(giver))
 
 
-def _names_around(sources: Sources, node: Node) -> set[tuple[int, str]]:
+def _names_around(sources: Program, node: Node) -> set[tuple[int, str]]:
     """The plain names in the statements that made a node, each with the call it belongs to."""
     found: set[tuple[int, str]] = set()
     for level in node.where.levels if node.where is not None else ():

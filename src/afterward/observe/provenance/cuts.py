@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from afterward.follow.crossing import Trail
+from afterward.follow.path import Place
+from afterward.follow.reading import Name, head, reads, targets
 from afterward.model.history import BY_GRAD, Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
-from afterward.observe.provenance.crossing import Trail
-from afterward.observe.provenance.sources import Name, head, reads, targets
-from afterward.observe.replay.replay import Place
 
 WhereOf = Callable[[Place], Where | None]
 
@@ -125,7 +125,7 @@ class _Search:
 
     def _function(self, call: int) -> str:
         places = self.paths.by_call.get(call, [])
-        return self.sources.statements.table[places[0].number].function if places else ""
+        return self.sources.entry(places[0].number).function if places else ""
 
     def _follow_call(self, call: int) -> None:
         """A called function gives back what its last statement returned."""
@@ -141,7 +141,7 @@ class _Search:
             place = self._assigned(name, reader)
             if place is not None:
                 caller = place is reader.caller and place.call != reader.call
-                function = self.sources.statements.table[reader.number].function.rpartition(".")[2]
+                function = self.sources.entry(reader.number).function.rpartition(".")[2]
                 self._follow(place, around=(function,) if caller else (), inner=reader.call if caller else None)
 
     def _assigned(self, name: Name, reader: Place) -> Place | None:
@@ -240,7 +240,7 @@ class _Search:
 
     def _grad_mode(self, place: Place, statement: ast.stmt, spot: Where, name: str) -> Cut | None:
         """Is the statement inside `with torch.no_grad()` or a function decorated with it?"""
-        entry = self.sources.statements.table[place.number]
+        entry = self.sources.entry(place.number)
         for outer in self.sources.around(entry.file, statement):
             marks: list[ast.expr] = []
             if isinstance(outer, (ast.With, ast.AsyncWith)):
@@ -272,7 +272,7 @@ class _Search:
 
     def _switched_on(self, place: Place) -> bool:
         """Is the statement inside `with torch.enable_grad()`?"""
-        statement, file = self.sources.statement(place.number), self.sources.statements.table[place.number].file
+        statement, file = self.sources.statement(place.number), self.sources.entry(place.number).file
         around = self.sources.around(file, statement) if statement is not None else ()
         items = [item.context_expr for outer in around if isinstance(outer, ast.With) for item in outer.items]
         return any("enable_grad" in ast.unparse(item) for item in items)

@@ -15,7 +15,7 @@ from afterward.model.clock import event_moment
 from afterward.observe.marks.tape import CREATES, GRAD, MOMENT, NUMBERS, RETAINS, STEP
 
 if TYPE_CHECKING:
-    from afterward.observe.replay.replay import Place
+    from afterward.follow.path import Place
 
 FIRST_EVENTS, LAST_EVENTS = 512, 1024
 EVENT_LIMIT = FIRST_EVENTS + 2 * LAST_EVENTS

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from afterward.follow.crossing import Trail
+from afterward.follow.path import Place
+from afterward.follow.reading import targets
 from afterward.model.names import stem
 from afterward.model.site import Site
 from afterward.observe import compat
 from afterward.observe.marks.statements import COUNTER, SHIFT
-from afterward.observe.provenance.crossing import Trail
-from afterward.observe.provenance.sources import targets
 from afterward.observe.recording.events import PassSeen, StepSeen
 from afterward.observe.recording.recorder import OPENING, Recorder
 from afterward.observe.replay.places import Places
-from afterward.observe.replay.replay import Place, Replay
+from afterward.observe.replay.replay import Replay
 from afterward.observe.silent.updates import Known, Updates
 
 

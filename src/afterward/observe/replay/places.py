@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from afterward.follow.path import Place
+from afterward.follow.reading import reads, targets
 from afterward.model.names import stem
 from afterward.model.site import Level, Site, Turn, Where
 from afterward.observe.marks.statements import CELL, SHIFT
-from afterward.observe.provenance.sources import Sources, reads, targets
+from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.recorder import Recorder
-from afterward.observe.replay.replay import Place
 
 
 class Wording:

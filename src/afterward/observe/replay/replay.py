@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from afterward.follow.path import Place
 from afterward.observe.marks.statements import (
     CELL,
     COUNTER,
@@ -35,27 +36,6 @@ TURNS = NEXT | HEAD | FIRST
 
 def _counter(mark: int) -> int:
     return mark & COUNTER
-
-
-@dataclass(slots=True, eq=False)
-class Place:
-    """A statement being executed: in which call, in which iterations of which loops, and called from where."""
-
-    caller: Place | None
-    call: int
-    number: int  # of the statement
-    moment: int
-    turns: tuple[tuple[int, int, int], ...]  # (number of the loop statement, entry, iteration)
-    order_at: int = 0  # the node counter when it began
-
-    def chain(self) -> list[Place]:
-        """From the outermost caller down to this place."""
-        chain: list[Place] = []
-        place: Place | None = self
-        while place is not None:
-            chain.append(place)
-            place = place.caller
-        return chain[::-1]
 
 
 @dataclass(slots=True)

@@ -11,11 +11,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from afterward.follow.path import Place
+from afterward.follow.reading import Name, reads
 from afterward.model.history import FlatPart
-from afterward.observe.provenance.sources import Name, reads
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import Aftermath
-from afterward.observe.replay.replay import Place
 
 TIMES = 2  # passes, looked at, in which a part had no history
 FAR = 40  # statements followed back
@@ -111,9 +111,8 @@ class _Flat:
     def _returned(self, call: ast.Call, place: Place) -> PassSeen | None:
         """What a function of the program gave back within a statement."""
         wanted = ast.unparse(call.func).rsplit(".", 1)[-1]
-        table = self.paths.sources.statements.table
         for inner in self.paths.returns(place):
-            if table[inner.number].function.rsplit(".", 1)[-1] == wanted:
+            if self.paths.sources.entry(inner.number).function.rsplit(".", 1)[-1] == wanted:
                 return self._comes_from(inner)
         return None
 

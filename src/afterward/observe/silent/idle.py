@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from afterward.follow.flow import receiver
+from afterward.follow.path import Place
+from afterward.follow.reading import reads
 from afterward.model.history import Cut, Edge, Idle, Pass, Unheld
 from afterward.model.site import Site, Where
 from afterward.observe.provenance.cuts import cuts_of_history
-from afterward.observe.provenance.flow import receiver
-from afterward.observe.provenance.sources import reads
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.replay.ended_run import Aftermath
-from afterward.observe.replay.replay import Place
 from afterward.observe.silent.updates import Known
 
 STILL = 2  # looked-at steps that changed nothing before a model is called replaced

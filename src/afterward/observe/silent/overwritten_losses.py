@@ -7,13 +7,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
+from afterward.follow.crossing import Trail
+from afterward.follow.path import Place
+from afterward.follow.reading import reads, targets
 from afterward.model.history import Unswept
-from afterward.observe.provenance.crossing import Trail
-from afterward.observe.provenance.sources import reads, targets
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.places import Places
-from afterward.observe.replay.replay import Place
 from afterward.observe.silent.used_nodes import meets
 
 PASSES = 2  # over a loss whose earlier values were overwritten

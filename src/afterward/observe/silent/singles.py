@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from afterward.follow.path import Place
+from afterward.follow.reading import head, reads, targets
 from afterward.model.history import Singles
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, storage_key, walk
-from afterward.observe.provenance.sources import head, reads, targets
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import Aftermath
-from afterward.observe.replay.replay import Place
 from afterward.observe.silent.touches import kind_of
 
 TIMES = 16  # rows handed over one by one

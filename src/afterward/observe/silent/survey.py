@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
+from afterward.follow.reading import head
 from afterward.model.gradients import Entry
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Optimizer, Pass, Step, operation
 from afterward.model.names import container_of, form_of, stem
@@ -26,7 +27,6 @@ from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, SHIFT
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import WINDOW, Held, Names, living_optimizers, search
-from afterward.observe.provenance.sources import head
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.ended_run import Aftermath

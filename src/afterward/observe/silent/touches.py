@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from afterward.follow.reading import head
 from afterward.model.gradients import CLEARED, READ, REPLACED, USED
 from afterward.model.names import stem
-from afterward.observe.provenance.sources import head
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.silent.ledger import Touch
 

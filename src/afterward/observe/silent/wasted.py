@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from afterward.follow.path import Place
 from afterward.model.history import LeftOut, Wasted
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
 from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import Aftermath
-from afterward.observe.replay.replay import Place
 from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.used_nodes import contains, meets
 

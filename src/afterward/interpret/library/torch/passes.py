@@ -10,6 +10,7 @@ from afterward.interpret.graph import keeping
 from afterward.interpret.graph.graph import GraphNode, Kept, Sweep, Tensor
 from afterward.interpret.history import record
 from afterward.interpret.library.torch import module_tree, ops
+from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
 from afterward.model.history import BY_GRAD, operation
 from afterward.model.site import Where
@@ -278,11 +279,11 @@ def _without_graph(machine: Machine, roots: list[Tensor], call: str, node: ast.A
 def _receiver(node: ast.AST | None, call: str) -> str:
     if isinstance(node, ast.Call):
         if call == "backward" and isinstance(node.func, ast.Attribute) and not node.args:
-            return ast.unparse(node.func.value)
+            return spelled(node.func.value)
         if node.args:
-            return ast.unparse(node.args[0])
+            return spelled(node.args[0])
         if isinstance(node.func, ast.Attribute):
-            return ast.unparse(node.func.value)
+            return spelled(node.func.value)
     return ""
 
 

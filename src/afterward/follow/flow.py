@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from afterward.follow.path import Place, Program
+from afterward.follow.reading import head, is_target, last_name, reads, spelled, targets
 from afterward.model.history import Node, Value
 from afterward.model.names import stem
 from afterward.model.site import Level, Where
-from afterward.observe.provenance.sources import Sources, head, is_target, last_name, reads, targets
-from afterward.observe.replay.replay import Place
 
 
-def assigned_level(sources: Sources, where: Where, names: set[str]) -> int | None:
+def assigned_level(sources: Program, where: Where, names: set[str]) -> int | None:
     """The innermost level whose statement assigns one of these names."""
     for depth in range(len(where.levels) - 1, -1, -1):
         statement = _statement(sources, where.levels[depth])
@@ -25,7 +25,7 @@ def _matches(text: str, names: set[str]) -> bool:
     return text in names or stem(text) in names
 
 
-def read_site(sources: Sources, consumer: Where | None, held: str) -> Value | None:
+def read_site(sources: Program, consumer: Where | None, held: str) -> Value | None:
     """Where the consumer's way reads a name, with its span."""
     if consumer is None:
         return None
@@ -54,7 +54,7 @@ def as_read(held: str, read: str) -> str:
     return read if index.isdigit() and owner and owner == own and wanted and not literal else held
 
 
-def receiver(sources: Sources, where: Where) -> str:
+def receiver(sources: Program, where: Where) -> str:
     """What a pass was called on, as the program writes it: `loss` in `loss.backward()`."""
     level = where.levels[-1]
     statement = _statement(sources, level)
@@ -68,14 +68,14 @@ def receiver(sources: Sources, where: Where) -> str:
             if name == "backward" and isinstance(call.func, ast.Attribute):
                 inner = call.func.value
                 if isinstance(inner, ast.Attribute) and inner.attr == "autograd" and call.args:
-                    return ast.unparse(call.args[0])
-                return ast.unparse(inner)
+                    return spelled(call.args[0])
+                return spelled(inner)
             if name in ("grad", "backward", "manual_backward") and call.args:
-                return ast.unparse(call.args[0])
+                return spelled(call.args[0])
     return ""
 
 
-def result_feeds(sources: Sources, pass_where: Where, nodes: list[Node], trail: list[Place]) -> bool:
+def result_feeds(sources: Program, pass_where: Where, nodes: list[Node], trail: list[Place]) -> bool:
     """Is what a pass returned, or what was computed from it, read where one of these nodes was built?
 
     Without `create_graph` the way there builds no nodes (`penalty = slope.norm()`), so it is followed by name, and out
@@ -118,7 +118,7 @@ def _followed(statement: ast.stmt, ran: list[tuple[bool, ast.stmt | None]]) -> t
     return False, False
 
 
-def restorable(sources: Sources, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]) -> Value:
+def restorable(sources: Program, value: Value, node: Node, consumer: Where | None, executed: dict[int, int]) -> Value:
     """Was the carried place first filled with something that is still at hand, and is it the step's only input?
 
     Then each step was meant to begin from that, and putting it back is the cure. `executed` gives the first
@@ -148,5 +148,5 @@ def restorable(sources: Sources, value: Value, node: Node, consumer: Where | Non
     return value
 
 
-def _statement(sources: Sources, level: Level) -> ast.stmt | None:
+def _statement(sources: Program, level: Level) -> ast.stmt | None:
     return sources.statement_at(level.site.file, level.site.line, level.site.column)

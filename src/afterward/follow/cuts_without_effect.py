@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from afterward.follow.crossing import Trail
+from afterward.follow.path import Place
+from afterward.follow.reading import targets
 from afterward.model.history import Value
 from afterward.model.names import stem
-from afterward.observe.provenance.crossing import Trail
-from afterward.observe.provenance.sources import targets
-from afterward.observe.replay.replay import Place
 
 
 def with_lost_cut(value: Value, paths: Trail, trail: list[Place], since: int, until: int) -> Value:
@@ -21,9 +21,7 @@ def with_lost_cut(value: Value, paths: Trail, trail: list[Place], since: int, un
         seen.add(place.number)
         call = _drops_a_cut(paths, place)
         if call is not None and _is_about(paths, place, call, value.name):
-            entry = paths.sources.statements.table[place.number]
-            site = paths.sources.site(entry, place.moment)
-            return replace(value, lost_cut=site, lost_how=ast.unparse(call))
+            return replace(value, lost_cut=paths.sources.executed_at(place), lost_how=ast.unparse(call))
     return value
 
 
@@ -56,7 +54,7 @@ def _called_detaches(paths: Trail, place: Place) -> bool:
 
 def _is_loop_variable(paths: Trail, place: Place, statement: ast.Assign) -> bool:
     """`for part in state: part = part.detach()` leaves the state as it is."""
-    entry = paths.sources.statements.table[place.number]
+    entry = paths.sources.entry(place.number)
     loop = next(iter(paths.sources.around(entry.file, statement)), None)
     return isinstance(loop, ast.For) and len(loop.body) == 1 and _names(loop.target) == _names(statement.targets[0])
 
@@ -65,7 +63,7 @@ def _is_about(paths: Trail, place: Place, call: ast.Call, name: str) -> bool:
     """Is it the value itself that is detached, or each of its parts in turn?"""
     parts: set[str] = set()
     statement = paths.sources.statement(place.number)
-    entry = paths.sources.statements.table[place.number]
+    entry = paths.sources.entry(place.number)
     for outer in paths.sources.around(entry.file, statement) if statement is not None else ():
         if isinstance(outer, ast.For) and stem(name) in _stems(outer.iter):
             parts |= _names(outer.target)

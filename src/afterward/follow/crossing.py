@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from afterward.follow.path import Place, Program
+from afterward.follow.reading import Name, is_target, last_name, reads, sets, targets
 from afterward.model.history import Node, Value
 from afterward.model.names import stem
 from afterward.model.site import Level, Where
-from afterward.observe.provenance.sources import Name, Sources, is_target, last_name, reads, sets, targets
-from afterward.observe.replay.replay import Place
 
 BUDGET = 400  # reads followed
 
@@ -33,7 +33,7 @@ class _Reading:
 class Trail:
     """The statements that ran, indexed by what they assigned."""
 
-    def __init__(self, sources: Sources, places: Sequence[Place], gap: int | None = None) -> None:
+    def __init__(self, sources: Program, places: Sequence[Place], gap: int | None = None) -> None:
         """`gap` is the moment from which on something is missing, if anything is."""
         self.sources = sources
         self.gap = gap
@@ -77,7 +77,7 @@ class Trail:
 
     def _shared(self, place: Place) -> set[str]:
         """Names that the function around a place shares with others: declared `nonlocal` or `global`."""
-        entry = self.sources.statements.table[place.number]
+        entry = self.sources.entry(place.number)
         statement = self.sources.statement(place.number)
         for outer in self.sources.around(entry.file, statement) if statement is not None else ():
             if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -102,7 +102,7 @@ class Trail:
 
     def parameters(self, place: Place) -> set[str]:
         """The parameters of the function that a place is in."""
-        entry = self.sources.statements.table[place.number]
+        entry = self.sources.entry(place.number)
         statement = self.sources.statement(place.number)
         for outer in self.sources.around(entry.file, statement) if statement is not None else ():
             if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -257,8 +257,7 @@ def _target(trail: Trail, giver: Place, name: Name, node: Node, output: int) -> 
 
 
 def _value(trail: Trail, reading: _Reading, name: Name, node: Node, output: int, depth: int) -> Value:
-    statements = trail.sources.statements
-    entry = statements.table[reading.at.number]
+    entry = trail.sources.entry(reading.at.number)
     assert node.where is not None
     return Value(
         name.text,
@@ -266,7 +265,7 @@ def _value(trail: Trail, reading: _Reading, name: Name, node: Node, output: int,
         node.id,
         output,
         how="carried",
-        site=trail.sources.site_of(statements.file_at(entry.file, reading.at.moment), reading.name.node),
+        site=trail.sources.site_of(trail.sources.file_at(entry.file, reading.at.moment), reading.name.node),
         assigned=node.where.levels[depth].site if depth >= 0 else None,
         level=depth,
         read_at=reading.at.moment,
@@ -286,9 +285,8 @@ def _memoised(trail: Trail, node: Node, consumer: Place, output: int) -> list[Va
 
 
 def _ran(trail: Trail, place: Place, function: str) -> bool:
-    table = trail.sources.statements.table
     calls = trail.children.get((place.call, place.moment), [])
-    return any(table[trail.by_call[call][0].number].function.split(".")[-1] == function for call in calls)
+    return any(trail.sources.entry(trail.by_call[call][0].number).function.split(".")[-1] == function for call in calls)
 
 
 def level_place(levels: tuple[Level, ...], trail: Trail) -> Place | None:

@@ -1,0 +1,194 @@
+"""What a statement says: which names it assigns, and which it reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+def spelled(node: ast.AST) -> str:
+    """An expression as it is written, with double quotes: `ast` has single ones."""
+    text = ast.unparse(node)
+    return text if '"' in text else text.replace("'", '"')
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, attribute or item as the program writes it."""
+
+    text: str
+    node: ast.expr
+
+    @property
+    def is_plain(self) -> bool:
+        return isinstance(self.node, ast.Name)
+
+    @property
+    def kind(self) -> str:
+        if isinstance(self.node, ast.Call):  # `getattr(owner, "name")`, or an item by a method
+            return "attribute" if isinstance(self.node.func, ast.Name) else "item"
+        return {ast.Name: "local", ast.Attribute: "attribute"}.get(type(self.node), "item")
+
+
+def statements_in(holder: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements directly inside a compound one."""
+    for child in ast.iter_child_nodes(holder):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
+            yield from child.body
+
+
+def head(statement: ast.stmt) -> list[ast.AST]:
+    """The parts of a statement that run when it runs: of a compound one, its head."""
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return [statement.target, statement.iter]
+    if isinstance(statement, (ast.While, ast.If)):
+        return [statement.test]
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        return list(statement.items)
+    if hasattr(statement, "body") or hasattr(statement, "cases"):
+        return []
+    return [statement]
+
+
+@lru_cache(maxsize=8192)
+def targets(statement: ast.stmt) -> list[Name]:
+    """What a statement assigns to, left to right: names, attributes, items."""
+    found: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        found = list(statement.targets)
+    elif isinstance(statement, (ast.AugAssign, ast.AnnAssign, ast.For, ast.AsyncFor)):
+        found = [statement.target]
+    elif isinstance(statement, (ast.With, ast.AsyncWith)):
+        found = [item.optional_vars for item in statement.items if item.optional_vars is not None]
+    names = [name for target in found for name in _flat(target)]
+    for part in head(statement):
+        names += [Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)]
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        names += _grown(statement.value)
+    if sets(statement):
+        names += _flat(statement.value.func.value)  # type: ignore[attr-defined]
+    return names
+
+
+def sets(statement: ast.stmt) -> bool:
+    """Is it `token = variable.set(x)`, as a context variable is given its value?"""
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    called = value.func if isinstance(value, ast.Call) and len(value.args) == 1 else None
+    return isinstance(called, ast.Attribute) and called.attr == "set"
+
+
+def _grown(call: ast.Call) -> list[Name]:
+    """`memory.append(x)` and its like put a value into `memory`."""
+    growing = {
+        "append",
+        "appendleft",
+        "extend",
+        "insert",
+        "add",
+        "put",
+        "push",
+        "update",
+        "setdefault",
+        "register_buffer",
+    }
+    function = call.func
+    if isinstance(function, ast.Attribute) and function.attr in growing and call.args:
+        owner = function.value
+        while (
+            isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in _ITEM_METHODS
+        ):
+            owner = owner.func.value  # `log.setdefault(key, []).append(x)`
+        return list(_flat(owner))
+    if isinstance(function, ast.Name) and function.id == "setattr" and len(call.args) == 3:
+        owner, name = call.args[:2]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            return [Name(f"{spelled(owner)}.{name.value}", ast.Attribute(owner, name.value, ast.Store()))]
+    return []
+
+
+def _flat(target: ast.expr) -> Iterator[Name]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _flat(element)
+    elif isinstance(target, ast.Starred):
+        yield from _flat(target.value)
+    elif isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        yield Name(spelled(target), target)
+
+
+@lru_cache(maxsize=8192)
+def reads(statement: ast.stmt) -> list[Name]:
+    """What a statement reads, in source order: the longest chains first (`self.cell.h` before `self.cell`)."""
+    names: list[Name] = []
+    for part in head(statement):
+        for node in ast.walk(part):
+            if isinstance(node, ast.Call):
+                names += _by_call(node)
+            elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+                loaded = isinstance(node.ctx, ast.Load)
+                augmented = isinstance(statement, ast.AugAssign) and node is statement.target
+                if loaded or augmented:
+                    names.append(Name(spelled(node), node))
+    owners = {name.text.rpartition("[")[0] for name in names}
+    return sorted(names, key=lambda name: name.text in owners)  # `past` after `past[-1]`, also where it is grown
+
+
+_ITEM_METHODS = {"get", "pop", "setdefault"}
+_END_METHODS = {"pop": -1, "popleft": 0}
+
+
+def _by_call(call: ast.Call) -> list[Name]:
+    """`cache.get("past")` reads `cache["past"]`, `queue.popleft()` reads `queue[0]`, `getattr(m, "h")` reads `m.h`."""
+    function = call.func
+    first, second = (*call.args, None, None)[:2]
+    if isinstance(function, ast.Name) and first is not None:
+        if function.id == "getattr" and isinstance(second, ast.Constant) and isinstance(second.value, str):
+            return [Name(f"{spelled(first)}.{second.value}", call)]
+    elif isinstance(function, ast.Attribute) and isinstance(function.value, (ast.Name, ast.Attribute, ast.Subscript)):
+        owner = spelled(function.value)
+        if first is not None and function.attr in _ITEM_METHODS:
+            return [Name(f"{owner}[{spelled(first)}]", call)]
+        if first is None and function.attr in _END_METHODS:
+            return [Name(f"{owner}[{_END_METHODS[function.attr]}]", call)]
+    return []
+
+
+def last_name(text: str) -> str:
+    """`net.layers[1].state[4]` is called `state` where the layer itself writes of it."""
+    while text.endswith("]") and "[" in text:
+        text = text[: _opening(text)]
+    return text.split(".")[-1]
+
+
+def _opening(text: str) -> int:
+    """Where the last pair of brackets opens."""
+    depth = 0
+    for place in range(len(text) - 1, -1, -1):
+        depth += (text[place] == "]") - (text[place] == "[")
+        if depth == 0:
+            return place
+    return 0
+
+
+_LOSSES = {"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
+
+
+def is_target(statement: ast.stmt | None, name: ast.expr) -> bool:
+    """Is the name read as what a loss function compares with: its second argument, or `target=`?"""
+    for part in head(statement) if statement is not None else ():
+        for call in ast.walk(part):
+            if not isinstance(call, ast.Call):
+                continue
+            function = call.func
+            called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            # A loss of three values compares them with each other: `bpr_loss(user, taken, other)`.
+            if called not in _LOSSES and not (called.endswith("_loss") and len(call.args) <= 2):
+                continue
+            wanted = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "target")]
+            if any(inner is name for argument in wanted for inner in ast.walk(argument)):
+                return True
+    return False

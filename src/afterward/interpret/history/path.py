@@ -1,0 +1,86 @@
+"""The path that an interpretation took, for whoever follows a value along it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from afterward.follow.path import Place
+from afterward.follow.reading import statements_in
+from afterward.interpret.machine.core import site_of
+from afterward.model.site import Site
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+Key = tuple[str, int, int]  # file, line and column of a statement
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a statement stands."""
+
+    file: str
+    function: str
+
+
+class Path:
+    """The statements that were executed, numbered, with the source they stand in."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.places: list[Place] = []
+        self.numbers: dict[Key, int] = {}
+        self._keys: list[Key] = []
+        self._homes: list[Home] = []
+        self._around: dict[str, dict[ast.stmt, ast.stmt]] = {}
+        last: dict[int, Place] = {}  # of each call
+        for statement, call, moment in machine.path:
+            file, function, caller = machine.callers[call]
+            number = self._number((file, statement.lineno, statement.col_offset), function)
+            place = last[call] = Place(last.get(caller), call, number, moment, ())
+            self.places.append(place)
+
+    def _number(self, key: Key, function: str) -> int:
+        number = self.numbers.setdefault(key, len(self._keys))
+        if number == len(self._keys):
+            self._keys.append(key)
+            self._homes.append(Home(key[0], function))
+        return number
+
+    def entry(self, number: int) -> Home:
+        return self._homes[number]
+
+    def statement(self, number: int) -> ast.stmt | None:
+        return self.machine.statements.get(self._keys[number])
+
+    def statement_at(self, file: str, line: int, column: int) -> ast.stmt | None:
+        return self.machine.statements.get((file, line, column))
+
+    def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
+        if file not in self._around:
+            inside: dict[ast.stmt, ast.stmt] = {}
+            trees = [module.tree for module in self.machine.modules.values() if module.file == file and module.tree]
+            for holder in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.stmt)):
+                inside.update(dict.fromkeys(statements_in(holder), holder))
+            self._around[file] = inside
+        current = self._around[file].get(statement)
+        while current is not None:
+            yield current
+            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                return
+            current = self._around[file].get(current)
+
+    def site_of(self, file: str, node: ast.expr | ast.stmt) -> Site:
+        return site_of(file, node)
+
+    def executed_at(self, place: Place) -> Site:
+        file, _, _ = self._keys[place.number]
+        statement = self.statement(place.number)
+        assert statement is not None
+        return site_of(file, statement)
+
+    def file_at(self, file: str, moment: int | None) -> str:
+        return file
