@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from afterward.model.diagnosis import Severity
-from afterward.tasks.check_file import Shared, check_file
+from afterward.tasks.check_file import Shared, check_bytes, check_file
 
 START = "import random\nimport torch\nm = torch.nn.Linear(2, 1)\nlosses = []\n"
 START += "opt = torch.optim.SGD(m.parameters(), lr=0.1)\n"
@@ -111,3 +111,32 @@ def test_the_main_block_of_an_imported_module_does_not_run(tmp_path: Path) -> No
     other += "if __name__ == '__main__':\n    train()\n"
     source = "import other\n" + START + f"for i in range(100):\n    {STEP}\n"
     assert codes(source, tmp_path, other=other) == ["AFT301"]
+
+
+@pytest.mark.parametrize("guard", ["memory.size() < 64", "not memory.is_ready(64)"])
+def test_a_guard_that_asks_a_memory_is_opened(guard: str) -> None:
+    source = f"""\
+import torch
+class Memory:
+    def __init__(self):
+        self.items = []
+    def size(self):
+        return len(self.items)
+    def is_ready(self, wanted):
+        return len(self.items) >= wanted
+memory, net, losses = Memory(), torch.nn.Linear(2, 1), []
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def fit(x):
+    if {guard}:
+        return None
+    loss = net(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+for x in torch.randn(1000, 4, 2):
+    memory.items.append(x)
+    losses.append(fit(x))
+"""
+    checked = check_bytes("train.py", source.encode(), Shared(), alone=True)
+    assert [(found.code, found.primary.site.line) for found in checked.findings] == [("AFT301", 21)]

@@ -21,6 +21,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PASSES = frozenset({"backward", "manual_backward"})
 _BLOCKS = ("body", "orelse", "finalbody")
 _ASKS = frozenset({"len", "bool", "int", "min", "max", "any", "all", "getattr"})  # what a test on settings may call
+_SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 MOST = 3  # of one program
 _DEEP = 4
 
@@ -50,7 +51,7 @@ def closed_doors(
         for statement, rest in _surveyed(tree)[1]:
             place = (file, statement.test.lineno, statement.test.col_offset)
             sides = known.get(place)
-            if sides is None or len(sides) > 1 or not _about_settings(statement.test):
+            if sides is None or len(sides) > 1 or not _about_settings(statement):
                 continue
             went = next(iter(sides))
             behind = statement.orelse if went else statement.body
@@ -90,10 +91,14 @@ def _surveyed(tree: ast.AST) -> _Surveyed:
     return found
 
 
-def _about_settings(test: ast.expr) -> bool:
-    """Does a test ask about names, attributes and lengths only, and not whether something is there at all?"""
+def _about_settings(statement: ast.If) -> bool:
+    """Does a test ask about names, attributes and lengths only, and not whether something is there at all? One that
+    compares sizes, or that a block is left by, may ask an object: `memory.size() < batch`, `not memory.is_ready()`."""
+    test = statement.test
+    asks = isinstance(test, ast.Compare) and all(isinstance(one, _SIZES) for one in test.ops)
+    asks = asks or leaves(statement.body)
     for node in ast.walk(test):
-        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _ASKS):
+        if isinstance(node, ast.Call) and not asks and not (isinstance(node.func, ast.Name) and node.func.id in _ASKS):
             return False
         if isinstance(node, ast.Name) and node.id == "__name__":
             return False
