@@ -287,3 +287,36 @@ for x in torch.randn(6, 4, 2):
     optimizer.step()
 """
     assert "AFT404" not in codes(source)
+
+
+def test_an_image_whose_features_went_out_of_sight() -> None:
+    source = """\
+import numpy as np, torch, features
+x = features.load().requires_grad_()
+optimizer = torch.optim.Adam([x])
+wanted = features.of(x)
+for step in range(20):
+    optimizer.zero_grad()
+    loss = np.sum(np.array([(one - other) for one, other in zip(features.of(x), wanted)])) + x.abs().mean()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+"""
+    assert codes(source) == []
+
+
+def test_a_derivative_for_parameters_that_its_graph_is_not_seen_to_reach(tmp_path: Path) -> None:
+    source = """\
+import torch
+def step(model, get_loss, get_kl):
+    def product(v):
+        grads = torch.autograd.grad(get_kl().mean(), model.parameters(), create_graph=True)
+        flat = torch.cat([one.view(-1) for one in grads])
+        return torch.cat([one.view(-1) for one in torch.autograd.grad((flat * v).sum(), model.parameters())])
+    v = torch.cat([one.view(-1) for one in torch.autograd.grad(get_loss(), model.parameters())])
+    for _ in range(10):
+        v = v - product(v)
+        if v.norm() < 1e-5:
+            break
+    return v
+"""
+    assert check_source(source, tmp_path) == []

@@ -351,6 +351,21 @@ for x in torch.randn(6, 4, 2):
     deep(x).pow(2).mean().backward()
     trains.step()  # warning: AFT404
 """,
+    "a sum over an episode that something unknown ends": """
+import gym
+env = gym.make("CartPole-v1")
+for episode in range(100):
+    total, state = 0, env.reset()
+    while True:
+        state, reward, done, info = env.step(env.action_space.sample())
+        opt.zero_grad()
+        loss = net(torch.randn(4, 2)).pow(2).mean()
+        loss.backward()
+        opt.step()
+        total += loss  # warning: AFT301
+        if done:
+            break
+""",
     "an optimizer for each of several networks of one name": """
 for fold in range(3):
     deep = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))

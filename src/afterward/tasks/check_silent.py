@@ -41,8 +41,10 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
 
 
 def _steps(history: History) -> int:
-    """How often the pass was run that was run most often: one step shows nothing about the next."""
-    return max(Counter(one.where.site for one in history.passes if one.where is not None).values(), default=0)
+    """How often the pass was run that was run most often while one loop lasted: one step shows nothing about the next,
+    and a loop that is left at once (`if done: break`) nothing about one that goes on."""
+    turns = [(one.where.site, one.where.innermost_turn) for one in history.passes if one.where is not None]
+    return max(Counter((site, turn.entry if turn is not None else 0) for site, turn in turns).values(), default=0)
 
 
 def _way_to(found: Diagnosis, history: History) -> set[Site]:

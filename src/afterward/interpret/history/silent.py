@@ -116,7 +116,8 @@ def history(machine: Machine) -> History | None:
 def _is_open(machine: Machine, made: PassMade, lost: set[int]) -> bool:
     """Did something unknown get hold of what `create_graph=True` made, or of an input that is itself trained? What came
     back from there may lead to a graph that is not seen."""
-    if any(id(leaf) in machine.account.touched and not leaf.is_parameter for leaf in made.leaves):
+    inputs = [leaf for leaf in made.leaves if not leaf.is_parameter]
+    if any(made.open or id(leaf) in machine.account.touched for leaf in inputs):
         return True
     return len(made.created) == 2 and any(number in lost for number in range(*made.created))
 

@@ -181,6 +181,8 @@ def _run(
         leaves = [one for one in walked if one.leaf is not None and any(one.leaf is tensor for tensor in wanted)]
         # `backward(inputs=...)` adds to the gradients of what it names, `grad` hands them over.
         walked = machine.graph.leading_to(walked, wanted) + (leaves if call == "backward" else [])
+        if not walked and not leaves:  # torch would refuse: the way to them was not followed
+            machine.account.blind = True
     made = PassMade(
         len(machine.passes),
         machine.here(),
