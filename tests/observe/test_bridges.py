@@ -22,8 +22,8 @@ for t, x in enumerate(torch.randn(4, 1, 4)):
 """
 START = "torch.zeros(1, 8)"
 WAYS = {  # how the state is kept and read: (before the loop, in it, the name of the bridge)
-    "get": ("cache = {}", f"h = cell(x, cache.get('past', {START})); cache['past'] = h", "cache['past']"),
-    "pop": (f"cache = {{'past': {START}}}", "h = cell(x, cache.pop('past')); cache['past'] = h", "cache['past']"),
+    "get": ("cache = {}", f"h = cell(x, cache.get('past', {START})); cache['past'] = h", 'cache["past"]'),
+    "pop": (f"cache = {{'past': {START}}}", "h = cell(x, cache.pop('past')); cache['past'] = h", 'cache["past"]'),
     "a context variable": (
         f"from contextvars import ContextVar\nVAR = ContextVar('state')\ntoken = VAR.set({START})",
         "h = cell(x, VAR.get()); token = VAR.set(h)",
@@ -97,7 +97,7 @@ for x in torch.randn(3, 2, 4):
     [
         ("states = [torch.zeros(2, 4)]", "states[-1]", "states.append(state)", "self.states[-1]"),
         ("memory = torch.zeros(2, 4)", "memory", "memory = state", "self.memory"),
-        ("memory = {'h': torch.zeros(2, 4)}", "memory['h']", "memory['h'] = state", "self.memory['h']"),
+        ("memory = {'h': torch.zeros(2, 4)}", "memory['h']", "memory['h'] = state", 'self.memory["h"]'),
     ],
 )
 def test_what_a_layer_keeps_goes_by_the_layers_own_words(
