@@ -193,8 +193,8 @@ def test_every_rule_answers_above_the_fold_and_nothing_is_cut(opened: Any) -> No
         first.setdefault(name[:6], run)
     for code, run in first.items():
         page = opened(run, viewport={"width": 1440, "height": 900})
-        answer, stage = page.locator(".answer").bounding_box(), page.locator(".stage").bounding_box()
-        assert page.locator(".answer .why").inner_text(), code
+        answer, stage = (page.locator(one).first.bounding_box() for one in (".answer", ".stage"))
+        assert page.locator(".answer .why").first.inner_text(), code
         assert answer["y"] + answer["height"] <= stage["y"], code
         assert stage["y"] + stage["height"] <= 900, f"{code}: the picture ends below the fold"
         assert page.evaluate(HIDDEN) <= 0, f"{code}: the picture is wider than its frame"
