@@ -50,10 +50,13 @@ _PARAMETERS = {
 }  # fmt: skip
 
 
-def inputs_of(machine: Machine, owner: Instance) -> list[Value]:
-    """The tensors a distribution's results depend on. `probs` is turned into `logits` once, and kept."""
+def inputs_of(machine: Machine, owner: Instance, *, drawn: bool = False) -> list[Value]:
+    """The tensors a distribution's results depend on. For all but a draw, `probs` is turned into `logits` once, and
+    kept."""
     name = owner.class_name
     if name in ("Bernoulli", "Categorical", "OneHotCategorical", "Binomial", "RelaxedBernoulli"):
+        if drawn and "logits" not in owner.attributes:
+            return [owner.attributes.get("probs")]
         if "logits" not in owner.attributes and isinstance(owner.attributes.get("probs"), Tensor):
             made = ops.generic(machine, "LogBackward0", [owner.attributes["probs"]], "own")
             owner.attributes["logits"] = made
@@ -61,7 +64,7 @@ def inputs_of(machine: Machine, owner: Instance) -> list[Value]:
         return [owner.attributes.get("logits")]
     found: list[Value] = []
     for value in owner.inner.get("values", ()):
-        found += inputs_of(machine, value) if isinstance(value, Instance) else [value]
+        found += inputs_of(machine, value, drawn=drawn) if isinstance(value, Instance) else [value]
     return found
 
 
@@ -73,7 +76,7 @@ def method(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
     if isinstance(owner.cls, Class):
         return machine.unknown()
     if name in ("sample", "sample_n"):
-        return ops.data(machine, inputs_of(machine, owner), ".sample()", machine.frame.statement)
+        return ops.data(machine, inputs_of(machine, owner, drawn=True), ".sample()", machine.frame.statement)
     if name == "rsample":
         return ops.generic(machine, "AddBackward0", inputs_of(machine, owner), "own")
     if name in ("log_prob", "entropy", "cdf", "icdf", "cross_entropy"):

@@ -232,8 +232,31 @@ def _recurrent(machine: Machine, owner: Instance, name: str, value: Value, state
     made = ops.generic(machine, f"{name}Backward0", inputs, "", outs=outs)
     first = made[0] if isinstance(made, tuple) else made
     if isinstance(first, Tensor) and first.node is not None:
-        first.node.saved += [Kept("saved", one.version) for one in inputs]
+        given = [one for one in (value, *states) if isinstance(one, Tensor)]
+        first.node.saved += [
+            Kept("saved", one.version) for one in (*given, *_weights_saved(owner, name, value, states))
+        ]
         first.node.saved.append(Kept("result"))
     if cell:
         return made
     return (made[0], (made[1], made[2])) if name == "LSTM" else made
+
+
+def _weights_saved(owner: Instance, name: str, value: Value, states: list[Value]) -> list[Tensor]:
+    """What a recurrent layer keeps of its parameters: a weight is needed for the gradient of what it is applied to.
+
+    A sequence applies `weight_hh` to states that it has made itself. `LSTM` is one operation, which keeps them all.
+    """
+
+    def needs(*given: Value) -> bool:
+        return any(isinstance(one, Tensor) and one.requires_grad for one in given)
+
+    def is_saved(label: str) -> bool:
+        if name == "LSTM":
+            return True
+        if label in ("weight_ih", "weight_ih_l0"):
+            return needs(value)
+        return label.startswith("weight") and (name in layers.RECURRENT or needs(*states))
+
+    held = ((label, one) for label, one in owner.attributes.items() if isinstance(one, Tensor) and one.is_parameter)
+    return [one for label, one in held if is_saved(label)]
