@@ -366,6 +366,32 @@ for episode in range(100):
         if done:
             break
 """,
+    "a loss that is not computed from what the network says": """
+scale = torch.nn.Parameter(torch.ones(1))
+both = torch.optim.SGD([*net.parameters(), scale], lr=0.1)
+for x in torch.randn(6, 4, 2):
+    said = net(x)
+    loss = (x * scale).pow(2).mean()
+    both.zero_grad()
+    loss.backward()
+    both.step()  # warning: AFT404
+""",
+    "a head that this loss does not use": """
+class Two(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.one, self.other = (torch.nn.Linear(2, 2) for _ in range(3))
+    def forward(self, x):
+        x = self.body(x)
+        return self.one(x), self.other(x)
+two = Two()
+trains = torch.optim.SGD(two.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    one, _ = two(x)
+    trains.zero_grad()
+    one.pow(2).mean().backward()
+    trains.step()
+""",
     "an optimizer for each of several networks of one name": """
 for fold in range(3):
     deep = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))

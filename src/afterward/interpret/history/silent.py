@@ -105,7 +105,12 @@ def history(machine: Machine) -> History | None:
         ),
         gradients=tuple(_gradients(machine, numbers, unsure)),
         kept=tuple(one for one in each_once(account.kept.values()) if not is_window(machine, one)),
-        idle=(*_idle(machine, unsure), *_partly_idle(machine, unsure), *_replaced(machine, unsure, owners)),
+        idle=(
+            *_idle(machine, unsure),
+            *_partly_idle(machine, unsure),
+            *_replaced(machine, unsure, owners),
+            *_run_for_nothing(machine, unsure),
+        ),
         flat=tuple(find_flat_parts(machine)),
         unswept=tuple(_unswept(machine, lost, owners)),
         left_out=tuple(find_left_out(machine, lost, owners)) if not account.blind else (),
@@ -169,6 +174,28 @@ def _partly_idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
             len(held),
             tuple(leaf.label for leaf in out if leaf.label),
         )
+
+
+def _run_for_nothing(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
+    """Optimizers that train some of their parameters, and hold those of a network that is run and reaches no loss."""
+    if machine.account.blind or any(one.open for one in machine.passes):
+        return
+    reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
+    cuts = _cut_leaves(machine)
+    for optimizer in machine.optimizers:
+        held = {id(leaf): leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)}
+        steps = [step for step in machine.steps if step.optimizer is optimizer]
+        if len(steps) < 2 or not held.keys() & reached or optimizer.inner.get("partial"):
+            continue
+        for owner in machine.account.asked.values():
+            mine = [leaf for _, leaf in parameters(owner)]
+            never = {id(leaf) for leaf in mine if leaf.needs and id(leaf) in machine.graph.used} - reached - unsure
+            if not mine or len(never) < len(mine) or not never <= held.keys() or never & cuts.keys():
+                continue
+            if not any(_changed_by_hand(machine, leaf) for leaf in mine):
+                names = tuple(leaf.label for leaf in mine if leaf.label)
+                label = optimizer.label or optimizer.class_name
+                yield Idle(label, len(steps), len(mine), steps[0].where.site, None, len(held), names)
 
 
 def _replaced(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) -> Iterator[Idle]:
