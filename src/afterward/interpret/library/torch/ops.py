@@ -147,7 +147,8 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
 def generic(
     machine: Machine, op: str, inputs: list[Value], saves: str = "all", outs: int = 1, view: bool = False
 ) -> Value:
-    """Record an operation that the table does not have; what it saves is said here: "all", "own" or ""."""
+    """Record an operation that the table does not have; what it saves is said here: "all", "others" (a product keeps
+    each factor for the gradients of the others), "own" or ""."""
     made = without_history(machine, inputs)
     if made is not None:
         results = [made] + [_like(made) for _ in range(outs - 1)]
@@ -155,6 +156,10 @@ def generic(
         node = machine.graph.record(op, [value for value in inputs if isinstance(value, Tensor)], ())
         if saves == "all":
             node.saved += [Kept("saved", value.version) for value in inputs if isinstance(value, Tensor)]
+        elif saves == "others":
+            factors = [value for value in inputs if isinstance(value, Tensor)]
+            needing = {position for position, value in enumerate(factors) if value.requires_grad}
+            node.saved += [Kept("saved", one.version) for at, one in enumerate(factors) if needing - {at}]
         elif saves == "own":
             node.saved.append(Kept("saved"))
         results = [_result(node, slot) for slot in range(outs)]

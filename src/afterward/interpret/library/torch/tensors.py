@@ -107,7 +107,8 @@ def function(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.
     if name == "where":
         return _where(machine, args, node)
     if name == "einsum":
-        return _combined(machine, "EinsumBackward", args[1:])
+        parts = args[1] if len(args) == 2 and isinstance(args[1], (list, tuple)) else args[1:]
+        return ops.generic(machine, "EinsumBackward", list(parts), "others")
     if name in ("std_mean", "var_mean", "svd", "qr", "eigh", "slogdet", "lstsq", "meshgrid") and ops.known(name):
         return ops.apply(machine, name, args[:1])
     found = ops.resolve(name)
@@ -191,11 +192,6 @@ def _where(machine: Machine, args: Args, node: ast.AST | None) -> Value:
         if not any(isinstance(value, Unknown) for value in args[1:3]):
             return made
     return ops.apply(machine, "where", args[1:3])
-
-
-def _combined(machine: Machine, op: str, parts: Args) -> Value:
-    tensors = list(parts[0]) if parts and isinstance(parts[0], (list, tuple)) else list(parts)
-    return ops.generic(machine, op, tensors, "all" if len(tensors) > 1 else "")
 
 
 def in_place(machine: Machine, name: str, target: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
