@@ -16,9 +16,7 @@ from afterward.tasks.trial import Request
 from afterward.tasks.trial_runner import TrialRunner
 
 PAIRS = Path(__file__).parent / "pairs"
-KINDS = {"retain_graph", "move_step"}  # shown as what was also tried; tried by the programs of `tests/trained`
-# The proof refuses these since it follows every gradient: the values come from before the first step.
-REFUSED = {"recompute_forward_behind_step", "recompute_forward_property"}
+KINDS = {"retain_graph"}  # shown as what was also tried
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +29,7 @@ def _names() -> list[str]:
     return sorted(path.name.removesuffix(".before.py") for path in PAIRS.glob("*.before.py"))
 
 
-def _pairs() -> list[object]:
-    refused = pytest.mark.xfail(reason="right, and not proven any more", strict=True)
-    return [pytest.param(name, marks=refused) if name in REFUSED else name for name in _names()]
-
-
-@pytest.mark.parametrize("name", _pairs())
+@pytest.mark.parametrize("name", _names())
 def test_before_becomes_after(
     name: str, runner: TrialRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

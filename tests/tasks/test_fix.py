@@ -62,7 +62,6 @@ def test_a_program_that_trains_for_hours_is_stopped(runner: TrialRunner, tmp_pat
     assert "ran_to_limit" in [note.kind for note in proof.notes]
 
 
-@pytest.mark.xfail(reason="shown is another cut of the same remedy, which fails sooner than the one that was stopped")
 def test_a_limit_before_the_point_of_failure_proves_nothing(runner: TrialRunner, tmp_path: Path) -> None:
     result = fixed(runner, tmp_path, CARRIED.format(data=ENDLESS, more="time.sleep(0.5)"), limit=0.1)
     proof = result.report.findings[0].remedies[0].proof

@@ -294,3 +294,17 @@ def test_copies_of_the_dead_are_removed_at_the_next_start(work: Path) -> None:
         assert not left.exists()
     finally:
         shutil.rmtree(left, ignore_errors=True)
+
+
+def test_the_folder_that_a_server_was_started_in_may_go(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = tmp_path / "start"
+    start.mkdir()
+    monkeypatch.chdir(start)
+    with TrialRunner() as runner:
+        (work / "train.py").write_text("print(1)\n")
+        assert runner.run(Request("train.py", folder=str(work))).ending == "finished"
+        monkeypatch.chdir(work)
+        start.rmdir()
+        assert runner.run(Request("train.py", folder=str(work), patched={})).ending == "finished"

@@ -93,3 +93,24 @@ for x in torch.randn(60, 8, 3):
 """
     result = fixed(runner, tmp_path, program)
     assert "    log += [loss.item()]\n" in result.options[0][str(tmp_path / "train.py")]
+
+
+REPEATED = """import torch
+torch.manual_seed(0)
+net, head = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+for x in torch.randn(5, 8, 4):
+    loss = head(net(x).tanh()).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_repeated_backward_is_dropped_and_never_becomes_a_loss_counted_twice(
+    runner: TrialRunner, tmp_path: Path
+) -> None:
+    result = fixed(runner, tmp_path, REPEATED)
+    once = REPEATED.replace("    loss.backward()\n    loss.backward()\n", "    loss.backward()\n")
+    assert [option[str(tmp_path / "train.py")] for option in result.options] == [once]

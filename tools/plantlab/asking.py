@@ -44,7 +44,7 @@ class Asked:
     check_at: bool = False
     fix: str = ""  # "proven", "not proven", "nothing", "failed"
     remedy: str = ""
-    result: str = ""  # of what was written: "bits", "close", "dearer", "other", "raises"
+    result: str = ""  # of what was written: "bits", "close", "draws", "dearer", "other", "raises"
     seconds: float = 0.0
 
 
@@ -74,15 +74,15 @@ def placed(program: Program, changed: dict[str, str]) -> Iterator[Path]:
         yield folder
 
 
-def recorded(program: Program, changed: dict[str, str], memory: bool = False) -> truth.Record | None:
+def recorded(program: Program, changed: dict[str, str], **how: bool) -> truth.Record | None:
     with placed(program, changed) as folder:
-        return _recorded(folder, memory)
+        return _recorded(folder, **how)
 
 
-def _recorded(folder: Path, memory: bool = False) -> truth.Record | None:
+def _recorded(folder: Path, memory: bool = False, alike: bool = False) -> truth.Record | None:
     result = folder.parent / "record.json"
     result.unlink(missing_ok=True)
-    forked(lambda: truth.record(lambda: as_main(ENTRY), result, memory), folder, RUN_LIMIT)
+    forked(lambda: truth.record(lambda: as_main(ENTRY), result, memory, alike), folder, RUN_LIMIT)
     return truth.load(result)
 
 
@@ -187,24 +187,38 @@ def _fix(asked: Asked, mutant: Mutant, right: Right, folder: Path) -> None:
     before = {name: (folder / name).read_bytes() for name in mutant.program.files}
     found = findings(folder, "fix")
     first = [r for f in found for r in f.get("remedies", [])[:1]]
-    proven = [r for r in first if (r.get("proof") or {}).get("status") == "proven"]
+    proven = [f["remedies"][0] for f in found if _is_proven(f)]
     written = any((folder / name).read_bytes() != data for name, data in before.items())
     if not (folder.parent / "fix.json").exists():
         asked.fix = "failed"
     else:
-        asked.fix = "proven" if written else "not proven" if found else "nothing"
+        of_its_own = any(f["code"] not in right.run for f in found if _is_proven(f))
+        asked.fix = "proven" if written and of_its_own else "not proven" if found else "nothing"
     asked.remedy = ", ".join(r["kind"] for r in (proven or first))
-    if written:
+    if asked.fix == "proven":  # else it has cured what is to be found in the right program, too
         bits = _recorded(folder)
-        asked.result = judged(bits, right, lambda: _recorded(folder, memory=True))
+        asked.result = judged(bits, right, asked.kind, lambda: _recorded(folder, memory=True))
+        if asked.result == "other" and _same_but_for_draws(mutant.program, folder):
+            asked.result = "draws"
 
 
-def judged(bits: truth.Record | None, right: Right, memory: Any) -> str:
+def _is_proven(finding: dict[str, Any]) -> bool:
+    return any((remedy.get("proof") or {}).get("status") == "proven" for remedy in finding.get("remedies", [])[:1])
+
+
+def _same_but_for_draws(program: Program, folder: Path) -> bool:
+    """Does it compute the same once it does not matter in which order random numbers are drawn?"""
+    ours, theirs = _recorded(folder, alike=True), recorded(program, {}, alike=True)
+    return ours is not None and theirs is not None and truth.same_bits(ours, theirs)
+
+
+def judged(bits: truth.Record | None, right: Right, kind: str, memory: Any) -> str:
+    """Where the fault was what it costs, the patched program must not cost more than the right one."""
     if bits is None or bits.error:
         return "raises"
     if not truth.same_bits(bits, right.bits):
         return "close" if truth.close(bits, right.bits) else "other"
-    used = memory()
+    used = memory() if kind == "costs" else None
     if used is not None and right.memory is not None and not truth.no_dearer(used, right.memory):
         return "dearer"
     return "bits"

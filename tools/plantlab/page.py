@@ -23,9 +23,10 @@ The programs: {sources}. {planted} faults are in the table; {left} mutants were 
 - **run**, **check**: a finding that the right program does not have.
 - **at the line**: one of its places, or its first change, is where the fault was planted.
 - **fixed**: `fix --write` wrote a change that it calls proven.
-- **restored**: with it the program computes the same bits as before the fault, and costs no more. **To rounding**: the
-  same but for the order of sums.
-- **proven and wrong**: neither. Each of them is listed below.
+- **restored**: with it the program computes the same bits as before the fault; where its cost was the fault, it costs
+  no more. **To rounding**: the same but for the order of sums. **But for draws**: the same where every draw of random
+  numbers begins from one seed, so that it does not matter in which order they are drawn.
+- **proven and wrong**: none of these. Each of them is listed below.
 
 {table}
 ## Proven and not restored

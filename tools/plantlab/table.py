@@ -6,13 +6,23 @@ from collections.abc import Iterable, Sequence
 
 from plantlab.asking import Asked
 
-COLUMNS = ("planted", "run", "check", "at the line", "fixed", "restored", "to rounding", "proven and wrong")
+COLUMNS = (
+    "planted",
+    "run",
+    "check",
+    "at the line",
+    "fixed",
+    "restored",
+    "to rounding",
+    "but for draws",
+    "proven and wrong",
+)
 KINDS = {
     "raises": "Faults that raise",
     "otherwise": "Silent faults: the program trains otherwise",
     "costs": "Silent faults: the same bits, more memory or work",
 }
-RIGHT = ("bits", "close")
+RIGHT = ("bits", "close", "draws")  # `draws`: the same, and its random numbers are drawn in another order
 
 
 def counts(asked: Sequence[Asked]) -> list[int]:
@@ -25,6 +35,7 @@ def counts(asked: Sequence[Asked]) -> list[int]:
         sum(a.fix == "proven" for a in asked),
         sum(a.result == "bits" for a in asked),
         sum(a.result == "close" for a in asked),
+        sum(a.result == "draws" for a in asked),
         sum(is_wrong(a) for a in asked),
     ]
 

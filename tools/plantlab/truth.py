@@ -83,12 +83,18 @@ def no_dearer(patched: Record, right: Record) -> bool:
 # What follows runs in the process of the program.
 
 
-def record(run: Any, result: Path, memory: bool) -> None:
-    """Call `run`, and leave a Record. With `memory`, what graphs save is counted, and writes in place go unnoticed."""
+def record(run: Any, result: Path, memory: bool, alike: bool = False) -> None:
+    """Call `run`, and leave a Record. With `memory`, what graphs save is counted, and writes in place go unnoticed.
+
+    With `alike`, every operation that draws random numbers begins from one seed: two programs that draw in another
+    order, and are the same otherwise, then compute the same bits.
+    """
     import torch
 
     kept = Record()
     _seed()
+    if alike:
+        _draw_alike(torch)
     _watch_engine(torch, kept)
     _watch_optimizers(torch, kept)
     held = _Held.start(torch) if memory else None
@@ -124,6 +130,18 @@ def _seed() -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(0)
+
+
+def _draw_alike(torch: Any) -> None:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Alike(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if torch.Tag.nondeterministic_seeded in function.tags:
+                torch.manual_seed(0)
+            return function(*args, **(kwargs or {}))
+
+    Alike().__enter__()
 
 
 def _watch_engine(torch: Any, kept: Record, tell: Any = None) -> None:

@@ -111,6 +111,7 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
     if source is not None and loop is not None and body and whole:
         for name in dict.fromkeys(names_at_loop(job, source, loop, whole)):
             yield source, body[0], name
+    yield from _at_the_border(job, whole)
     yield from _where_the_sweeper_begins(job, whole)
     place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
     if place is not None:
@@ -119,6 +120,19 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
             for inner in source_loops(*place)[:1]:
                 yield place[0], inner[0], name
             yield *place, name
+
+
+def _at_the_border(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
+    """`if (t + 1) % 5 == 0: loss.backward()`: a rollout of several iterations ends there, and the state is cut."""
+    place = job.at(job.found.reused)
+    if place is None or not whole:
+        return
+    source, sweeping = place
+    block = source.block_of(sweeping) or []
+    holder = source.parent(source.parent(sweeping) or sweeping)
+    if isinstance(holder, cst.If) and source.loops_around(holder) and block:
+        for name in dict.fromkeys(names_at_loop(job, source, sweeping, whole)):
+            yield source, block[0], name
 
 
 def _where_the_sweeper_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:

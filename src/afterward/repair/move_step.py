@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
-from afterward.repair.passes import only_call
+from afterward.model import facts
+from afterward.model.facts import Fact
+from afterward.model.site import Site
+from afterward.repair.names import normal
+from afterward.repair.passes import only_call, pass_calls
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -12,40 +18,108 @@ NEVER = "never"  # the form in which there is no step yet
 
 
 def candidates(job: Job) -> Candidates:
-    """Move the step behind the passes of its iteration; where it never steps, put one in."""
+    """Move the step after a pass of its iteration; where it never steps, let it step for another, or put one in."""
     place = job.at(job.found.freed or job.remedy.site)
     if place is None:
         return
     source, sweeping = place
     if job.remedy.form == NEVER:
+        yield from _instead(job, source, sweeping)
         yield from _put_in(job, source, sweeping)
     else:
-        yield from _behind(job, source, sweeping)
+        yield from _after(job, source, sweeping)
+    yield from swapped(job, source, sweeping)
 
 
-def _behind(job: Job, source: Source, sweeping: Statement) -> Candidates:
-    for step in (each for each in source.statements if source.function_of(each) is source.function_of(sweeping)):
-        call = only_call(step)
-        if call is None or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "step":
-            continue
+def _after(job: Job, source: Source, sweeping: Statement) -> Candidates:
+    """After the first backward that follows the step, else after a later one."""
+    for step in _steps(source, sweeping):
         block = source.block_of(step) or []
+        later = block[block.index(step) + 1 :] if step in block else []
         home = source.in_block(sweeping, block)
-        if home is not None and block.index(home) > block.index(step) and source.alone(step):
-            edits = (source.delete(step), source.insert_after(home, *source.dedented(step)))
-            lines = source.range(step).start.line, source.range(home).end.line
-            yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
+        for each in later:
+            if (pass_calls(each) or each is home) and source.alone(step):
+                edits = (source.delete(step), source.insert_after(each, *source.dedented(step)))
+                lines = source.range(step).start.line, source.range(each).end.line
+                yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
+
+
+def _steps(source: Source, sweeping: Statement) -> Iterator[Statement]:
+    """The statements that are a call of `step()`, in the function of a backward."""
+    function = source.function_of(sweeping)
+    return (each for each in source.statements if source.function_of(each) is function and _stepped(each) is not None)
+
+
+def _stepped(statement: Statement) -> cst.BaseExpression | None:
+    """`opt` of `opt.step()`."""
+    call = only_call(statement)
+    stepping = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
+    return call.func.value if call is not None and stepping and isinstance(call.func, cst.Attribute) else None
+
+
+def _instead(job: Job, source: Source, sweeping: Statement) -> Candidates:
+    """The step that follows the backward is that of another optimizer."""
+    block = source.block_of(sweeping) or []
+    for statement in block[block.index(sweeping) + 1 :] if sweeping in block else []:
+        other = _stepped(statement)
+        if other is not None and job.remedy.target and normal(source.code(other)) != normal(job.remedy.target):
+            line = source.range(statement).start.line
+            edit = source.replace(other, job.remedy.target)
+            said = _instead_of(source, statement, job.remedy.target)
+            yield job.patch(f"`{job.remedy.target}.step()` on line {line}", source, edit, said=said)
+            return
+
+
+def of_the_one_that_waits(job: Job, source: Source, writing: Statement) -> Candidates:
+    """Gradients of an optimizer are cleared here, and it never steps: this step may be meant for it."""
+    stepped = {normal(source.code(other)) for each in _steps(source, writing) if (other := _stepped(each)) is not None}
+    step = _stepped(writing)
+    if step is None:
+        return
+    for each in source.statements:
+        call = only_call(each)
+        if call is None or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "zero_grad":
+            continue
+        name = source.code(call.func.value)
+        if source.function_of(each) is source.function_of(writing) and normal(name) not in stepped:
+            line = source.range(writing).start.line
+            edit = source.replace(step, name)
+            said = _instead_of(source, writing, name)
+            yield job.patch(f"`{name}.step()` on line {line}", source, edit, said=said)
+
+
+def swapped(job: Job, source: Source, sweeping: Statement) -> Candidates:
+    """Two optimizers step, each for the other."""
+    steps = [(each, other) for each in _steps(source, sweeping) if (other := _stepped(each)) is not None]
+    for number, (first, one) in enumerate(steps):
+        for second, two in steps[number + 1 :]:
+            texts = source.code(one), source.code(two)
+            if second in (source.block_of(first) or ()) and normal(texts[0]) != normal(texts[1]):
+                lines = source.range(first).start.line, source.range(second).start.line
+                edits = (source.replace(one, texts[1]), source.replace(two, texts[0]))
+                told = (facts.lines("first", _site(source, first)), facts.lines("second", _site(source, second)))
+                summary = f"exchange the steps of lines {lines[0]} and {lines[1]}"
+                yield job.patch(summary, source, *edits, said=("exchange", told))
+
+
+def _instead_of(source: Source, statement: Statement, name: str) -> tuple[str, tuple[Fact, ...]]:
+    return "instead", (facts.code("update", f"{name}.step()"), facts.lines("line", _site(source, statement)))
+
+
+def _site(source: Source, statement: Statement) -> Site:
+    where = source.range(statement)
+    return Site(source.file, where.start.line, where.end.line)
 
 
 def _put_in(job: Job, source: Source, sweeping: Statement) -> Candidates:
-    """Behind the pass, or behind the step of another optimizer that follows it."""
+    """After the pass, or after the step of another optimizer that follows it."""
     block = source.block_of(sweeping) or []
     name = job.remedy.target
     if not name or sweeping not in block:
         return
     places = [sweeping]
     for statement in block[block.index(sweeping) + 1 :]:
-        call = only_call(statement)
-        if call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step":
+        if _stepped(statement) is not None:
             places.append(statement)
             break
     for place in places:

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from afterward.model import facts
+from afterward.model.site import Site
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignment, normal, reads, root, targets
-from afterward.repair.source import Source, Statement
+from afterward.repair.names import assignment, named, normal, targets
+from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
-    """Copy the values into the model that is there, else make the optimizer again behind the new model."""
+    """Copy the values into the model that is there, else create the optimizer again after the new model."""
     yield from _made_later(job)
     place = job.at(job.remedy.site or job.found.built)
     if place is None or not place[0].alone(place[1]):
@@ -36,33 +38,63 @@ def candidates(job: Job) -> Candidates:
 
 
 def _made_later(job: Job) -> Candidates:
-    """`opt = SGD(net.parameters())`, then `net.head = Linear(...)`: the optimizer is made when the model is whole."""
+    """`opt = SGD(net.parameters())`, then `net.head = Linear(...)`: the optimizer is made when the model is whole.
+
+    Where a statement replaces a part of it, after that one; else after the last that has to do with the model.
+    """
     name = job.remedy.target
     for source in job.shop.sources():
         for statement in source.statements:
             made = assignment(statement)
-            block = source.block_of(statement) or []
             if not isinstance(made, cst.Assign) or not source.alone(statement) or len(targets(statement)) != 1:
                 continue
-            if normal(source.code(targets(statement)[0])) != normal(name) or not isinstance(made.value, cst.Call):
+            if _last_name(source.code(targets(statement)[0])) != _last_name(name) or not isinstance(
+                made.value, cst.Call
+            ):
                 continue
-            models = {root(model) for model in reads(source, made.value)}
-            changing = [s for s in block[block.index(statement) + 1 :] if _replaces_part(source, s, models)]
-            if not changing:
-                continue
-            between = block[block.index(statement) + 1 : block.index(changing[-1]) + 1]
-            if any(root(name) in reads(source, each) for each in between):
-                continue
-            edits = (source.delete(statement), source.insert_after(changing[-1], *source.dedented(statement)))
-            lines = source.range(statement).start.line, source.range(changing[-1]).end.line
-            yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
+            unused = list(_until_used(source, statement, source.code(targets(statement)[0])))
+            for test in (_replaces_part, _speaks_of):
+                changing = [s for s in unused if any(test(source, s, model) for model in _models(source, made.value))]
+                if changing:
+                    edits = (source.delete(statement), source.insert_after(changing[-1], *source.dedented(statement)))
+                    lines = source.range(statement).start.line, source.range(changing[-1]).end.line
+                    said = ("later", (facts.lines("line", Site(source.file, lines[1], lines[1])),))
+                    yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits, said=said)
 
 
-def _replaces_part(source: Source, statement: Statement, models: set[str]) -> bool:
-    """`net.head = ...`, `net[2] = ...`, `net = net.to(...)`, at the top of a block."""
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return False
-    return any(root(source.code(target)) in models for target in targets(statement))
+def _last_name(name: str) -> str:
+    """An object's own name for what is seen from elsewhere: `opt` of `trainer.opt`."""
+    return normal(name).split(".")[-1]
+
+
+def _until_used(source: Source, statement: Statement, name: str) -> Iterator[Statement]:
+    """The simple statements after this one, up to the first that reads its name, or that begins a block."""
+    block = source.block_of(statement) or []
+    for each in block[block.index(statement) + 1 :]:
+        if any(True for _ in named(source, each, name)) or isinstance(each, (cst.For, cst.While)):
+            return
+        if isinstance(each, cst.SimpleStatementLine) and not isinstance(each.body[0], cst.Return):
+            yield each
+
+
+def _models(source: Source, call: cst.Call) -> set[str]:
+    """`net` of `SGD(net.parameters())`."""
+    receivers = (each.value for each in descendants(call) if isinstance(each, cst.Attribute))
+    found = {source.code(each) for each in receivers if isinstance(each, (cst.Name, cst.Attribute, cst.Subscript))}
+    return {each for each in found if f"{normal(each)}.parameters(" in normal(source.code(call))} or {
+        each for each in found if f"{normal(each)}.named_parameters(" in normal(source.code(call))
+    }
+
+
+def _replaces_part(source: Source, statement: Statement, model: str) -> bool:
+    """`net.head = ...`, `net[2] = ...`, `net = net.to(...)`."""
+    found = (normal(source.code(target)) for target in targets(statement))
+    return any(each == normal(model) or each.startswith((f"{normal(model)}.", f"{normal(model)}[")) for each in found)
+
+
+def _speaks_of(source: Source, statement: Statement, model: str) -> bool:
+    """`setattr(net, name, layer)`, `net.to(device)`, `replace_head(net)`."""
+    return next(named(source, statement, model), None) is not None
 
 
 def _copied(source: Source, value: cst.BaseExpression) -> str | None:

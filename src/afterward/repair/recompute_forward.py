@@ -162,11 +162,17 @@ def _moved(source: Source, moving: list[Statement], inner: Statement, body: list
 
 
 def _used_elsewhere(source: Source, moving: list[Statement], inner: Statement, names: set[str]) -> bool:
-    """Does anything but the loop use what the statements make?"""
+    """Does anything but the loop use what the statements make? What comes after the loop finds its last value."""
     function = source.function_of(moving[0])
-    own = {id(s) for s in moving}
     body = function.body if isinstance(function, cst.Module) else getattr(function.body, "body", ())
-    return _reads_outside(source, list(body), own | {id(inner)}, names)
+    block = source.block_of(moving[0]) or []
+    home = source.in_block(inner, block)
+    if isinstance(inner, (cst.For, cst.While)) and home is not None:
+        head = inner.iter if isinstance(inner, cst.For) else inner.test
+        if reads(source, head) & names:
+            return True
+        body = block[block.index(moving[0]) : block.index(home) + 1]
+    return _reads_outside(source, list(body), {id(s) for s in (*moving, inner)}, names)
 
 
 def _reads_outside(source: Source, statements: list[cst.CSTNode], left_out: set[int], names: set[str]) -> bool:
@@ -316,9 +322,23 @@ def _without_the_cache(job: Job) -> Candidates:
                 yield job.patch(f"compute it each time: no `@{name}` on line {line}", source, Edit(start, end, ""))
 
 
+def _memos(job: Job) -> list[tuple[Source, Statement]]:
+    """`self.x = ...` under a condition that speaks of `x`: what the message names first, then all others."""
+    found = []
+    for source in job.shop.sources():
+        for statement in source.statements:
+            holder = source.parent(source.parent(statement) or statement)
+            if not isinstance(holder, cst.If) or source.body(holder) != [statement]:
+                continue
+            names = [source.code(target).split(".")[-1].split("[")[0] for target in targets(statement)]
+            if any(re.search(rf"\b{re.escape(name)}\b", source.code(holder.test)) for name in names):
+                found.append((job.name.split(".")[-1].split("[")[0] not in names, source, statement))
+    return [(source, statement) for _, source, statement in sorted(found, key=lambda each: each[0])]
+
+
 def _without_the_guard(job: Job) -> Candidates:
     """`if self.cache is None: self.cache = ...` becomes `self.cache = ...`."""
-    for source, maker in _makers(job):
+    for source, maker in (*_makers(job), *_memos(job)):
         holder = source.parent(source.parent(maker) or maker)
         if not isinstance(holder, cst.If) or holder.orelse is not None or not source.alone(holder):
             continue

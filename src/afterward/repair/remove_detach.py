@@ -15,6 +15,7 @@ from afterward.repair.scopes import parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
+OTHER = "other"  # no cut was found: parameters may be frozen
 _METHODS = ("detach", "item", "detach_")
 _CASTS = ("float", "double", "half", "long", "int", "to", "type", "type_as")
 _MODES = ("no_grad", "inference_mode")
@@ -22,18 +23,23 @@ _MODES = ("no_grad", "inference_mode")
 
 def candidates(job: Job) -> Candidates:
     """The cut that was named; all cuts of its function; where none was named, each cut on the way to the step."""
+    if job.remedy.form == OTHER:
+        yield from thawing.candidates(job)
+        return
     yield from _with_gradients_again(job)
     named = job.at(job.found.cut)
-    places = [named] if named is not None else list(_on_the_way(job))
+    places = [named] if named is not None else []
+    if named is None or job.found.name != "history-cut":
+        places += list(_on_the_way(job))
     if named is not None and "requires_grad" in named[0].code(named[1]):
         yield from thawing.candidates(job)  # the training of another network may need them frozen
     for source, statement in places:
         yield from _one_by_one(job, source, statement)
+        yield from _switched_off(job, source, statement)
     if job.found.name != "history-cut":
         return  # other losses of the function may be cut on purpose
     for source, statement in places:
         yield from _all_of_the_function(job, source, statement)
-        yield from _switched_off(job, source, statement)
     yield from thawing.candidates(job)
 
 
@@ -47,7 +53,7 @@ def _with_gradients_again(job: Job) -> Candidates:
         function = source.function_of(statement)
         given = parameters_of(function) if isinstance(function, cst.FunctionDef) else []
         calls = [node for node in own_nodes(statement) if isinstance(node, cst.Call)]
-        if _is_without(source, statement) and any(source.code(call.func) in given for call in calls):
+        if is_without(source, statement) and any(source.code(call.func) in given for call in calls):
             unit, indent = source.unit(statement), source.indent(statement)
             lines = [f"{indent}{line}" if line else "" for line in source.dedented(statement)]
             start, end = source.lines(statement)
@@ -56,7 +62,7 @@ def _with_gradients_again(job: Job) -> Candidates:
             yield job.patch(f"`torch.enable_grad()` around line {line}", source, Edit(start, end, text))
 
 
-def _is_without(source: Source, statement: Statement) -> bool:
+def is_without(source: Source, statement: Statement) -> bool:
     """Does a statement run under `no_grad`: in a block, or in a function that is decorated with it?"""
     for holder in source.ancestors(statement):
         if isinstance(holder, cst.With) and _mode(source, holder) is not None:
@@ -68,7 +74,7 @@ def _is_without(source: Source, statement: Statement) -> bool:
 
 def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
     """The statements that a step's loss is computed by, from the step upwards, and those of functions they call."""
-    place = job.at(job.remedy.site)
+    place = job.at(job.found.primary.site)
     if place is None:
         return
     source, step = place

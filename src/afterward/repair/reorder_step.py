@@ -7,6 +7,7 @@ import libcst as cst
 from afterward.model import facts
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
+from afterward.repair.move_step import of_the_one_that_waits, swapped
 from afterward.repair.names import assigned_names, normal, reads
 from afterward.repair.passes import only_call
 from afterward.repair.source import Source, Statement
@@ -26,6 +27,8 @@ def candidates(job: Job) -> Candidates:
     if not source.alone(writing) or block.index(home) <= block.index(writing):
         return
     yield from _written_again(job, source, block, writing, home)
+    yield from swapped(job, source, home)
+    yield from of_the_one_that_waits(job, source, writing)
     yield from _forward_after(job, source, block, writing, home)
     behind = _behind(source, block, home)
     if isinstance(behind, cst.SimpleStatementLine) and not isinstance(behind.body[0], cst.Return):

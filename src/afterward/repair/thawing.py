@@ -24,10 +24,9 @@ def candidates(job: Job) -> Candidates:
     if place is None:
         return
     source, sweeping = place
-    function = source.function_of(sweeping)
-    body = source.body(function) if isinstance(function, cst.FunctionDef) else None
     for other, freezing in _freezing(job):
-        if other is not source or source.function_of(freezing) is function or not body:
+        body = _turn_of(source, sweeping, freezing) if other is source else None
+        if not body or freezing is body[0]:
             continue
         lines = [_OFF.sub(lambda found: f"{found[1]}True", line, count=1) for line in source.dedented(freezing)]
         names = reads(source, freezing) - assigned_names(source, freezing)
@@ -37,6 +36,15 @@ def candidates(job: Job) -> Candidates:
         said = ("thaw", (facts.code("what", what),))
         line = source.range(body[0]).start.line
         yield job.patch(f"thaw `{what}` before line {line}", source, source.insert_before(body[0], *lines), said=said)
+
+
+def _turn_of(source: Source, sweeping: Statement, freezing: Statement) -> list[Statement] | None:
+    """What begins anew for the pass: its function, or the loop that freezes, too, after it."""
+    function = source.function_of(sweeping)
+    if source.function_of(freezing) is not function:
+        return source.body(function) if isinstance(function, cst.FunctionDef) else None
+    shared = [loop for loop in source.loops_around(sweeping) if loop in source.loops_around(freezing)]
+    return source.body(shared[0]) if shared else None
 
 
 def _freezing(job: Job) -> Iterator[tuple[Source, Statement]]:

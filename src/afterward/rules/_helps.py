@@ -65,6 +65,7 @@ HELPS: dict[tuple[str, str], str] = {
     ("remove_duplicate", "earlier_grad"): "remove {early}: after this `backward()` the same gradients are in `.grad`",
     ("remove_duplicate", "either"): "remove one of the two `backward()` calls, or call `zero_grad()` between them; "
     "each loss then counts once",
+    ("remove_duplicate", "other"): "remove one of the two `backward()` calls; each loss then counts once",
     ("remove_duplicate", "old_terms"): "call `backward()` on the new loss alone, and add its `.item()` to the running "
     "sum; each loss then counts once",
     ("remove_duplicate", "clear_terms"): "remove from {target} what `backward()` was called on, after each "
@@ -73,6 +74,13 @@ HELPS: dict[tuple[str, str], str] = {
     ("reorder_step", ""): "move {update} after the last `backward()` that needs these values; each gradient is then "
     "computed with one set of parameters",
     ("reorder_step", "other"): "move the step after the last `backward()` that needs the old parameters",
+    (
+        "reorder_step",
+        "exchange",
+    ): "exchange the `step()` calls on {first} and {second}; each optimizer then steps after "
+    "the `backward()` of its own loss",
+    ("reorder_step", "instead"): "call {update} on {line}; each optimizer then steps after the `backward()` of its own "
+    "loss",
     ("reorder_step", "write"): "move the in-place write< on {write}> after the last `backward()` that needs these "
     "values; each gradient is then computed with one set of values",
     ("reorder_step", "compute_after"): "compute {computed} after the step on {lines}, not before it; gradients then "
@@ -82,6 +90,13 @@ HELPS: dict[tuple[str, str], str] = {
     ("move_step", "own_backward"): "move {update} after the `backward()` on {lines}; each step then uses the gradients "
     "of its own iteration",
     ("move_step", "never"): "call {update} after this `backward()`; its parameters are then trained",
+    ("move_step", "other"): "move the step after the `backward()` that computes its gradients; the step then uses them",
+    (
+        "move_step",
+        "exchange",
+    ): "exchange the `step()` calls on {first} and {second}; each optimizer then steps after the "
+    "`backward()` of its own loss",
+    ("move_step", "instead"): "call {update} on {line}; its parameters are then trained",
     ("out_of_place", ""): "make a new tensor instead of writing into {target} (use the function without the trailing "
     "`_`, write `x = x + y`), or clone it before the write; costs one copy",
     ("out_of_place", "other"): "make a new tensor instead of writing into this one; costs one copy",
@@ -105,11 +120,16 @@ HELPS: dict[tuple[str, str], str] = {
         "thaw",
     ): "let <{what}><!what:the parameters> require gradients again at the start of this step; they "
     "were switched off for another one",
+    ("remove_detach", "other"): "let the parameters require gradients again before this step; they then get gradients",
     ("remove_detach", "unknown"): "remove the cut between these parameters and their loss; they then get gradients",
     ("rebuild_optimizer", ""): "create the optimizer again for the model that is used, or copy the values into the old "
     "one with `load_state_dict`; its steps then change what is trained",
     ("rebuild_optimizer", "part_replaced"): "replace that part< on {lines}> first and create the optimizer after it; "
     "its steps then change what is trained",
+    ("rebuild_optimizer", "other"): "create the optimizer when the model is complete; its steps then change what is "
+    "trained",
+    ("rebuild_optimizer", "later"): "create the optimizer after {line}, when the model is complete; its steps then "
+    "change what is trained",
     ("rebuild_optimizer", "not_held"): "pass {who} to an optimizer, or remove this `backward()`",
     ("zero_grad", ""): "call `zero_grad()` (or set `.grad = None`) after each update, before the next `backward()`; "
     "each update then uses the gradients of its own step",
@@ -122,6 +142,7 @@ HELPS: dict[tuple[str, str], str] = {
     ("item_for_logging", ""): "store a number instead: `.item()` (or `.detach()` for a tensor); {effect}",
     ("remove_retain", ""): "remove {flag}; {effect}, and the saved values are freed at once",
     ("no_grad", ""): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",
+    ("no_grad", "other"): "put the write under `torch.no_grad()`; the values are the same, and nothing is recorded",
     ("batch_samples", ""): "pass the whole tensor in one call; gradients do not change beyond rounding, unless a layer "
     "looks at the batch as a whole (batch norm) or draws random numbers",
     (

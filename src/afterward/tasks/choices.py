@@ -10,7 +10,14 @@ from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
 
 _OTHERS = {  # what else may cure an error, in the order in which a maintainer would try it
-    "second_backward": ("detach_state", "detach_input", "recompute_forward", "combine_losses", "retain_graph"),
+    "second_backward": (
+        "detach_state",
+        "detach_input",
+        "recompute_forward",
+        "combine_losses",
+        "remove_duplicate",
+        "retain_graph",
+    ),
     "inplace": (
         "recompute_forward",
         "combine_losses",
@@ -20,7 +27,11 @@ _OTHERS = {  # what else may cure an error, in the order in which a maintainer w
         "out_of_place",
     ),
 }
-_BY_CODE = {"AFT405": ("move_step",)}  # gradients are gone when a step comes: the step may be too early
+_BY_CODE = {
+    "AFT404": ("rebuild_optimizer",),  # nothing disconnects them: the model may be another one than the optimizer has
+    "AFT405": ("move_step", "remove_detach"),  # no gradients when a step comes: it may be too early, or they are frozen
+    "AFT501": ("no_grad",),
+}
 _RATHER_ANEW = ("backward-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
 
 
@@ -30,7 +41,9 @@ def remedies_for(found: Diagnosis) -> list[Remedy]:
     kinds = {remedy.kind for remedy in remedies}
     if found.code in _BY_CODE:
         place = found.remedies[0].site if found.remedies else None
-        remedies += [Remedy(kind, _EFFECTS[kind], "other", place) for kind in _BY_CODE[found.code] if kind not in kinds]
+        holder = found.remedies[0].target if found.remedies else ""
+        more = [kind for kind in _BY_CODE[found.code] if kind not in kinds]
+        remedies += [Remedy(kind, _EFFECTS[kind], "other", place, holder) for kind in more]
     if found.severity is Severity.ERROR:
         family = "inplace" if found.code.startswith("AFT2") else "second_backward"
         if found.code.startswith("AFT1") or family == "inplace":
@@ -51,10 +64,14 @@ _EFFECTS = {
     "detach_input": Effect.CUTS_GRADIENTS,
     "recompute_forward": Effect.CHANGES_GRADIENTS,
     "combine_losses": Effect.CHANGES_GRADIENTS,
+    "remove_duplicate": Effect.CHANGES_GRADIENTS,
     "retain_graph": Effect.CHANGES_GRADIENTS,
     "reorder_step": Effect.CHANGES_GRADIENTS,
     "out_of_place": Effect.SAME_GRADIENTS,
     "move_step": Effect.CHANGES_GRADIENTS,
+    "rebuild_optimizer": Effect.CHANGES_GRADIENTS,
+    "no_grad": Effect.SAME_GRADIENTS,
+    "remove_detach": Effect.CHANGES_GRADIENTS,
 }
 
 

@@ -22,8 +22,8 @@ from afterward.tasks.book import read_any, read_book
 from afterward.tasks.choices import naming_all, remedies_for, whole
 from afterward.tasks.files import Original, compiles
 from afterward.tasks.minimal import smaller
-from afterward.tasks.obligations import first_difference
 from afterward.tasks.proof import Bench
+from afterward.tasks.same_gradients import first_difference
 from afterward.tasks.trial import Request, Trial
 from afterward.tasks.trial_runner import TrialRunner
 
@@ -47,7 +47,7 @@ _FOLLOW_UPS = (
     "zero_grad",
 )
 
-_OUTCOMES = ("failed", "not_proven", "moved", "changed", "proven")  # how far a patch came
+_OUTCOMES = ("failed", "moved", "changed", "not_proven", "proven")  # how good it may be: what was stopped may be right
 RETAIN = "retain_graph"
 
 Progress = Callable[[str, float], None]
@@ -155,11 +155,22 @@ class Fixer:
         options: list[dict[str, str]] = []
         told: dict[int, tuple[Remedy, ...]] = {}
         for fault in found:
+            if options and not judging.is_there(fault, before):
+                self._passed_over.update(remedy.kind for remedy in fault.remedies)
+                told[id(fault)] = self._remedies(fault, [], [], texts)
+                continue
             tried = list(self._cures(before, fault, texts))
             listed = [remedy.kind for remedy in fault.remedies]
             cures = [cure for cure in tried if cure.verdict.outcome == "proven"]
             kept = any(cure.remedy.kind == RETAIN and cure.verdict.proof.same_gradients for cure in cures)
-            cures.sort(key=lambda c: (c.remedy.kind not in listed, kept and c.remedy.kind == "recompute_forward"))
+            inputs = {id(cure) for cure in cures[1:] if judging.cuts_an_input(before, cure.trial)}
+            cures.sort(
+                key=lambda c: (
+                    id(c) not in inputs,  # nothing is computed again, and only another network's gradients go
+                    c.remedy.kind not in listed,
+                    kept and c.remedy.kind == "recompute_forward",
+                )
+            )
             told[id(fault)] = self._remedies(fault, cures, tried, texts)
             if not cures:
                 continue
@@ -176,6 +187,8 @@ class Fixer:
         proven: _Cure | None = None
         listed = {remedy.kind for remedy in found.remedies}
         remedies = remedies_for(found)
+        if judging.is_repeated(base):
+            remedies.sort(key=lambda remedy: remedy.kind != "remove_duplicate")
         self._passed_over.clear()
         bench = Bench(base, base, found, frozenset({found.code}))
         advice = next((remedy for remedy in remedies if remedy.kind == RETAIN), None)
@@ -185,14 +198,15 @@ class Fixer:
         if advice is not None and _in_one_step(found) and "create_graph" not in listed:
             # The program as it is written, had its graphs been kept: what the steps after the fault would use.
             retained = self._share(bench, advice, texts, depth)
-            if retained is not None and judging.is_reference(base, retained.trial):
+            unfaulty = retained is not None and retained.verdict.next is None
+            if retained is not None and unfaulty and judging.is_reference(base, retained.trial):
                 bench = replace(bench, reference=retained.trial)
                 proof = replace(retained.verdict.proof, same_gradients=True)  # those that the program asks for
                 retained.verdict = replace(retained.verdict, proof=proof)
         for remedy in remedies:
             if remedy is advice:
                 best = retained if retained is not None else self._share(bench, remedy, texts, depth)
-            elif proven is not None:
+            elif proven is not None and not judging.may_do_with_less(base, proven.remedy, remedy, listed):
                 self._passed_over.add(remedy.kind)
                 continue
             else:
@@ -203,8 +217,10 @@ class Fixer:
                 best = self._smaller(bench, best, texts)
                 if remedy is advice and proven is not None:
                     best = self._compared(best, proven)
+                elif proven is not None and not judging.cuts_an_input(base, best.trial):
+                    continue  # it takes something out of the training that the other one keeps
                 else:
-                    proven = proven or best
+                    proven = best
             yield best
 
     def _share(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int) -> _Cure | None:
@@ -309,6 +325,8 @@ class Fixer:
             return None
         if following.name == "history-cut" and cure.remedy.kind in ("detach_state", "detach_input"):
             return None  # the cut went too far: taking out another one would train something else
+        if cure.remedy.kind == "remove_detach" and following.code.startswith("AFT1"):
+            return None  # that cut is needed
         texts = {**{file: o.text for file, o in self.originals.items()}, **cure.texts}
         remedies = remedies_for(following)
         if following.severity is not Severity.ERROR:

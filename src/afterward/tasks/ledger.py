@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import combinations, pairwise, permutations, takewhile
 
-from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Training, Use
+from afterward.model.training import Cleared, Happening, Line, PassTaken, StepTaken, Training, Use
 from afterward.tasks.line_map import LineMap
 
+GROWS = 3  # passes in a row, beside the first, that each save more than the last
 Loss = tuple[str, Line] | None  # how a loss is told from others; None: made by a line that the patch brought in
 
 
@@ -36,12 +38,51 @@ class Ledger:
                 self.steps[happening.optimizer].append(happening)
 
     def makers_of_several(self) -> frozenset[Line]:
-        """Statements that make a loss for more than one call of `backward()`."""
+        """Statements that make a loss for more than one call of `backward()`, and not one number for both of them."""
         callers: dict[Line, set[Line | None]] = defaultdict(set)
+        seen: set[int] = set()
         for taken in self.passes.values():
+            if taken.numbers and taken.numbers <= seen:
+                continue
+            seen |= taken.numbers
             for term in taken.terms:
                 callers[term].add(taken.at)
         return frozenset(line for line, calls in callers.items() if len(calls) > 1)
+
+    def doubled(self) -> frozenset[Loss]:
+        """Losses that count more than once: in the sum of one pass, or again, as a whole, by another pass of a step."""
+        own = {("made", line) for taken in self.passes.values() for line in map(self.lines.back, taken.doubled) if line}
+        again = (loss for pair in self._of_one_step() if _is_within(*pair) for loss in self.losses(pair[0]))
+        return frozenset({*own, *again})
+
+    def overlapping(self) -> frozenset[Loss]:
+        """What two passes have in common, where each has something of its own: a term of two losses."""
+        pairs = [(a, b) for a, b in combinations(self.passes.values(), 2) if a.numbers & b.numbers]
+        parted = ((a, b) for a, b in pairs if not _is_within(a, b) and not _is_within(b, a))
+        return frozenset(("made", line) for a, b in parted for line in {*a.terms} & {*b.terms})
+
+    def repeated(self) -> dict[Line, int]:
+        """The statements that made a loss which a failing pass counts again, as another call since the last step did.
+
+        With each, how many numbers it has made for that loss.
+        """
+        found: dict[Line, int] = {}
+        since: list[PassTaken] = []
+        for happening in self.training.happenings:
+            if isinstance(happening, StepTaken):
+                since = []
+            elif isinstance(happening, PassTaken):
+                before = (one for one in since if one.at != happening.at and _is_within(happening, one))
+                first = next(before, None) if happening.failed else None
+                found.update(Counter(first.terms) if first is not None else {})
+                since.append(happening)
+        return found
+
+    def _of_one_step(self) -> Iterator[tuple[PassTaken, PassTaken]]:
+        """Passes whose gradients one step has used for one parameter, two by two."""
+        uses = (use for steps in self.steps.values() for step in steps for use in step.uses.values())
+        for sources in {use.sources for use in uses}:
+            yield from permutations([self.passes[number] for number in sources if number in self.passes], 2)
 
     def losses(self, taken: PassTaken) -> frozenset[Loss]:
         """What one pass is called on."""
@@ -73,7 +114,7 @@ class Ledger:
         gradients that were cleared before more was added to them."""
         found: list[StepTaken] = []
         last: dict[Line | None, int] = {}
-        for happening in self.training.happenings:
+        for happening in self.lawful():
             if isinstance(happening, PassTaken) and happening.looked:
                 if 0 <= happening.oldest < last.get(happening.at, 0):
                     break
@@ -106,6 +147,43 @@ class Ledger:
                 cleared = set()
         owned = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1 and -1 not in each}
         return owned if len(set(owned.values())) > 1 and len(owned) == len(found) else {}
+
+    def lawful(self) -> Iterator[Happening]:
+        """What happened before the first step that the law forbids; one without gradients may have taken the place of
+        another optimizer's."""
+        several = len(self.training.holds) > 1
+        found = self.unlawful()
+        wrong = {id(step) for step in found if several or any(any(use.numbers) for use in step.uses.values())}
+        return takewhile(lambda happening: id(happening) not in wrong, self.training.happenings)
+
+    def unlawful(self) -> list[StepTaken]:
+        """Steps that use a loss of another optimizer, or nothing that a step before them has not used."""
+        owners = self.owners()
+        found = []
+        for optimizer, steps in self.steps.items():
+            seen: set[int] = set()
+            for step in steps:
+                sources = {source for use in step.uses.values() for source in use.sources}
+                losses = {loss for source in sources for loss in self._of(source)}
+                stale = sources <= seen and not step.closure
+                if stale or any(owners.get(loss, optimizer) != optimizer for loss in losses):
+                    found.append(step)
+                seen |= sources
+        return found
+
+    def growing(self) -> dict[Line, int]:
+        """Lines whose passes go back into earlier iterations, each with more saved bytes than the last; the most."""
+        calls: dict[Line, list[PassTaken]] = defaultdict(list)
+        for taken in self.passes.values():
+            line = self.lines.back(taken.at)
+            if line is not None and taken.looked:
+                calls[line].append(taken)
+        found: dict[Line, int] = {}
+        for line, passes in calls.items():
+            pairs = list(pairwise(passes))
+            if len(pairs) >= GROWS and all(a.size < b.size and 0 <= b.oldest < a.counter for a, b in pairs):
+                found[line] = passes[-1].size
+        return found
 
     # The law
 
@@ -220,3 +298,8 @@ class Ledger:
 
     def failing(self) -> Iterator[PassTaken]:
         return (taken for taken in self.passes.values() if taken.failed)
+
+
+def _is_within(one: PassTaken, other: PassTaken) -> bool:
+    """Does another pass count all of this one?"""
+    return bool(one.numbers) and one.numbers <= other.numbers

@@ -29,8 +29,7 @@ class LineMap:
         was = self.back(line)
         if was is None or line is None:
             return None
-        texts = self._before.get(was.file, "").splitlines(), self._after.get(line.file, "").splitlines()
-        return was if texts[0][was.line - 1].strip() == texts[1][line.line - 1].strip() else None
+        return was if text_of(self._before, was) == text_of(self._after, line) else None
 
     def gone(self, file: str) -> set[int]:
         """The lines of a file that the patched program has no more."""
@@ -43,6 +42,12 @@ class LineMap:
         if file not in self._maps:
             self._maps[file] = _matched(self._before.get(file, "").splitlines(), self._after[file].splitlines())
         return self._maps[file]
+
+
+def text_of(sources: Mapping[str, str], line: Line) -> str:
+    """What a line says, without its indentation."""
+    lines = sources.get(line.file, "").splitlines()
+    return lines[line.line - 1].strip() if 0 < line.line <= len(lines) else ""
 
 
 def _matched(old: list[str], new: list[str]) -> dict[int, int]:

@@ -7,19 +7,17 @@ that it used, all of them and no others; no step goes and none is added; every l
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from afterward.model import facts
 from afterward.model.facts import Note
-from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Training, Use
+from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Use
 from afterward.tasks.ledger import Ledger, Loss
-from afterward.tasks.line_map import LineMap
+from afterward.tasks.line_map import LineMap, text_of
+from afterward.tasks.same_gradients import difference, same
 from afterward.tasks.training_names import Names
 from afterward.tasks.trial import Trial
-
-TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
 
 
 @dataclass
@@ -39,9 +37,11 @@ class Comparison:
         lines = LineMap(self.first.sources, self.trial.sources)
         self.now = Ledger(self.trial.training, lines, self.was.shared)
         self.names = Names(self.was, self.first.sources, self.trial.training)
+        self.unlawful = {id(step) for step in self.was.unlawful()}  # no patch has to keep them
         self.sound: dict[int, list[StepTaken]] = {}
         for step in self.was.sound():
-            self.sound.setdefault(step.optimizer, []).append(step)
+            if id(step) not in self.unlawful:
+                self.sound.setdefault(step.optimizer, []).append(step)
 
     # Before the fault
 
@@ -85,7 +85,10 @@ class Comparison:
     def values(self) -> Iterator[Note]:
         """The losses before the fault have the values that they had."""
         now = _values(self.now)
+        lawful = {id(happening) for happening in self.was.lawful()}
         for key, was in _values(self.was).items():
+            if id(was) not in lawful:
+                return
             then = now.get(key, was)
             if not was.failed and then.value != was.value and then.random == was.random:
                 yield Note("other_loss", (*self.names.loss(("at", key[0])), facts.count("step", key[1])))
@@ -188,17 +191,35 @@ class Comparison:
         counted = bool(lost.numbers) and lost.numbers <= frozenset().union(*others)
         return not counted and None not in terms and not terms & set(lost.terms)
 
+    def terms(self) -> Iterator[Note]:
+        """What the failing loss is the sum of has its effect still: a cut has not made a number of it."""
+        now = {self.now.lines.back(term) for taken in self.now.passes.values() for term in taken.terms}
+        for failed, before in self._failing():
+            lost = {*failed.terms} & ({*before.terms} if before is not None else {*failed.terms}) - now
+            yield from self.names.told("not_trained", {("made", line): failed.reached for line in lost})
+
     def _expected(self) -> set[tuple[int, Loss]]:
         found: set[tuple[int, Loss]] = set()
-        for failed in self.was.failing():
-            earlier = [
-                taken
-                for taken in self.was.passes.values()
-                if taken.number < failed.number and taken.at == failed.at and taken.looked
-            ]
-            reached = failed.reached & earlier[-1].reached if earlier else failed.reached
+        for failed, before in self._failing():
+            reached = failed.reached & before.reached if before is not None else failed.reached
             found |= {(number, loss) for number in reached for loss in self.was.losses(failed)}
         return found
+
+    def _failing(self) -> Iterator[tuple[PassTaken, PassTaken | None]]:
+        """The passes that fail, each with the one before it on the same line."""
+        for failed in (taken for taken in self.was.failing() if taken.accumulates):
+            earlier = (taken for taken in self.was.passes.values() if taken.at == failed.at and taken.looked)
+            yield failed, max((t for t in earlier if t.number < failed.number), key=lambda t: t.number, default=None)
+
+    def cuts_an_input(self) -> bool:
+        """Is the failing loss the same number as before, and has it lost parameters of other optimizers alone?"""
+        for failed in self.was.failing():
+            now = [taken for taken in self.now.passes.values() if taken.value == failed.value]
+            lost = failed.reached - now[0].reached if now else frozenset()
+            holders = self.now.holders()
+            own = {holders[number] for taken in now[:1] for number in taken.reached if number in holders}
+            return bool(lost and own) and all(holders.get(number, -1) not in own for number in lost)
+        return False
 
     def strangers(self) -> Iterator[Note]:
         """A loss that belongs to another optimizer comes into a step."""
@@ -211,6 +232,31 @@ class Comparison:
                         if owners.get(loss, optimizer) != optimizer:
                             more.setdefault(loss, []).append(number)
         yield from self.names.told("also_trained", more)
+
+    def counted_once(self) -> Iterator[Note]:
+        """No loss enters a sum twice that the program itself does not count so."""
+        doubled = self.now.doubled() - self.was.doubled() - self.was.overlapping()
+        for loss in sorted(doubled | self._made_twice(), key=str):
+            yield Note("counted_twice", self.names.loss(loss))
+
+    def _made_twice(self) -> set[Loss]:
+        """A loss had its `backward()` twice: a step that uses it and a copy, computed again, counts it twice, too."""
+        again = {line: count for line, count in self.was.repeated().items() if line.file in self.first.sources}
+        found: set[Loss] = set()
+        for step in (step for steps in self.now.steps.values() for step in steps if again):
+            for sources in {use.sources for use in step.uses.values()}:
+                taken = [self.now.passes[number] for number in sources if number in self.now.passes]
+                texts = [text_of(self.trial.sources, term) for one in taken for term in one.terms]
+                alike = {line: texts.count(text_of(self.first.sources, line)) for line in again}
+                found |= {("made", line) for line, count in again.items() if alike[line] > count}
+        return found
+
+    def memory(self) -> Iterator[Note]:
+        """No pass goes further back than the one before it, and saves more, where none did."""
+        before = self.was.growing()
+        sizes = [size for line, size in self.now.growing().items() if line not in before]
+        if sizes:
+            yield Note("memory_grows", (facts.size("size", max(sizes)),))
 
     def against(self, reference: Trial) -> Iterator[Note]:
         """The first step of each optimizer after the fault, next to that of a run that is known to be right."""
@@ -237,9 +283,14 @@ class Comparison:
         for optimizer, loss in sorted(foreign, key=str):
             yield Note("also_used", (self.names.optimizer(optimizer), *self.names.loss(loss)))
             return
+        counted = self.now.counted_twice() - (frozenset() if curing else self.was.counted_twice())
+        for _, loss in sorted(counted, key=str):
+            yield Note("counted_twice", self.names.loss(loss))
+            return
         wasted = self.now.wasted()
         for (optimizer, loss), count in sorted(wasted.items(), key=str):
-            if count > 1 and (curing or count > self.was.wasted()[optimizer, loss]):
+            most = len(self.now.steps[optimizer]) if curing else self.was.wasted()[optimizer, loss]
+            if count > max(1, most):  # some may be left unused on purpose: an overflow, an attempt that failed
                 yield Note("cleared_unused", (self.names.optimizer(optimizer), *self.names.loss(loss)))
                 return
         before = self.was.without_gradient()
@@ -249,12 +300,16 @@ class Comparison:
                 return
 
     def counts(self) -> Iterator[Note]:
-        """Both ran to their end: as many steps as there were."""
+        """Both ran to their end: as many steps as there were, but for those that the law forbids.
+
+        Where it forbids all of them nothing was trained, and how often the program steps may depend on that.
+        """
         for optimizer, count in self.first.training.taken.items():
             now = self.trial.training.taken.get(optimizer, 0)
-            if now < count:
+            lawful = count - sum(id(step) in self.unlawful for step in self.was.steps.get(optimizer, ()))
+            if now < lawful:
                 yield self.names.gone(optimizer, count - now, count)
-            elif now > count:
+            elif now > count and lawful:
                 yield Note(
                     "updates_added", (self.names.optimizer(optimizer), facts.count("count", now - count, "update"))
                 )
@@ -271,7 +326,7 @@ class Comparison:
             for loss in self.now.used(u)
         }
         for optimizer, steps in self.was.steps.items():
-            for step in steps:
+            for step in (step for step in steps if id(step) not in self.unlawful):
                 for number, use in step.uses.items():
                     for loss in self.was.used(use):
                         if (number, loss) in now or (number, None) in now or (optimizer, loss) in forbidden:
@@ -289,9 +344,11 @@ class Comparison:
                 continue
             old, new = _step_calls(text), _step_calls(after)
             sound = {id(step) for steps in self.sound.values() for step in steps}
-            shaky = {s.at.line for each in self.was.steps.values() for s in each if id(s) not in sound and s.at}
-            lines = self.now.lines
-            old = {n: call for n, call in old.items() if n not in shaky or n not in lines.gone(file)}
+            taken = [step for each in self.was.steps.values() for step in each if step.at]
+            shaky = {step.at.line for step in taken if step.at and id(step) not in sound} & self.now.lines.gone(file)
+            kept = {step.at.line for step in taken if step.at and id(step) not in self.unlawful}
+            unlawful = {step.at.line for step in taken if step.at} - kept
+            old = {n: call for n, call in old.items() if n not in shaky | unlawful}
             for name in sorted({receiver for receiver, _ in old.values()}):
                 if _last(name) not in {_last(known) for known in names}:
                     continue
@@ -311,38 +368,6 @@ def _values(ledger: Ledger) -> dict[tuple[Line, int], PassTaken]:
             times[line] = times.get(line, 0) + 1
             found[line, times[line]] = taken
     return found
-
-
-def same(one: Use | None, other: Use | None) -> bool:
-    """One gradient, up to the order of additions."""
-    if one is None or other is None:
-        return one is other or not any((one or other).numbers)  # type: ignore[union-attr]
-    return one.digest == other.digest or difference(one, other) <= TOLERANCE
-
-
-def difference(one: Use | None, other: Use | None) -> float:
-    """How far two gradients are apart, as a share of the larger one's largest number."""
-    ours, theirs = (one.numbers if one else ()), (other.numbers if other else ())
-    scale = max((abs(x) for x in (*ours, *theirs) if math.isfinite(x)), default=0.0)
-    if len(ours) != len(theirs) or not scale:
-        return 0.0 if list(ours) == list(theirs) else 1.0
-    apart = [
-        abs(a - b) if math.isfinite(a) and math.isfinite(b) else scale * (str(a) != str(b))
-        for a, b in zip(ours, theirs, strict=True)
-    ]
-    return max(apart) / scale
-
-
-def first_difference(one: Training, other: Training) -> int | None:
-    """The first step of any optimizer that gets other gradients; 0: none, None: no step to compare."""
-    ours = [h for h in one.happenings if isinstance(h, StepTaken)]
-    theirs = [h for h in other.happenings if isinstance(h, StepTaken)]
-    pairs = list(zip(ours, theirs, strict=False))
-    for number, (a, b) in enumerate(pairs, 1):
-        keys = a.uses.keys() | b.uses.keys()
-        if a.optimizer != b.optimizer or not all(same(a.uses.get(key), b.uses.get(key)) for key in keys):
-            return number
-    return 0 if pairs else None
 
 
 def _last(name: str) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Severity
 from afterward.model.facts import Fact, FactKind, Note
 from afterward.model.site import Site
+from afterward.model.training import PassTaken
 from afterward.tasks.ledger import Ledger
 from afterward.tasks.line_map import LineMap
-from afterward.tasks.obligations import Comparison, first_difference
+from afterward.tasks.obligations import Comparison
+from afterward.tasks.same_gradients import first_difference
 from afterward.tasks.trial import Trial
 
 LAW_OF_GRADIENTS = (
@@ -80,9 +81,7 @@ def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     gap = trial.training.gap or bench.base.training.gap
     if gap:
         return Verdict("not_proven", proof("not_proven", Note("not_followed", (facts.verbatim("error", gap),))))
-    known = {f.code for f in (*bench.base.report.findings, *bench.before.report.findings)} - bench.curing
-    there = {fault(f, bench.before) for f in loud(bench.before)}  # another one of the same kind is looked at by itself
-    new = [f for f in found if f.code not in known and fault(f, trial) not in there]
+    new = list(_to_go_on_with(bench, found, trial))
     same = same_gradients(bench, trial)
     changed = list(dict.fromkeys(changes(bench, remedy, trial)))
     if changed:
@@ -92,16 +91,31 @@ def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     return Verdict("proven", proof("proven", *_success(trial), same=same))
 
 
+def _to_go_on_with(bench: Bench, found: list[Diagnosis], trial: Trial) -> Iterator[Diagnosis]:
+    """Faults that the patch has brought to light; and where it is for the ledger of gradients, what is still wrong in
+    that ledger: steps, clears and passes are right together or not at all."""
+    of_ledger = LAW_OF_GRADIENTS if bench.found.code in LAW_OF_GRADIENTS else ()
+    known = {f.code for f in (*bench.base.report.findings, *bench.before.report.findings)} - bench.curing
+    there = {fault(f, bench.before) for f in loud(bench.before)}  # another one of the same kind is looked at by itself
+    for each in found:
+        if each.code in of_ledger or (each.code not in known and fault(each, trial) not in there):
+            yield each
+
+
 def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     """Every obligation that the patch fails."""
     remedy = bench.remedy or remedy
     compared = Comparison(bench.base, trial, _cuts_first(bench, remedy))
     yield from compared.statements()
+    yield from compared.counted_once()
+    yield from compared.memory()
     if bench.base.broken_at is not None:
         yield from compared.updates()
         yield from compared.values()
         yield from compared.later_steps()
         yield from compared.reach()
+        if remedy.kind in CUTS:
+            yield from compared.terms()
         yield from compared.strangers()
         if bench.reference is not None:
             yield from compared.against(bench.reference)
@@ -114,6 +128,8 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
         yield from compared.updates()
         return
     yield from compared.law(curing=bench.found.code in LAW_OF_GRADIENTS)
+    if bench.found.code in LAW_OF_GRADIENTS:
+        yield from compared.strangers()
     yield from compared.same_pairs()
 
 
@@ -122,6 +138,23 @@ def _cuts_first(bench: Bench, remedy: Remedy) -> bool:
     found = bench.found
     outside = found.built is not None and found.built.step is None and found.reused is not None
     return remedy.kind in CUTS and outside and found.reused is not None and found.reused.step is not None
+
+
+def is_repeated(base: Trial) -> bool:
+    """Was `backward()` called on one loss by two statements?"""
+    return bool(Ledger(base.training, LineMap(base.sources, base.sources)).repeated())
+
+
+def may_do_with_less(base: Trial, proven: Remedy, remedy: Remedy, listed: set[str]) -> bool:
+    """Something is computed again for a loss that leads to several optimizers' parameters: a cut may be enough."""
+    holders = {number: optimizer for optimizer, held in base.training.holds.items() for number in held}
+    failed = (taken for taken in base.training.happenings if isinstance(taken, PassTaken) and taken.failed)
+    several = any(len({holders[number] for number in taken.reached if number in holders}) > 1 for taken in failed)
+    return proven.kind == "recompute_forward" and remedy.kind in CUTS and remedy.kind in listed and several
+
+
+def cuts_an_input(base: Trial, trial: Trial) -> bool:
+    return Comparison(base, trial).cuts_an_input()
 
 
 def is_reference(base: Trial, retained: Trial) -> bool:
@@ -139,9 +172,18 @@ def is_reference(base: Trial, retained: Trial) -> bool:
 
 def fault(found: Diagnosis, trial: Trial) -> tuple[object, ...]:
     """What makes two findings one fault: its code, its bridge, its step, and the statements that struck and built."""
-    name = found.bridge.name if found.bridge is not None else ""
     place = found.reused or found.primary.site
-    return found.code, name, place.step or 0, *(_line(trial, site) for site in (place, *found.ways.built))
+    return found.code, _bridge(found), place.step or 0, *(_line(trial, site) for site in (place, *found.ways.built))
+
+
+def _bridge(found: Diagnosis) -> str:
+    return found.bridge.name if found.bridge is not None else ""
+
+
+def is_there(found: Diagnosis, trial: Trial) -> bool:
+    """Does a trial still show a fault of the first run? Faults of the gradient ledger go together."""
+    alike = (f for f in loud(trial) if (f.code, _bridge(f)) == (found.code, _bridge(found)))
+    return found.code not in LAW_OF_GRADIENTS or next(alike, None) is not None
 
 
 def _same_record(one: Diagnosis, other: Diagnosis) -> bool:
@@ -186,8 +228,7 @@ def _memory(trial: Trial) -> tuple[Note, ...]:
     sizes = [size for size in trial.sizes if size]
     if not sizes:
         return ()
-    growing = len(sizes) >= 4 and all(b > a for a, b in pairwise(sizes))
-    kind = "memory_flat" if max(sizes) <= 1.02 * min(sizes) else "memory_grows" if growing else "memory_at_most"
+    kind = "memory_flat" if max(sizes) <= 1.02 * min(sizes) else "memory_at_most"
     return (Note(kind, (facts.size("size", max(sizes)),)),)
 
 

@@ -42,11 +42,14 @@ def serve(channel: socket.socket) -> None:
 class _Server:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
+        self._home = _working_folder()
+        os.chdir("/")  # the folder that it was started in may go
         self._refused: dict[str, str] = {}  # by folder: why there is no private view; nothing: there is
         self._copies: dict[str, CopiedTree] = {}
 
     def carry_out(self, request: Request) -> None:
-        folder = os.path.abspath(request.folder or os.getcwd())
+        folder = os.path.abspath(os.path.join(self._home, request.folder))
+        request = replace(request, folder=folder)
         with tempfile.TemporaryFile(dir=_memory()) as result:
             try:
                 work = self._work(request, folder, result)
@@ -67,7 +70,7 @@ class _Server:
             self._refused[folder] = _why_not_in(folder)
         reason = self._refused[folder]
         if not reason:
-            return lambda: call_in_private_view(lambda: _perform(request, result), _print)
+            return lambda: _in_view(folder, lambda: _perform(request, result))
         if folder not in self._copies:
             self._copies[folder] = CopiedTree(Path(folder), reason)
         tree = self._copies[folder]
@@ -110,14 +113,27 @@ def _perform(request: Request, result: BinaryIO, tree: CopiedTree | None = None)
             sys.stdout.flush()
 
 
+def _in_view(folder: str, work: Callable[[], None]) -> None:
+    os.chdir(folder)
+    call_in_private_view(work, _print)
+
+
 def _why_not_in(folder: str) -> str:
     """Asked in the folder where trials are to run: what can be covered elsewhere may not be there."""
-    before = os.getcwd()
-    os.chdir(folder)
     try:
+        os.chdir(folder)
         return why_not()
+    except OSError as error:
+        return str(error)
     finally:
-        os.chdir(before)
+        os.chdir("/")
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it is gone
+        return "/"
 
 
 def _over(pid: int) -> bool:

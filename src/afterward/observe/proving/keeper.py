@@ -19,7 +19,7 @@ from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Traini
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, leading_to, roots_of, saved_bytes, walk
 from afterward.observe.marks.stack import user_frames
-from afterward.observe.marks.statements import COUNTER, SHIFT
+from afterward.observe.marks.statements import COUNTER, ENTER, EXIT, KEEPS, RESUME, SHIFT, SUSPEND, Statement
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import Names, search
 from afterward.observe.recording.recorder import Recorders
@@ -27,6 +27,7 @@ from afterward.observe.recording.recorder import Recorders
 FIRST, LAST = 1200, 300  # happenings kept from the beginning and from the end of a run
 NUMBERS = 256  # of each gradient, evenly spread
 WHOLE = 1 << 20  # numbers of a gradient that go into its digest; of a larger one as many, evenly spread
+BACK = 1 << 14  # marks that are looked through for the caller of a function that has ended
 TERMS = 64  # numbers that a loss is the sum of, told apart
 _SUMS = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Stack", "Cat", "Unsqueeze", "Squeeze", "View"})
 
@@ -137,9 +138,10 @@ class Keeper:
         orders = [order for place in executed if (order := compat.order_of(found.nodes[place])) != compat.LEAF_ORDER]
         taken.oldest, counter = min(orders, default=-1), compat.sequence_counter()
         taken.counter = counter() if counter is not None else 0
-        terms = list(_terms(roots))
+        terms = _terms(roots)
         taken.terms = tuple(sorted(line for line in map(lines.of, terms) if line is not None))
         taken.numbers = frozenset(compat.order_of(node) for node in terms if _is_number(node))
+        taken.doubled = frozenset(line for node, times in terms.items() if times > 1 and (line := lines.of(node)))
         taken.size = saved_bytes(found.nodes[place] for place in executed)
 
     # Steps and clears
@@ -279,26 +281,53 @@ class _Lines:
             return None
         if order not in self._known:
             place = bisect_right(self._marks, order, key=lambda mark: mark & COUNTER) - 1
-            statement = self._table[self._marks[place] >> SHIFT] if place >= 0 else None
+            statement = self._running_at(place) if place >= 0 else None
             self._known[order] = Line(statement.file, statement.line) if statement is not None else None
         return self._known[order]
 
+    def _running_at(self, place: int) -> Statement:
+        """Where a function has ended, its caller goes on: the statement before that function's first."""
+        depth = 0
+        for each in range(place, max(place - BACK, -1), -1):
+            statement = self._table[self._marks[each] >> SHIFT]
+            if statement.flags & (EXIT | SUSPEND):
+                depth += 1
+            elif statement.flags & KEEPS:
+                break  # marks were off before
+            elif not depth:
+                return statement
+            elif statement.flags & (ENTER | RESUME):
+                depth -= 1
+        return self._table[self._marks[place] >> SHIFT]
 
-def _terms(roots: Iterable[Any]) -> Iterator[Any]:
-    """The nodes that made the numbers which a loss is the sum of: a sum of numbers is followed to its summands."""
-    todo, seen, count = list(roots), set[Any](), 0
-    while todo and count < TERMS:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
+
+def _terms(roots: Iterable[Any]) -> dict[Any, int]:
+    """The nodes that made the numbers which a loss is the sum of, each with how often it is counted.
+
+    A sum of numbers is followed to its summands, the newest node first.
+    """
+    times: dict[Any, int] = {}
+    found: dict[Any, int] = {}
+    for root in roots:
+        times[root] = times.get(root, 0) + 1
+    while times and len(found) < TERMS:
+        node = max(times, key=compat.order_of)
+        count = times.pop(node)
         below = [child for child, _ in node.next_functions if child is not None]
-        numbers = [child for child in below if _is_number(child)]
-        if operation(node.name()) in _SUMS and numbers and len(numbers) == len(below):
-            todo += numbers
+        if operation(node.name()) in _SUMS and below and all(map(_is_made_of_numbers, below)):
+            for child in below:
+                times[child] = times.get(child, 0) + count
         else:
-            count += 1
-            yield node
+            found[node] = found.get(node, 0) + count
+    return found
+
+
+def _is_made_of_numbers(node: Any, depth: int = 3) -> bool:
+    """Is it a number, or several of them put together: `torch.stack(losses)`?"""
+    if _is_number(node) or not depth or operation(node.name()) not in _SUMS:
+        return _is_number(node)
+    below = [child for child, _ in node.next_functions if child is not None]
+    return bool(below) and all(_is_made_of_numbers(child, depth - 1) for child in below)
 
 
 def _is_number(node: Any) -> bool:

@@ -1,0 +1,38 @@
+"""`no_grad`: a trained tensor is written in place, as an update, and not as a part of the model."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from afterward.repair.edits import Edit
+from afterward.repair.passes import pass_calls
+from afterward.repair.remove_detach import is_without
+from afterward.repair.source import Source, Statement, descendants
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    """Around the loop over the parameters, which does nothing but write to them; else around the statement."""
+    place = job.at(job.found.reused or job.found.primary.site)
+    if place is None:
+        return
+    source, writing = place
+    if not isinstance(writing, cst.SimpleStatementLine) or is_without(source, writing):
+        return
+    loops = [loop for loop in source.loops_around(writing) if isinstance(loop, cst.For) and _only_writes(loop)]
+    for statement in (*reversed(loops), writing):
+        if source.alone(statement):
+            line = source.range(statement).start.line
+            yield job.patch(f"`no_grad` around line {line}", source, _wrapped(source, statement))
+
+
+def _only_writes(loop: cst.For) -> bool:
+    """No `backward()` in it, and no assignment: every line is a call."""
+    return not any(isinstance(node, cst.Assign) or pass_calls(node) for node in descendants(loop))
+
+
+def _wrapped(source: Source, statement: Statement) -> Edit:
+    unit, indent = source.unit(statement), source.indent(statement)
+    start, end = source.lines(statement)
+    lines = [f"{indent}{unit}{line}" if line else "" for line in source.dedented(statement)]
+    return Edit(start, end, source.newline.join([f"{indent}with torch.no_grad():", *lines, ""]))
