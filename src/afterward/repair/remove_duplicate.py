@@ -113,6 +113,19 @@ def _surplus_pass(job: Job) -> Candidates:
         source, statement = place
         if not source.alone(statement) or not isinstance(statement, cst.SimpleStatementLine):
             continue
-        if only_call(statement) is not None:
+        if only_call(statement) is not None and pass_calls(statement):  # another call does more than the pass
             line = source.range(statement).start.line
             yield job.patch(f"drop the pass on line {line}", source, source.delete(statement))
+            yield from _with_its_clearing(job, source, statement)
+
+
+def _with_its_clearing(job: Job, source: Source, statement: Statement) -> Candidates:
+    """`net.zero_grad()`, `loss.backward()`: without the pass, the gradients that are there must stay."""
+    block = source.block_of(statement) or []
+    before = block[block.index(statement) - 1] if statement in block[1:] else None
+    call = only_call(before) if before is not None else None
+    clears = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "zero_grad"
+    if before is not None and clears and source.alone(before):
+        lines = source.range(before).start.line, source.range(statement).start.line
+        edits = (source.delete(before), source.delete(statement))
+        yield job.patch(f"drop the pass on line {lines[1]}, and line {lines[0]}", source, *edits)

@@ -235,7 +235,8 @@ class Comparison:
 
     def counted_once(self) -> Iterator[Note]:
         """No loss enters a sum twice that the program itself does not count so."""
-        doubled = self.now.doubled() - self.was.doubled() - self.was.overlapping()
+        known = {("made", term) for taken in self.was.passes.values() for term in taken.terms}
+        doubled = self.now.doubled() & known - self.was.doubled() - self.was.overlapping()
         for loss in sorted(doubled | self._made_twice(), key=str):
             yield Note("counted_twice", self.names.loss(loss))
 
