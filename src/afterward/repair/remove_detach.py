@@ -150,7 +150,8 @@ def _not_frozen(job: Job, source: Source, statement: Statement) -> Candidates:
         for other, call in _calls_of(job, function.name.value):
             line = other.range(call).start.line
             yield job.patch(f"do not freeze on line {line}", other, other.delete(call))
-    if isinstance(whole, (cst.SimpleStatementLine, cst.For)) and source.alone(whole):
+    made = isinstance(whole, cst.SimpleStatementLine) and not isinstance(whole.body[0], (cst.Expr, cst.Assign))
+    if isinstance(whole, (cst.SimpleStatementLine, cst.For)) and not made and source.alone(whole):
         line = source.range(whole).start.line
         yield job.patch(f"do not freeze on line {line}", source, source.delete(whole))
 
