@@ -19,8 +19,9 @@ def candidates(job: Job) -> Candidates:
     source, writing = place
     if not isinstance(writing, cst.SimpleStatementLine) or is_without(source, writing):
         return
-    loops = [loop for loop in source.loops_around(writing) if isinstance(loop, cst.For) and _only_writes(loop)]
-    for statement in (*reversed(loops), writing):
+    around = [loop for loop in source.loops_around(writing) if isinstance(loop, cst.For) and _only_writes(loop)]
+    places: list[Statement] = [*reversed(around), writing]
+    for statement in places:
         if source.alone(statement):
             line = source.range(statement).start.line
             yield job.patch(f"`no_grad` around line {line}", source, _wrapped(source, statement))
