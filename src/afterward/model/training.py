@@ -26,6 +26,7 @@ class PassTaken:
     value: str  # the loss, to the bit
     accumulates: bool  # False: `autograd.grad`, which leaves `.grad` alone
     reached: frozenset[int] = frozenset()  # parameters that its graph leads to
+    fresh: frozenset[int] = frozenset()  # of these, what is reached by nodes made since the last pass of the same line
     inputs: tuple[tuple[int, ...], ...] = ()  # shapes of the other leaves, sorted
     through: frozenset[Line] = frozenset()  # the statements that built what it goes through
     terms: tuple[Line, ...] = ()  # the statements that made the numbers it is the sum of

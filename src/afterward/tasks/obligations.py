@@ -6,7 +6,6 @@ that it used, all of them and no others; no step goes and none is added; every l
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Use
 from afterward.tasks.ledger import Ledger, Loss
 from afterward.tasks.line_map import LineMap, text_of
 from afterward.tasks.same_gradients import difference, same
+from afterward.tasks.step_calls import last_name, step_calls
 from afterward.tasks.training_names import Names
 from afterward.tasks.trial import Trial
 
@@ -108,7 +108,7 @@ class Comparison:
         more: dict[Loss, list[int]] = {}
         less: dict[Loss, list[int]] = {}
         for optimizer, steps in self.now.steps.items():
-            done = self.sound[optimizer][-1].nth if optimizer in self.sound else 0
+            done = self._done(optimizer)
             for step in steps:
                 known = patterns.get((optimizer, self.now.lines.back(step.at)), {})
                 if step.nth > done and not step.closure:
@@ -116,7 +116,20 @@ class Comparison:
                         if number not in step.uses or self._callers(self.now, step.uses[number]) not in calls:
                             self._held_against(ways, step, number, more, less)
         yield from self.names.told("also_trained", more)
-        yield from self.names.told("not_trained", less)
+        yield from self.names.told(
+            "not_trained", {loss: rest for loss, n in less.items() if (rest := self._lost(loss, n))}
+        )
+
+    def _lost(self, loss: Loss, numbers: list[int]) -> list[int]:
+        """Without those that only an earlier step's graph led to, and that later steps of the trial train again."""
+        old = {number for failed, _ in self._failing() for number in failed.reached - failed.fresh}
+        uses = [(s, s.uses[n], n) for each in self.now.steps.values() for s in each for n in old & s.uses.keys()]
+        again = {n for s, use, n in uses if s.nth > self._done(s.optimizer) and loss in self.now.used(use)}
+        return [number for number in numbers if number not in again]
+
+    def _done(self, optimizer: int) -> int:
+        """The last step of an optimizer before the fault."""
+        return self.sound[optimizer][-1].nth if optimizer in self.sound else 0
 
     def _callers(self, ledger: Ledger, use: Use) -> frozenset[Line | None]:
         """The lines that called backward for a gradient."""
@@ -343,7 +356,7 @@ class Comparison:
             after = self.trial.sources.get(file, text)
             if after == text:
                 continue
-            old, new = _step_calls(text), _step_calls(after)
+            old, new = step_calls(text), step_calls(after)
             sound = {id(step) for steps in self.sound.values() for step in steps}
             taken = [step for each in self.was.steps.values() for step in each if step.at]
             shaky = {step.at.line for step in taken if step.at and id(step) not in sound} & self.now.lines.gone(file)
@@ -351,7 +364,7 @@ class Comparison:
             unlawful = {step.at.line for step in taken if step.at} - kept
             old = {n: call for n, call in old.items() if n not in shaky | unlawful}
             for name in sorted({receiver for receiver, _ in old.values()}):
-                if _last(name) not in {_last(known) for known in names}:
+                if last_name(name) not in {last_name(known) for known in names}:
                     continue
                 was = sorted(depth for receiver, depth in old.values() if receiver == name)
                 now = sorted(depth for receiver, depth in new.values() if receiver == name)
@@ -368,26 +381,4 @@ def _values(ledger: Ledger) -> dict[tuple[Line, int], PassTaken]:
         if line is not None:
             times[line] = times.get(line, 0) + 1
             found[line, times[line]] = taken
-    return found
-
-
-def _last(name: str) -> str:
-    return name.split("[")[0].split(".")[-1]
-
-
-def _step_calls(text: str) -> dict[int, tuple[str, int]]:
-    """Lines that call `.step(`, with what it is called on and how many loops stand around it."""
-    found: dict[int, tuple[str, int]] = {}
-
-    def visit(node: ast.AST, depth: int) -> None:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "step":
-            found[node.lineno] = (ast.unparse(node.func.value), depth)
-        deeper = depth + isinstance(node, (ast.For, ast.While, ast.AsyncFor))
-        for child in ast.iter_child_nodes(node):
-            visit(child, deeper)
-
-    try:
-        visit(ast.parse(text), 0)
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
     return found

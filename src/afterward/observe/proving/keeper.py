@@ -48,6 +48,7 @@ class Keeper:
     _edited: set[int] = field(default_factory=set)
     _running: list[tuple[PassTaken, dict[int, State]]] = field(default_factory=list)
     _steps: list[StepTaken] = field(default_factory=list)  # those that are being taken
+    _began: dict[Line | None, int] = field(default_factory=dict)  # the node counter at the last pass of each line
     _named: set[int] = field(default_factory=set)
 
     # Who takes part
@@ -133,11 +134,17 @@ class Keeper:
         taken.reached = frozenset(number for number in known.values() if number is not None)
         others = {id(leaf): tuple(leaf.shape) for leaf in leaves if leaf is not None and known[id(leaf)] is None}
         taken.inputs = tuple(sorted(others.values()))
+        since = self._began.get(taken.at, 0)
+        newer = {place for place in executed if compat.order_of(found.nodes[place]) > since}
+        behind = {below for place in newer for below, _ in found.nodes[place].next_functions if below is not None}
+        fresh = (self._parameters.known(getattr(below, "variable", None)) for below in behind)
+        taken.fresh = frozenset(number for number in fresh if number is not None)
         lines = _Lines(self.recorders)
         taken.through = frozenset(line for place in executed if (line := lines.of(found.nodes[place])) is not None)
         orders = [order for place in executed if (order := compat.order_of(found.nodes[place])) != compat.LEAF_ORDER]
         taken.oldest, counter = min(orders, default=-1), compat.sequence_counter()
         taken.counter = counter() if counter is not None else 0
+        self._began[taken.at] = taken.counter
         terms = _terms(roots)
         taken.terms = tuple(sorted(line for line in map(lines.of, terms) if line is not None))
         taken.numbers = frozenset(compat.order_of(node) for node in terms if _is_number(node))
