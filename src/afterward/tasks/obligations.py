@@ -297,10 +297,6 @@ class Comparison:
         for optimizer, loss in sorted(foreign, key=str):
             yield Note("also_used", (self.names.optimizer(optimizer), *self.names.loss(loss)))
             return
-        counted = self.now.counted_twice() - (frozenset() if curing else self.was.counted_twice())
-        for _, loss in sorted(counted, key=str):
-            yield Note("counted_twice", self.names.loss(loss))
-            return
         wasted = self.now.wasted()
         for (optimizer, loss), count in sorted(wasted.items(), key=str):
             most = len(self.now.steps[optimizer]) if curing else self.was.wasted()[optimizer, loss]
