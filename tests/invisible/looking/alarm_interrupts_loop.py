@@ -11,6 +11,7 @@ def handler(number, frame):
 
 def spin():
     x = 1
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
     while True:
         for _ in range(100):
             x = 1
@@ -18,7 +19,6 @@ def spin():
 
 
 signal.signal(signal.SIGALRM, handler)
-signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
 try:
     spin()
 except TimeoutError as e:
