@@ -131,6 +131,28 @@ for _ in range(12):
     loss.backward()
     opt.step()
 """),
+    "a list keeps every graph, of inputs with gradients": ("AFT301", """
+past = []
+for x in torch.randn(8, 3, 4):
+    x = x.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(model(x).pow(2).sum(), x, create_graph=True)
+    loss = model(x).pow(2).mean() + (slope.norm(dim=1) - 1).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    past.append(loss)
+    optimizer.step()
+"""),
+    "three iterations, and one optimizer never steps": ("AFT410", """
+other_model = torch.nn.Linear(4, 1)
+other = torch.optim.SGD(other_model.parameters(), lr=0.1)
+for x in torch.randn(3, 3, 4):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+    other.zero_grad()
+    other_model(x).pow(2).mean().backward()
+    optimizer.step()
+"""),
     "a tensor of sums keeps every graph": ("AFT301", """
 sums = torch.zeros(2)
 for epoch in range(2):

@@ -12,7 +12,7 @@ from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import site_of, warning
 
-ENOUGH = 3  # passes whose gradients for it were cleared unused
+ENOUGH = 2  # passes whose gradients for it were cleared unused
 
 
 @rule("AFT410", Severity.WARNING)

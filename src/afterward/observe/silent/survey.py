@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import weakref
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -344,7 +345,8 @@ def _swept_apart(orders: list[int], passes: list[PassSeen]) -> bool:
     """Have several passes used these, some of them for the same parameters?
 
     What one pass has used as a whole is its rollout. What each used for other parameters is one iteration over several
-    networks. Neither is a record of many steps.
+    networks. Neither is a record of many steps. A leaf that one pass alone reaches is an input of its batch.
     """
+    reached = Counter(leaf for run in passes for leaf in run.leaves or ())
     mine = [run for run in passes if run.swept is not None and any(contains(run.swept, order) for order in orders)]
-    return len({run.leaves for run in mine}) < len(mine)
+    return len({frozenset(leaf for leaf in run.leaves or () if reached[leaf] > 1) for run in mine}) < len(mine)
