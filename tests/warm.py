@@ -26,14 +26,17 @@ from typing import NoReturn
 
 
 def python(
-    *words: str, cwd: Path, env: Mapping[str, str] | None = None, input: bytes | str = b""
+    *words: str, cwd: Path, env: Mapping[str, str] | None = None, input: bytes | str = b"", hashes: str = "random"
 ) -> subprocess.CompletedProcess[bytes]:
-    """As `subprocess.run([sys.executable, *words], ...)`: `-m MODULE` or a file, and its arguments."""
+    """As `subprocess.run([sys.executable, *words], ...)`: `-m MODULE` or a file, and its arguments.
+
+    `hashes` is the server's `PYTHONHASHSEED`, which a fork cannot change.
+    """
     with tempfile.TemporaryDirectory() as folder:
         names = [os.path.join(folder, name) for name in ("in", "out", "err")]
         Path(names[0]).write_bytes(input.encode() if isinstance(input, str) else input)
         request = {"words": words, "cwd": str(cwd), "env": dict(os.environ if env is None else env), "streams": names}
-        status = _ask(request)
+        status = _ask(request, hashes)
         return subprocess.CompletedProcess(words, status, *(Path(name).read_bytes() for name in names[1:]))
 
 
@@ -43,8 +46,8 @@ def afterward(*words: str, cwd: Path, env: Mapping[str, str] | None = None, inpu
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def _ask(request: dict[str, object]) -> int:
-    server = _server(os.getpid())
+def _ask(request: dict[str, object], hashes: str) -> int:
+    server = _server(os.getpid(), hashes)
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write(json.dumps(request) + "\n")
@@ -54,10 +57,13 @@ def _ask(request: dict[str, object]) -> int:
     return os.waitstatus_to_exitcode(int(answer))
 
 
-@lru_cache(maxsize=1)
-def _server(owner: int) -> subprocess.Popen[str]:
+@lru_cache(maxsize=4)
+def _server(owner: int, hashes: str) -> subprocess.Popen[str]:
     """One for each process that tests; it ends when its standard input does."""
-    started = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    env = {**os.environ, "PYTHONHASHSEED": hashes}
+    started = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+    )
     atexit.register(started.kill)
     return started
 

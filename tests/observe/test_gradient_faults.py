@@ -115,6 +115,18 @@ for x in torch.randn(12, 3, 4):
     loss.backward()
     opt.step()
 """),
+    "frozen for the other network's loss, and never thawed": ("AFT404", """
+critic = torch.nn.Linear(1, 1)
+other = torch.optim.SGD(critic.parameters(), lr=0.1)
+for x in torch.randn(12, 3, 4):
+    optimizer.zero_grad()
+    critic(model(x)).pow(2).mean().backward()
+    optimizer.step()
+    model.requires_grad_(False)
+    other.zero_grad()
+    critic(model(x)).abs().mean().backward()
+    other.step()
+"""),
     "a derivative inside a square": ("AFT407", """
 t = torch.linspace(0, 1, 5).reshape(-1, 1).requires_grad_()
 net = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
@@ -175,6 +187,19 @@ for x in torch.randn(12, 3, 4):
     model.weight.data = backup
     optimizer.step()
     optimizer.zero_grad()
+""",
+    "frozen for the other network's loss, and thawed": """
+critic = torch.nn.Linear(1, 1)
+other = torch.optim.SGD(critic.parameters(), lr=0.1)
+for x in torch.randn(12, 3, 4):
+    model.requires_grad_(True)
+    optimizer.zero_grad()
+    critic(model(x)).pow(2).mean().backward()
+    optimizer.step()
+    model.requires_grad_(False)
+    other.zero_grad()
+    critic(model(x)).abs().mean().backward()
+    other.step()
 """,
     "the derivative of another forward pass is a target": """
 for x in torch.randn(12, 3, 4):

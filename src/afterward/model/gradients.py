@@ -18,6 +18,7 @@ REPLACED = "replaced"  # the program put a gradient of its own there
 READ = "read"  # the program looked at them itself
 USED = "used"  # a step (or the program, by hand) changed the leaves with what was there
 MISSING = "missing"  # a step of an optimizer that holds these leaves found no gradient there
+FROZEN = "frozen"  # a step of an optimizer that holds these leaves found that they ask for no gradient
 CHANGED = "changed"  # the leaves got other values, not by their gradients: `load_state_dict`, `copy_`
 UNSEEN = "unseen"  # what happened to these leaves (to all, where none is named) was not looked at
 
@@ -86,6 +87,7 @@ class GradientLedger:
         self.empty: list[Empty] = []
         self.fates: dict[tuple[int, int], Fate] = {}  # by pass and leaf
         self.gaps: list[int] = []  # the numbers of the entries that say: from here on nothing is known of any gradient
+        self.frozen: dict[int, frozenset[int]] = {}  # by step: the leaves that asked for no gradient
         self.productions: list[tuple[int, int, frozenset[int]]] = []  # (number of the entry, pass, leaves)
         self._filled: dict[int, frozenset[int]] = {}
         self._piled: dict[int, frozenset[int]] = {}
@@ -176,6 +178,9 @@ class GradientLedger:
             begun = leaf in self._held
             self.empty.append(Empty(entry.step, leaf, lost, self._at, self._lost_at.get(leaf), begun, entry.site))
 
+    def _frozen(self, entry: Entry) -> None:
+        self.frozen[entry.step] = entry.leaves
+
     def _changed(self, entry: Entry) -> None:
         for _, fate, _ in self._present(entry):
             fate.changed = True
@@ -203,6 +208,7 @@ _REPLAY = {
     READ: GradientLedger._read,
     USED: GradientLedger._used,
     MISSING: GradientLedger._missing,
+    FROZEN: GradientLedger._frozen,
     CHANGED: GradientLedger._changed,
     UNSEEN: GradientLedger._unseen,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from afterward.model.gradients import Empty, Use
-from afterward.model.history import History, Pass, Step
+from afterward.model.history import History, Optimizer, Pass, Step
 from afterward.model.site import Site, Where, parting
 
 BY_HAND = -2  # in place of an optimizer: the program updates these parameters itself
@@ -105,6 +105,18 @@ def is_lost(history: History, run: int) -> bool:
         leaf in held and fate.cleared and not (fate.used_by or fate.read or fate.changed or fate.unseen)
         for leaf, fate in fates.items()
     )
+
+
+def frozen_while_stepping(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
+    """Optimizers that stepped with gradients, and from then on only with parameters that ask for none: (it, steps)."""
+    ledger = history.ledger
+    looked = sorted({*ledger.uses_by_step(), *ledger.empty_by_step(), *ledger.frozen})
+    for optimizer in history.optimizers:
+        steps = [number for number in looked if number >= 0 and history.step(number).owner == optimizer.id]
+        used = [n for n in steps if not ledger.frozen.get(n, frozenset()) >= optimizer.leaves]
+        late = [number for number in steps if used and number > used[-1]]
+        if late and any(fate.used_by for (_, leaf), fate in ledger.fates.items() if leaf in optimizer.leaves):
+            yield optimizer, late
 
 
 _ONE_AFTER_OTHER = ("statements", "same")

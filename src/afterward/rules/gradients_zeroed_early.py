@@ -14,6 +14,7 @@ from afterward.rules import rule
 from afterward.rules._gradients import (
     Taken,
     comes_before_backward,
+    frozen_while_stepping,
     is_lost,
     is_within,
     produced_between,
@@ -27,6 +28,8 @@ ENOUGH = 2  # steps of one optimizer, each left without gradients that were made
 @rule("AFT405", Severity.WARNING)
 def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
     """Gradients are cleared after the `backward()` and before the step, so the step has no gradients to use."""
+    if any(frozen_while_stepping(history)):
+        return  # AFT404: a loss is there for parameters that ask for no gradient any more
     for steps in steps_of_optimizers(history):
         if comes_before_backward(history, steps):
             continue  # AFT408: it is the step that is in the wrong place

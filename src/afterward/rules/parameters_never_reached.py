@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
-from afterward.model.history import History, Idle
+from afterward.model.history import History, Idle, Optimizer
+from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._gradients import frozen_while_stepping, site_at
 from afterward.rules._silent import warning
+
+ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
 
 
 @rule("AFT404", Severity.WARNING)
@@ -17,6 +21,24 @@ def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
     """An optimizer steps parameters that no `backward()` gives a gradient."""
     for idle in history.idle:
         yield _diagnose(idle)
+    for optimizer, late in frozen_while_stepping(history):
+        site = site_at(history.step(late[0]).where)
+        if len(late) >= ENOUGH and site is not None:
+            yield _frozen(history, optimizer, len(late), site)
+
+
+def _frozen(history: History, optimizer: Optimizer, steps: int, site: Site) -> Diagnosis:
+    names = tuple(name for leaf in sorted(optimizer.leaves) if (name := history.leaf(leaf).name))
+    return warning(
+        site,
+        facts.code("optimizer", optimizer.name),
+        facts.count("steps", steps, "time"),
+        facts.count("parameters", len(optimizer.leaves), "parameter", measured=False),
+        facts.names("who", names),
+        remedy=Remedy("remove_detach", Effect.CHANGES_GRADIENTS, "thaw", site, optimizer.name),
+        form="frozen",
+        bridge=Bridge(optimizer.name, "local"),
+    )
 
 
 def _diagnose(idle: Idle) -> Diagnosis:
@@ -98,6 +120,7 @@ WORDS = {
     "": _words(
         "Something disconnects them from every loss: a `detach()`, a `no_grad()`, or another copy of them is used."
     ),
+    "frozen": _words("They were trained before; since then `requires_grad` is `False`, and nothing sets it to `True`."),
     "cut": _words("{cut} on {cut_line} disconnects them."),
     "replaced": _words(_OTHERS + "the model was copied or replaced after the optimizer was created."),
     "part_replaced": _words(_OTHERS + "a part of the model was replaced after the optimizer was created."),

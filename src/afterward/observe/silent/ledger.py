@@ -10,7 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from afterward.model.gradients import BY_HAND, CHANGED, CLEARED, MISSING, PRODUCED, READ, REPLACED, UNSEEN, USED, Entry
+from afterward.model.gradients import (
+    BY_HAND,
+    CHANGED,
+    CLEARED,
+    FROZEN,
+    MISSING,
+    PRODUCED,
+    READ,
+    REPLACED,
+    UNSEEN,
+    USED,
+    Entry,
+)
 from afterward.model.site import Site
 from afterward.observe import compat
 from afterward.observe.recording.events import PassSeen
@@ -80,10 +92,12 @@ class LedgerWriter:
         found = _Found()
         used: set[int] = set()
         missing: set[int] = set()
+        frozen: set[int] = set()
         for leaf in parameters:
-            if not leaf.requires_grad:
-                continue
             number = self.leaves.of(leaf)
+            if not leaf.requires_grad:
+                frozen.add(number)
+                continue
             before = self._states.get(number)
             if before is not None:
                 before.version, before.total = leaf._version, None  # the step has changed it
@@ -92,7 +106,7 @@ class LedgerWriter:
             state.moment = moment
             (used if state.full else missing).add(number)
         self.notes += found.notes(moment)
-        for what, some in ((USED, used), (MISSING, missing)):
+        for what, some in ((USED, used), (MISSING, missing), (FROZEN, frozen)):
             if some:
                 self.notes.append(Noted(what, frozenset(some), moment, moment, optimizer=id(optimizer)))
 
@@ -183,7 +197,7 @@ def entries_of(
     for note in notes:
         if note.what == PRODUCED:
             yield Entry(PRODUCED, note.leaves, run=runs.get(id(note.run), -1))
-        elif note.what in (USED, MISSING):
+        elif note.what in (USED, MISSING, FROZEN):
             number = steps.get((note.until, note.optimizer))
             yield Entry(note.what, note.leaves, step=number) if number is not None else Entry(UNSEEN, note.leaves)
         elif note.what == UNSEEN or (note.what == CHANGED and any(note.since < at <= note.until for at in unlooked)):
