@@ -84,6 +84,7 @@ class Leaf:
     name: str
     optimizers: tuple[str, ...] = ()
     replicated: bool = False  # DistributedDataParallel keeps it alike on all ranks
+    unchanged: bool = False  # passes reached it, no optimizer was seen to hold it, and at each look it was the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,16 +231,6 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True)
-class Unheld:
-    """A pass that only reaches parameters that no optimizer holds, and that nothing changes."""
-
-    names: tuple[str, ...]
-    parameters: int
-    passes: int
-    site: Site
-
-
-@dataclass(frozen=True, slots=True)
 class FlatPart:
     """A summand of a loss that comes from `autograd.grad` without `create_graph=True`: a value without a history."""
 
@@ -318,7 +309,6 @@ class History:
     kept: tuple[Kept, ...] = ()
     idle: tuple[Idle, ...] = ()
     unswept: tuple[Unswept, ...] = ()
-    unheld: tuple[Unheld, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     flat: tuple[FlatPart, ...] = ()
     wasted: tuple[Wasted, ...] = ()

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
-from afterward.model.history import History
+from afterward.model.history import History, Leaf, Pass
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import warning
+from afterward.rules._silent import passes_by_site, site_of, warning
+
+PASSES = 3  # that were looked at, from one statement
+STEPS = 2  # of any optimizer between the first of them and the last
 
 
 @rule("AFT406", Severity.WARNING)
@@ -17,23 +20,32 @@ def loss_reaches_no_optimizer(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called on a loss again and again, and nothing that its gradients reach is ever updated."""
     if history.idle:
         return  # one cause, reported once: a cut or a copy lies between this loss and its optimizer
-    for one in history.unheld:
-        yield warning(
-            one.site,
-            facts.names("who", one.names),
-            facts.count("parameters", one.parameters, "parameter", measured=False),
-            facts.count("times", one.passes, "call"),
-            remedy=Remedy(
-                "rebuild_optimizer",
-                Effect.CHANGES_GRADIENTS,
-                "not_held",
-                one.site,
-                one.names[0] if one.names else "",
-                facts=(facts.names("who", one.names),),
-            ),
-            bridge=Bridge(one.names[0], "attribute") if one.names else None,
-            freed=one.site,
-        )
+    for runs in passes_by_site(history):
+        reached = {leaf for run in runs for leaf in run.reached if run.call == "backward"}
+        leaves = [leaf for leaf in history.leaves if leaf.id in reached]
+        steps = history.steps_between(runs[0].moment, runs[-1].moment)
+        if len(runs) >= PASSES and len(steps) >= STEPS and leaves and all(map(_is_untrained, leaves)):
+            yield _diagnose(runs, leaves)
+
+
+def _is_untrained(leaf: Leaf) -> bool:
+    return leaf.unchanged and not leaf.optimizers
+
+
+def _diagnose(runs: list[Pass], leaves: list[Leaf]) -> Diagnosis:
+    site, names = site_of(runs[-1]), tuple(sorted(leaf.name for leaf in leaves if leaf.name))
+    who = facts.names("who", names)
+    return warning(
+        site,
+        who,
+        facts.count("parameters", len(leaves), "parameter", measured=False),
+        facts.count("times", len(runs), "call"),
+        remedy=Remedy(
+            "rebuild_optimizer", Effect.CHANGES_GRADIENTS, "not_held", site, names[0] if names else "", facts=(who,)
+        ),
+        bridge=Bridge(names[0], "attribute") if names else None,
+        freed=site,
+    )
 
 
 _WHO = "<{who}><!who:{parameters}>"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from afterward.follow.flow import receiver
 from afterward.follow.path import Place
 from afterward.follow.reading import reads
-from afterward.model.history import Cut, Edge, Idle, Pass, Unheld
+from afterward.model.history import Cut, Edge, Idle, Pass
 from afterward.model.site import Site, Where
 from afterward.observe.provenance.cuts import cuts_of_history
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
@@ -17,7 +17,6 @@ from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.silent.updates import Known
 
 STILL = 2  # looked-at steps that changed nothing before a model is called replaced
-EMPTIED = 3  # steps without the gradients that were made for them
 DEPTH = 4  # calls and assignments followed from a cut to what was cut
 
 
@@ -159,30 +158,6 @@ def _names(after: Aftermath, place: Place, wanted: set[str], depth: int, seen: s
             return True
     made = (after.paths.assigned_before(name, place) for name in names)
     return any(one is not None and _names(after, one, wanted, depth - 1, seen) for one in made)
-
-
-# Passes whose parameters nothing updates
-
-
-def find_unheld(after: Aftermath) -> Iterator[Unheld]:
-    """Passes, all from one site, that only reach parameters that no optimizer holds and nothing changes."""
-    sites: dict[int, list[PassSeen]] = {}
-    for run in after.looked:
-        if run.call == "backward" and run.leaves:
-            sites.setdefault(run.site, []).append(run)
-    for runs in sites.values():
-        leaves = frozenset(leaf for run in runs for leaf in run.leaves or ())
-        lonely = after.updates.untouched
-        between = [
-            event
-            for event in after.events
-            if isinstance(event, StepSeen) and runs[0].moment < event.moment < runs[-1].moment
-        ]
-        where = after.places.where(runs[-1].place)
-        if len(runs) < EMPTIED or len(between) < 2 or leaves & after.held or not leaves <= lonely or where is None:
-            continue
-        names = tuple(sorted(after.leaf_names[leaf] for leaf in leaves if leaf in after.leaf_names))
-        yield Unheld(names, len(leaves), len(runs), where.site_at(where.innermost_turn))
 
 
 def _site(where: Where | None) -> Site | None:

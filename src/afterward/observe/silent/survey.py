@@ -34,7 +34,7 @@ from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.places import Places
 from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
-from afterward.observe.silent.idle import find_idle, find_unheld
+from afterward.observe.silent.idle import find_idle
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 from afterward.observe.silent.overwritten_losses import find_unswept
 from afterward.observe.silent.singles import SingleRows, find_singles
@@ -231,7 +231,6 @@ class Surveyor:
                 unswept=unswept,
                 left_out=left_out,
                 wasted=tuple(find_wasted(after, told)) if final else (),
-                unheld=tuple(find_unheld(after)),
                 flat=tuple(find_flat_parts(after, self.bare)),
                 singles=tuple(find_singles(after, self.single_rows)) if final else (),
                 gaps=tuple(gaps),
@@ -243,7 +242,11 @@ class Surveyor:
         for known in self.updates.known.values():
             for member in known.held:
                 owners.setdefault(member, []).append(known.name)
-        return tuple(Leaf(leaf, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ()))) for leaf in leaf_numbers)
+        unchanged = self.updates.untouched
+        return tuple(
+            Leaf(leaf, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ())), unchanged=leaf in unchanged)
+            for leaf in leaf_numbers
+        )
 
     def _optimizers(self, after: Aftermath) -> Iterator[Optimizer]:
         written = steps_not_run(after)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.gradients import BY_HAND
-from afterward.model.history import FlatPart, History, LeftOut, Pass, Singles, Step, Unheld, Wasted
+from afterward.model.history import FlatPart, History, Leaf, LeftOut, Pass, Singles, Step, Wasted
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Block, Event, Lane, Story
@@ -34,9 +34,11 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
         here = [one for one in (empty.cleared, _site_of(step)) if one is not None and one.same_lines(site)]
         if empty.lost and here:
             return _zeroed(step, empty.cleared, _site_of(history.run(empty.lost[-1])), sources)
-    for unheld in history.unheld:
-        if unheld.site.same_lines(site):
-            return _unheld(unheld, sources)
+    runs = [run for run in history.passes if (here := _site_of(run)) is not None and here.same_lines(site)]
+    reached = {leaf for run in runs for leaf in run.reached}
+    leaves = [leaf for leaf in history.leaves if leaf.id in reached]
+    if leaves and all(leaf.unchanged for leaf in leaves):
+        return _unheld(leaves, site, len(runs), sources)
     for singles in history.singles:
         if singles.site.same_lines(site) or singles.loop.same_lines(site):
             return _singles(singles, sources)
@@ -173,16 +175,16 @@ def _zeroed(stepped: Step, cleared: Site | None, produced: Site | None, sources:
     return sheet.story(f"`{stepped.optimizer}.step()` runs after its gradients were cleared")
 
 
-def _unheld(unheld: Unheld, sources: SourceTexts) -> Story:
+def _unheld(leaves: list[Leaf], site: Site, passes: int, sources: SourceTexts) -> Story:
     sheet = Sheet()
     sheet.column("", "only")
-    name = unheld.names[0] if unheld.names else "parameters"
-    lane = sheet.lane(Lane(name, counted(unheld.parameters, "parameter"), None, role="bridge"))
-    used = sheet.event(Event(0, "pass", _call(unheld.site, sources), unheld.site.line, (lane,)))
+    name = next(iter(sorted(leaf.name for leaf in leaves if leaf.name)), "parameters")
+    lane = sheet.lane(Lane(name, counted(len(leaves), "parameter"), None, role="bridge"))
+    used = sheet.event(Event(0, "pass", _call(site, sources), site.line, (lane,)))
     sheet.block(lane, "grad", "gradient")
     unstepped = sheet.block(lane, "ghost", "no step")
-    sheet.say(f"The `backward()` on line {unheld.site.line} gives these parameters gradients.", "frees", event=used)
-    sheet.say(f"No optimizer holds them: nothing changed them in {unheld.passes:,} steps.", "fails", block=unstepped)
+    sheet.say(f"The `backward()` on line {site.line} gives these parameters gradients.", "frees", event=used)
+    sheet.say(f"No optimizer holds them: nothing changed them in {passes:,} steps.", "fails", block=unstepped)
     return sheet.story(f"`{name}` gets gradients, but no optimizer holds it")
 
 
