@@ -127,6 +127,24 @@ for x in torch.randn(12, 3, 4):
     critic(model(x)).abs().mean().backward()
     other.step()
 """),
+    "a layer is replaced by a copy that no optimizer holds": ("AFT404", """
+import copy
+
+def train():
+    net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    name, module = next(net.named_children())
+    setattr(net, name, copy.deepcopy(module))
+    for x in torch.randn(8, 3, 4):
+        opt.zero_grad()
+        net(x).pow(2).mean().backward()
+        opt.step()
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+
+train()
+"""),
     "a derivative inside a square": ("AFT407", """
 t = torch.linspace(0, 1, 5).reshape(-1, 1).requires_grad_()
 net = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))

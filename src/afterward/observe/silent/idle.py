@@ -43,8 +43,8 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
                 )
         elif never:
             found = _idle(after, name, steps, never, trained, site)
-            found = found if found.cut is not None else _with_part_replaced(after, found)
-            if found.cut is not None or found.replaced is not None:  # else they may well be unused on purpose
+            found = found if found.cut is not None or found.instead else _with_part_replaced(after, found)
+            if found.cut is not None or found.instead:  # else they may well be unused on purpose
                 yield found
 
 
@@ -89,7 +89,9 @@ def _names_of(after: Aftermath, leaves: list[int]) -> tuple[str, ...]:
 
 
 def _last_pass(after: Aftermath) -> PassSeen | None:
-    return next((run for run in reversed(after.looked) if run.call == "backward" and run.leaves), None)
+    """The last backward, of several networks' the last that reaches something no optimizer holds."""
+    runs = [run for run in reversed(after.looked) if run.call == "backward" and run.leaves]
+    return next((run for run in runs if _unheld(after, run)), runs[0] if runs else None)
 
 
 def _idle(
@@ -99,7 +101,9 @@ def _idle(
     late = _last_pass(after)
     instead = _instead(after, late, never) if late is not None else ()
     known_as = next((one for one in (*instead, *names) if one), "")
-    replaced = after.last_assigning(_holder(known_as)) if instead and known_as else None
+    # What gives `model` its value replaces all of it, not the part `model[0]`.
+    whole = len(never) == len(trained) or "[" not in known_as
+    replaced = after.last_assigning(_holder(known_as)) if instead and known_as and whole else None
     cut = None if instead else _cut(after, names)
     return Idle(name, len(steps), len(never), site, cut, len(trained), names, instead, replaced)
 
