@@ -34,7 +34,7 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
         here = [one for one in (empty.cleared, _site_of(step)) if one is not None and one.same_lines(site)]
         if empty.lost and here:
             return _zeroed(step, empty.cleared, _site_of(history.run(empty.lost[-1])), sources)
-    runs = [run for run in history.passes if (here := _site_of(run)) is not None and here.same_lines(site)]
+    runs = [run for run in history.passes if (spot := _site_of(run)) is not None and spot.same_lines(site)]
     reached = {leaf for run in runs for leaf in run.reached}
     leaves = [leaf for leaf in history.leaves if leaf.id in reached]
     if leaves and all(leaf.unchanged for leaf in leaves):
