@@ -145,6 +145,20 @@ def train():
 
 train()
 """),
+    "each of two networks is stepped after the other's loss": ("AFT408", """
+maker = torch.nn.Linear(2, 4)
+other = torch.optim.SGD(maker.parameters(), lr=0.1)
+for x in torch.randn(12, 3, 4):
+    made = maker(torch.randn(3, 2))
+    loss = model(made).mean()
+    other.zero_grad()
+    loss.backward()
+    optimizer.step()
+    judged = (model(x) - model(made.detach())).mean().pow(2)
+    optimizer.zero_grad()
+    judged.backward()
+    other.step()
+"""),
     "a derivative inside a square": ("AFT407", """
 t = torch.linspace(0, 1, 5).reshape(-1, 1).requires_grad_()
 net = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
@@ -218,6 +232,17 @@ for x in torch.randn(12, 3, 4):
     other.zero_grad()
     critic(model(x)).abs().mean().backward()
     other.step()
+""",
+    "an encoder is stepped for two losses, one of them of the iteration before": """
+head = torch.nn.Linear(1, 1)
+other = torch.optim.SGD(head.parameters(), lr=0.1)
+for number, x in enumerate(torch.randn(12, 3, 4)):
+    head(model(x)).pow(2).mean().backward()
+    model(x).abs().mean().backward()
+    optimizer.step()
+    other.step()
+    optimizer.zero_grad()
+    other.zero_grad()
 """,
     "the derivative of another forward pass is a target": """
 for x in torch.randn(12, 3, 4):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from afterward.model.gradients import Empty, Use
 from afterward.model.history import History, Optimizer, Pass, Step
@@ -124,18 +125,43 @@ _ONE_AFTER_OTHER = ("statements", "same")
 
 def comes_before_backward(history: History, steps: list[Taken]) -> list[Taken]:
     """The steps that come before the backward of their own iteration: each finds the gradients of the one before, or
-    none any more. Empty where that is not so for all of them."""
-    if not steps or steps[0].uses or any(one.begun for one in steps[0].empty) or steps[0].step is None:
+    none any more. Empty where that is not so for all of them, of all passes or of those from one statement."""
+    if not steps or steps[0].step is None:
+        return []
+    places = dict.fromkeys(place_of(history, run) for step in steps[1:] for run in step.runs)
+    ways = [steps, *([_from(history, step, place) for step in steps] for place in places if len(places) > 1)]
+    return next((early for way in ways if (early := _all_early(history, way))), [])
+
+
+def _all_early(history: History, steps: list[Taken]) -> list[Taken]:
+    if steps[0].uses or any(one.begun for one in steps[0].empty):
         return []
     late = [step for step in steps[1:] if step.runs or step.lost]
     early = [step for step in late if in_other_iterations(history, step.runs or step.lost, step)]
-    if len(early) < len(late) or not all(_backward_follows(history, step, steps) for step in early[:-1]):
-        return []
-    return early
+    follows = (_backward_follows(history, step, after) for step, after in pairwise(steps) if step in early)
+    return early if len(early) == len(late) and all(follows) else []
 
 
-def _backward_follows(history: History, step: Taken, steps: list[Taken]) -> bool:
-    """Is there a pass, in the same iteration and after this step, for what the optimizer holds?"""
-    after = [one for one in steps if one.at > step.at]
-    runs = (after[0].runs or after[0].lost) if after else ()
-    return any(in_one_iteration(history.run(run), step) for run in runs)
+def _from(history: History, step: Taken, place: object) -> Taken:
+    """What a step used of the passes from one statement, where no other optimizer had used them before."""
+    uses = []
+    for use in step.uses:
+        mine = tuple(run for run in use.runs if place_of(history, run) == place and not _shared(history, run, step))
+        uses += [replace(use, runs=mine)] if mine else []
+    return replace(step, uses=uses, empty=[one for one in step.empty if not one.begun])
+
+
+def _shared(history: History, run: int, step: Taken) -> bool:
+    """Has a step of another optimizer used what this pass produced?"""
+    used = {number for fate in history.ledger.produced_by(run).values() for number in fate.used_by if number >= 0}
+    return any(step.step is None or history.step(number).owner != step.step.owner for number in used)
+
+
+def place_of(history: History, run: int) -> tuple[str, int] | None:
+    where = history.run(run).where
+    return (where.site.file, where.site.line) if where is not None else None
+
+
+def _backward_follows(history: History, step: Taken, after: Taken) -> bool:
+    """Is there a pass, in the same iteration and after this step, for what the optimizer holds? The next step shows."""
+    return any(in_one_iteration(history.run(run), step) for run in after.runs or after.lost)

@@ -21,10 +21,10 @@ def step_before_backward(history: History) -> Iterator[Diagnosis]:
     for steps in steps_of_optimizers(history):
         early = comes_before_backward(history, steps)
         if len(early) >= ENOUGH:
-            yield _diagnose(history, early)
+            yield _diagnose(history, early, alone=not steps[0].uses)
 
 
-def _diagnose(history: History, early: list[Taken]) -> Diagnosis:
+def _diagnose(history: History, early: list[Taken], *, alone: bool) -> Diagnosis:
     step = early[0]
     assert step.step is not None
     name, used = step.step.optimizer, bool(step.uses)
@@ -45,7 +45,7 @@ def _diagnose(history: History, early: list[Taken]) -> Diagnosis:
             name,
             facts=(facts.code("update", f"{name}.step()"), facts.lines("lines", made)),
         ),
-        form="old" if used else "none",
+        form=("old" if alone else "mixed") if used else "none",
         secondary=(Label(made, "computed"),),
         bridge=Bridge("grad", "attribute"),
         freed=made,
@@ -66,6 +66,10 @@ WORDS = {
     "old": _words(
         "uses the gradients of the iteration before",
         "The first step changes nothing, and the gradients of the last iteration are never used.",
+    ),
+    "mixed": _words(
+        "uses the gradients of the iteration before, and those of another loss",
+        "The gradients of the last iteration are never used.",
     ),
     "none": _words(
         "finds no gradient to use",
