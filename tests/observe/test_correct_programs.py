@@ -9,7 +9,7 @@ from tests.observe.correct_programs import PROGRAMS
 from tests.watching import watch_source
 
 from afterward.observe.marks import tape
-from afterward.observe.recording import events, recorder, session
+from afterward.observe.recording import events, looks, recorder
 from afterward.observe.replay import ended_run as aftermath
 from afterward.observe.replay import replay
 
@@ -33,7 +33,7 @@ def most_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tape, "QuickTape", None)
     monkeypatch.setattr(tape, "MARKS", 30)
     monkeypatch.setattr(replay, "WORTH_SKIPPING", 0)
-    monkeypatch.setattr(session, "FIRST_LOOKS", 3)
+    monkeypatch.setattr(looks, "FIRST_LOOKS", 3)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
