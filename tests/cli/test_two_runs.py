@@ -10,11 +10,11 @@ from tests import warm
 from afterward import gallery
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("gan", "multi-agent", "actor-critic", "lightgcn", "truncated-bptt", "running-loss", "cached-embeddings")
+NAMES = ("gan", "multi-agent", "lightgcn", "running-loss")
 PROGRAMS = [Path(gallery.__file__).parent / name / "wrong.py" for name in NAMES]
 PROGRAMS += [
     ROOT / "tests/cases" / name / "buggy.py"
-    for name in ("heads-from-generator", "regulariser-only-logged", "replay-keeps-outputs", "mutual-distillation")
+    for name in ("heads-from-generator", "regulariser-only-logged", "replay-keeps-outputs")
 ]
 
 
