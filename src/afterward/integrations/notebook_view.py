@@ -49,7 +49,9 @@ _CODE = f"font-family:{_MONO};font-size:12.5px;background:rgba(127,127,127,.15);
 _SENTENCE = "margin-top:.5em;max-width:52em;line-height:1.45;font-size:13.5px;font-family:inherit;white-space:normal;"
 _WORD = "display:inline-block;width:3.2em;margin-left:-3.2em"
 _HANGING = "padding-left:3.2em;"
-_PICTURE = "display:block;max-width:none;height:auto;margin-top:.8em;border-radius:8px"  # its words stay readable
+_PICTURE = (
+    "display:block;max-width:100%;min-width:820px;height:auto;margin-top:.8em;border-radius:8px"  # as wide as a cell
+)
 
 
 class Shown:

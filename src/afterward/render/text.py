@@ -57,7 +57,7 @@ def source_lines(found: Diagnosis, words: Said, width: int = WIDTH) -> Iterator[
     arrow = f"{shown(site.file)}:{site.line}:{site.column + 1}{step}"
     yield (Span(" " * gutter + "--> ", "frame"), Span(arrow))
     others = [label.site.file for label in found.secondary]
-    is_cell = site.cell == site.file  # cells are read in the order in which they ran: built, freed, used
+    is_cell = not Path(site.file).suffix  # cells are read in the order in which they ran: built, freed, used
     files = list(dict.fromkeys([*others, site.file] if is_cell else [site.file, *others]))
     for number, file in enumerate(files):
         if file != site.file or number:
