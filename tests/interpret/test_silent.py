@@ -366,6 +366,31 @@ for episode in range(100):
         if done:
             break
 """,
+    "a part of the loss that is computed and forgotten": """
+def both(x):
+    out = net(x)
+    fit = out.pow(2).mean()
+    size = out.abs().mean()  # warning: AFT304
+    return fit
+for x in torch.randn(6, 4, 2):
+    loss = both(x)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    "a part of the loss that is only shown": """
+def both(x):
+    out = net(x)
+    fit = out.pow(2).mean()
+    size = out.abs().mean()
+    print(size.item())
+    return fit
+for x in torch.randn(6, 4, 2):
+    loss = both(x)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
     "a loss that is not computed from what the network says": """
 scale = torch.nn.Parameter(torch.ones(1))
 both = torch.optim.SGD([*net.parameters(), scale], lr=0.1)

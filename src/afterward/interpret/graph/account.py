@@ -72,6 +72,7 @@ class Account:
         self.lost: dict[int, GraphNode] = {}  # their tensors were given to something unknown
         self.touched: set[int] = set()  # leaves that something unknown can reach
         self.asked: dict[int, Instance] = {}  # modules whose parameters were asked for
+        self.never_read: list[tuple[str, Assigned]] = []  # values given to names that their function does not read
         self.strange: list[Instance] = []  # objects with methods that are not known
         self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
         self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name
@@ -191,7 +192,11 @@ class Account:
     # Losses that are overwritten
 
     def assigns(self, frame: Frame, name: str, value: Tensor) -> None:
-        if value.node is None or frame.statement is None or not frame.turns:
+        if value.node is None or frame.statement is None:
+            return
+        if frame.function and name in _never_read(frame.node):
+            self.never_read.append((name, Assigned(value.node, frame.statement, frame.file, tuple(frame.turns))))
+        if not frame.turns:
             return
         self.named[value.node.number] = (frame.call, name)
         values = self.assigned.setdefault((frame.call, name), deque(maxlen=_REMEMBERED))
@@ -268,6 +273,23 @@ class Account:
 
 
 MEMORY = "#memory"  # what `.data` of a tensor was taken from: no program can have an attribute of that name
+
+
+def _never_read(function: ast.AST | None) -> frozenset[str]:
+    """Names that a function gives a value to and never reads; none where it hands all its names on."""
+    known: frozenset[str] | None = getattr(function, "_never_read", None)
+    if known is None:
+        inside = list(ast.walk(function)) if function is not None else []
+        names = [one for one in inside if isinstance(one, ast.Name)]
+        read = {one.id for one in names if not isinstance(one.ctx, ast.Store)}
+        known = frozenset(one.id for one in names if not one.id.startswith("_")) - read
+        if read & {"locals", "vars", "exec", "eval"} or any(
+            isinstance(one, (ast.Global, ast.Nonlocal)) for one in inside
+        ):
+            known = frozenset()
+        if function is not None:
+            function._never_read = known  # type: ignore[attr-defined]
+    return known
 
 
 def _names(statement: ast.stmt) -> set[str]:

@@ -1,7 +1,8 @@
-"""Losses for which a graph was kept and that no pass ever uses: the part of a loss that was forgotten."""
+"""Losses for which a graph was kept, or that nothing reads, and that no pass ever uses: a part that was forgotten."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,11 @@ _COMBINES = ("Add", "Sub", "Mul", "Div", "Neg", "Pow")
 def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[LeftOut]:
     """Named losses that depend on a graph which `retain_graph=True` or `create_graph=True` kept, and that no pass
     uses."""
+    swept = frozenset().union(*(one.swept for one in machine.passes))
+    yield from _never_read(machine, swept, lost, owners)
     kept = [one for one in machine.passes if (one.retains or one.creates) and not _is_used(machine, one)]
     if not kept:
         return
-    swept = frozenset().union(*(one.swept for one in machine.passes))
     values = [
         (name, value)
         for (_, name), several in machine.account.assigned.items()
@@ -38,6 +40,25 @@ def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]
             part = _left_out(machine, one, name, value, owners)
             if part is not None:
                 found.setdefault((name, part.site.line, one.where.site.line), []).append(part)
+    yield from (parts[0] for parts in found.values() if len(parts) >= TIMES)
+
+
+def _never_read(
+    machine: Machine, swept: frozenset[int], lost: set[int], owners: dict[int, list[str]]
+) -> Iterator[LeftOut]:
+    """Losses that a function computes beside the one it is used for, of the same forward pass, and then forgets."""
+    found: dict[tuple[str, ast.stmt], list[LeftOut]] = {}
+    for name, value in machine.account.never_read:
+        if value.node.number in swept or value.node.number in lost or not _is_loss(value.node):
+            continue
+        under = machine.graph.reach([value.node])
+        leaves = {id(one.leaf) for one in under if one.leaf is not None} & set(owners)
+        shared = {one.number for one in under if one.leaf is None}
+        used = next((one for one in machine.passes if one.call == "backward" and shared & one.swept), None)
+        if leaves and used is not None:
+            site = site_of(value.file, value.statement)
+            part = LeftOut(name, used.receiver, len(shared), 0, len(leaves), site, used.where.site)
+            found.setdefault((name, value.statement), []).append(part)
     yield from (parts[0] for parts in found.values() if len(parts) >= TIMES)
 
 
