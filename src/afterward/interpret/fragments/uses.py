@@ -78,6 +78,7 @@ class Uses(ast.NodeVisitor):
         self.methods_of: dict[int, dict[str, ast.AST]] = {}
         self.places: dict[int, Place] = {}
         self.joined: dict[Key, Key] = {}
+        self._groups: dict[Key, list[Key]] = {}
         self.hands_on: set[int] = set()  # ids of calls that give back a state they were given, beside something else
         self.read: list[tuple[str, Key]] = []
         self.place = Place(tree, None, _own_names(tree.body))
@@ -100,9 +101,13 @@ class Uses(ast.NodeVisitor):
             self.joined[first] = second
 
     def group(self, key: Key) -> list[Key]:
-        """All paths that stand for the same value."""
-        known = {*self.calls, *self.methods, *self.values, *self.iterated, *self.joined, key}
-        return [one for one in known if self.one(one) == self.one(key)]
+        """All paths that stand for the same value. Asked for when the whole file was gone through."""
+        if not self._groups:
+            iterated = sorted(self.iterated, key=lambda one: one[1])  # in the same order in every process
+            for one in dict.fromkeys((*self.calls, *self.methods, *self.values, *iterated, *self.joined)):
+                self._groups.setdefault(self.one(one), []).append(one)
+        found = self._groups.get(self.one(key), [])
+        return found if key in found else [*found, key]
 
     # Scopes
 
