@@ -136,16 +136,6 @@ def may_look() -> bool:
         return not capturing()
 
 
-def nothing_intercepts() -> bool:
-    """Is no mode of torch's at work that would see, change or record an operation of ours: tracing, profiling?"""
-    torch = torch_module()
-    try:
-        modes = torch._C._len_torch_function_stack() + torch._C._len_torch_dispatch_stack()
-        return modes == 0 and not torch._C._autograd._profiler_enabled() and not torch._C._is_tracing()
-    except AttributeError:
-        return False
-
-
 def vanish_when_compiled(function: Any) -> None:
     """Make torch.compile evaluate `function` once, while tracing, and leave no trace of it in the graph.
 

@@ -39,10 +39,6 @@ def _ends(call: cst.Call) -> str | None:
     return "grad" if last == "grad" and call.args else None
 
 
-def is_grad(call: cst.Call) -> bool:
-    return _ends(call) == "grad"
-
-
 def swept(call: cst.Call) -> cst.BaseExpression | None:
     """The loss of a backward call: what it is called on, or, for a function, its first argument."""
     function = call.func

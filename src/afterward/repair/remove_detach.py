@@ -168,10 +168,6 @@ def _calls_of(job: Job, name: str) -> Iterator[tuple[Source, Statement]]:
                 yield source, statement
 
 
-def only_line(source: Source, statement: Statement) -> bool:
-    return isinstance(statement, cst.SimpleStatementLine) and source.alone(statement)
-
-
 def _is_switch(source: Source, statement: Statement) -> bool:
     call = only_call(statement)
     return call is not None and source.code(call.func).endswith("set_grad_enabled")

@@ -148,10 +148,6 @@ class Class:
     def derives_from(self, *starts: str) -> bool:
         return any(isinstance(base, Lib) and base.path.startswith(starts) for base in self.order)
 
-    @property
-    def has_unknown_base(self) -> bool:
-        return any(not isinstance(base, (Class, Lib)) for base in self.order)
-
     def __repr__(self) -> str:
         return f"<class {self.name}>"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import opcode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from types import CodeType
 from typing import Any
@@ -188,19 +187,6 @@ class Marking:
 
 
 _in_use: set[Marking] = set()
-
-
-@contextmanager
-def marks_silent() -> Iterator[None]:
-    """What the program's own functions write down of themselves is not written within this block."""
-    silent = list(_in_use)
-    for one in silent:
-        one.board.use(None)
-    try:
-        yield
-    finally:
-        for one in silent:
-            one.board.use(*one._use)
 
 
 def _position(code: CodeType, unit: int) -> tuple[int, int]:
