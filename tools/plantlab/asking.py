@@ -192,7 +192,8 @@ def _fix(asked: Asked, mutant: Mutant, right: Right, folder: Path) -> None:
     if not (folder.parent / "fix.json").exists():
         asked.fix = "failed"
     else:
-        of_its_own = any(f["code"] not in right.run for f in found if _is_proven(f))
+        more = codes(found) - right.run
+        of_its_own = any(f["code"] in more for f in found if _is_proven(f))
         asked.fix = "proven" if written and of_its_own else "not proven" if found else "nothing"
     asked.remedy = ", ".join(r["kind"] for r in (proven or first))
     if asked.fix == "proven":  # else it has cured what is to be found in the right program, too
