@@ -350,7 +350,11 @@ def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
         return made
     if name in _GRADIENT:
         machine.account.read_gradient(owner)
-        return owner.grad if owner.grad is not None else machine.unknown("grad", owner, machine.graph.clock)
+        if owner.grad is not None:
+            return owner.grad
+        gradient = machine.unknown("grad", owner, machine.graph.clock)
+        gradient.plain = not any(one.creates for one in machine.passes)  # else it may have a graph of its own
+        return gradient
     if name == "requires_grad":
         return owner.requires_grad
     if name == "is_leaf":
