@@ -16,15 +16,6 @@ export function svg(name, attributes, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
 
-export function human(size) {
-  let value = size;
-  for (const unit of ["B", "KB", "MB", "GB"]) {
-    if (value < 1024 || unit === "GB") return unit === "B" ? `${value} B` : `${value.toFixed(1)} ${unit}`;
-    value /= 1024;
-  }
-  return "";
-}
-
 export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Enter and space do what a click does. */

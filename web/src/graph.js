@@ -1,6 +1,6 @@
 // The graph folded by source line. A box opens to its operations; a box with very many opens to a count of each kind.
 import dagre from "@dagrejs/dagre";
-import { counted, html, human, pressed, svg, tipOn } from "./dom.js";
+import { counted, html, pressed, svg, tipOn } from "./dom.js";
 
 const LETTER = 7.3, LINE = 17, PAD = 12;
 const OPERATIONS = 150; // drawn one by one inside a box
@@ -55,8 +55,7 @@ function layoutOf(nodes, edges, options) {
 
 function label(box) {
   const step = box.step ? `${box.step} · ` : "";
-  const size = box.bytes ? ` · ${human(box.bytes)}` : "";
-  return [box.line ? `${box.line}  ${box.text}` : box.text, `${step}${counted(box.count, "node")}${size}`];
+  return [box.line ? `${box.line}  ${box.text}` : box.text, `${step}${counted(box.count, "node")}`];
 }
 
 function closed(box) {

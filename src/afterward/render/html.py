@@ -214,13 +214,11 @@ def _picture(story: Story, number: int) -> str:
 
 def _graph_place(graph: dict[str, Any]) -> str:
     states = {box["state"] for box in graph["boxes"]}
-    keys = ['<span><i class="fresh"></i>alive</span>'] if "fresh" in states else []
+    keys = ['<span><i class="fresh"></i>in memory</span>'] if "fresh" in states else []
     keys += ['<span><i class="dead"></i>freed by an earlier backward</span>'] if states & {"dead", "used"} else []
     keys += ['<span><i class="spoilt"></i>overwritten</span>'] if "spoilt" in states else []
     keys += (
-        ['<span><i class="bridge"></i>link to the freed graph</span>']
-        if any(edge[3] for edge in graph["edges"])
-        else []
+        ['<span><i class="bridge"></i>link to the old graph</span>'] if any(edge[3] for edge in graph["edges"]) else []
     )
     boxes = len(graph["boxes"])
     folded = f"{counted(graph['total'], 'node')} in {boxes} {'box' if boxes == 1 else 'boxes'}"

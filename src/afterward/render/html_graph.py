@@ -9,7 +9,6 @@ from typing import Any
 from afterward.model.history import History, Node, Pass
 from afterward.model.reuse import Reuse, find_reuse
 from afterward.render.lifeline.timing import Clock, clock_for, clock_of, old_part
-from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, shortened, visible
 
 BOXES = 120  # more than that is folded further, by leaving the steps out
@@ -36,9 +35,8 @@ def graph_data(history: History, sources: SourceTexts) -> dict[str, Any] | None:
     reuse = find_reuse(history, late)
     boxes = _boxes(history, nodes, late, reuse)
     of_node = {node.id: number for number, box in enumerate(boxes) for node in box.nodes}
-    sizes = saved_sizes(history)
     data: dict[str, Any] = {
-        "boxes": [_box_data(history, box, sources, reuse, sizes) for box in boxes],
+        "boxes": [_box_data(history, box, sources, reuse) for box in boxes],
         "edges": _edges(nodes, of_node, reuse),
         "total": len(nodes),
     }
@@ -70,9 +68,7 @@ def _grouped(nodes: list[Node], clock: Clock, shown: set[int] | None, old: froze
     return list(boxes.values())
 
 
-def _box_data(
-    history: History, box: _Box, sources: SourceTexts, reuse: Reuse | None, sizes: dict[int, int]
-) -> dict[str, Any]:
+def _box_data(history: History, box: _Box, sources: SourceTexts, reuse: Reuse | None) -> dict[str, Any]:
     file, line, step, stale = box.key
     ops = Counter(_plain(node.op) for node in box.nodes)
     spoilt = any(node.overwritten for node in box.nodes)
@@ -86,7 +82,6 @@ def _box_data(
         "step": step,
         "state": "spoilt" if spoilt else "dead" if freed else "used" if stale and _freeing(reuse) else "fresh",
         "count": len(box.nodes),
-        "bytes": sum(sizes.get(node.id, 0) for node in box.nodes),
         "ops": [[visible(op), count] for op, count in ops.most_common(40)],
         "reads": [visible(name) for name in leaves[:12]],
         "more_reads": max(len(leaves) - 12, 0),
