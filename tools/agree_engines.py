@@ -75,12 +75,20 @@ class Tally:
         with placed(source) as folder:
             watched, read = loud(ask("run", folder)), loud(ask("check", folder))
             self.counts["programs"] += 1
+            before = self.troubles()
             self._engines(name, watched, read)
             for engine, findings in (("run", watched), ("check", read)):
                 for found in findings:
                     self._advice(f"{name} ({engine})", folder, found)
-            if self.counts["differ"] + self.counts["advice wrong"] and isinstance(source, str) and self.verbose:
+            if (
+                self.counts["differ"] + self.counts["advice wrong"] > before
+                and self.verbose
+                and isinstance(source, str)
+            ):
                 print(source)
+
+    def troubles(self) -> int:
+        return self.counts["differ"] + self.counts["advice wrong"]
 
     def _engines(self, name: str, watched: list[Finding], read: list[Finding]) -> None:
         if not watched or not read:
@@ -125,7 +133,7 @@ def main() -> int:
         tally.compare(name, source)
     for what, number in sorted(tally.counts.items()):
         print(f"{number:8,}  {what}")
-    return 1 if tally.counts["differ"] or tally.counts["advice wrong"] else 0
+    return 1 if tally.troubles() else 0
 
 
 if __name__ == "__main__":
