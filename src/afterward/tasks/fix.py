@@ -325,8 +325,6 @@ class Fixer:
             return None
         if following.name == "history-cut" and cure.remedy.kind in ("detach_state", "detach_input"):
             return None  # the cut went too far: taking out another one would train something else
-        if cure.remedy.kind == "remove_detach" and following.code.startswith("AFT1"):
-            return None  # that cut is needed
         texts = {**{file: o.text for file, o in self.originals.items()}, **cure.texts}
         remedies = remedies_for(following)
         if following.severity is not Severity.ERROR:
