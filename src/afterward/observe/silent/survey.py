@@ -352,4 +352,5 @@ def _swept_apart(orders: list[int], passes: list[PassSeen]) -> bool:
     """
     reached = Counter(leaf for run in passes for leaf in run.leaves or ())
     mine = [run for run in passes if run.swept is not None and any(contains(run.swept, order) for order in orders)]
-    return len({frozenset(leaf for leaf in run.leaves or () if reached[leaf] > 1) for run in mine}) < len(mine)
+    trained = (frozenset(leaf for leaf in run.leaves or () if reached[leaf] > 1) or run.leaves for run in mine)
+    return len(set(trained)) < len(mine)
