@@ -27,7 +27,7 @@ PROGRAMS: dict[str, tuple[str, str, int, str | None, int | None]] = {
         for step in range(12):
             layer.zero_grad()
             layer(torch.ones(4, 3)).pow(2).sum().backward()
-        layer(torch.ones(1 << 42, 3))
+        layer(torch.ones(1 << 45, 3))
         """, "AFT512", 6, None, None),
     "manual update in a class": (
         """
@@ -234,6 +234,7 @@ NOT_OURS = {
     "a shape": "torch.nn.Linear(3, 2)(torch.ones(4, 4))",
     "a key": "{}['loss']",
     "None with a method": "best = None\nbest.data",
+    "a leaf before its first backward": "layer = torch.nn.Linear(3, 2)\nlayer.weight.grad.norm()",
 }
 
 

@@ -44,9 +44,8 @@ WORDS = {
         fault="a gradient that is not there is used",
         headline="`.grad` of <{value}><!value:this tensor> is `None`",
         why=(
-            "<<{value}><!value:this tensor> is the result of an operation< ({op})>, not a leaf: "
-            "`backward()` fills `.grad` of leaves only.><!op:No `backward()` has reached {value} "
-            "since its gradient was cleared.>"
+            "<{value}><!value:this tensor> is the result of an operation< ({op})>, not a leaf: "
+            "`backward()` fills `.grad` of leaves only."
         ),
         labels={
             "fault": "uses `.grad` of <{value}><!value:this tensor>, which is `None`",

@@ -126,11 +126,11 @@ def _flagged(scene: Scene) -> Found:
 
 
 def _without_gradient(scene: Scene) -> Found:
-    """The owner of a `.grad` that is None."""
+    """The owner of a `.grad` that is None because it is no leaf. A leaf has none until its first `backward()`."""
     for node in ast.walk(scene.statement) if scene.statement is not None else ():
         if isinstance(node, ast.Attribute) and node.attr == "grad":
             value = value_of(node.value, scene.frames[0])
-            if compat.is_tensor(value) and (not value.is_leaf or value.grad is None):
+            if compat.is_tensor(value) and not value.is_leaf:
                 yield ast.unparse(node.value), value
 
 
