@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +13,7 @@ from types import ModuleType
 import torch
 
 from afterward.model.diagnosis import Diagnosis
+from afterward.observe.marks import userfiles
 from afterward.observe.marks.importing import imports_marked, marked_code
 from afterward.observe.recording.session import Session
 from afterward.tasks.run import Watched
@@ -39,7 +42,7 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
     module.__dict__.update({"torch": torch, "__file__": str(file)})
     statements = session.recorders.statements
     error: BaseException | None = None
-    with imports_marked(statements, session.gap, session.imported), ExitStack() as hooks:
+    with _tests_are_no_program(), imports_marked(statements, session.gap, session.imported), ExitStack() as hooks:
         hooks.callback(session.stop)  # whatever happens
         session.start()
         try:
@@ -55,3 +58,21 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
             watched.look_back()
     assert session.gaps == [], session.gaps
     return Seen(watched.findings, error, module.__dict__, session, watched)
+
+
+@contextmanager
+def _tests_are_no_program() -> Iterator[None]:
+    """What the modules of the tests hold is not searched for names: it is much, and none of it is the program's."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    userfiles._INSTALLED.add(here)
+    _forget_answers()
+    try:
+        yield
+    finally:
+        userfiles._INSTALLED.discard(here)
+        _forget_answers()
+
+
+def _forget_answers() -> None:
+    userfiles._is_installed.cache_clear()
+    userfiles.is_user_file.cache_clear()

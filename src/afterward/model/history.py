@@ -128,7 +128,7 @@ class Pass:
     reduced: frozenset[LeafId] = frozenset()  # leaves whose gradients DistributedDataParallel reduces across ranks
     parameter: str = ""  # the parameter that torch names in the error
     nested: bool = False  # it ran inside of another pass, as a checkpoint's does
-    count: int = 0  # of the passes by the same call, up to this one, those that are forgotten too
+    count: int = 0  # of the passes of its kind (`backward` or `grad`), up to this one, those that are forgotten too
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 

@@ -53,7 +53,7 @@ _FAULT = "`backward()` through a graph that was already freed"
 WORDS = {
     "": Words(
         fault=_FAULT,
-        headline="<{value} leads to a graph that {freed_by} [already freed|frees]><!value:" + _FAULT + ">",
+        headline="<{value} depends on a graph that {freed_by} [already freed|frees]><!value:" + _FAULT + ">",
         why="This `backward()` reaches a part of the graph that {freed_by} [already freed|frees]. A freed part "
         "cannot be "
         "used again.",

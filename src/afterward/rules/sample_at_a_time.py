@@ -48,12 +48,12 @@ def _each_turn(one: Singles) -> Diagnosis:
     )
 
 
-def _each(also: str) -> Words:
+def _each(passes: str) -> Words:
     return Words(
         fault="a training loop takes one sample at a time",
         headline="the training loop takes one sample at a time",
         why="The layers take a batch, and no iteration needs anything of the one before but the parameters. One by "
-        f"one, every operation of the forward pass, of the backward pass{also} runs again for each sample.",
+        f"one, every operation of {passes} runs again for each sample.",
         labels={
             "fault": "runs for one row of a tensor, and {backward} calls `backward()` for it",
             "loop": "each <of its {times}><!times:iteration> takes one sample",
@@ -72,6 +72,6 @@ WORDS = {
             "loop": "this loop takes the batch apart",
         },
     ),
-    "steps": _each(" and of the step"),
-    "sums": _each(""),
+    "steps": _each("the forward pass, of the backward pass and of the step"),
+    "sums": _each("the forward pass and of the backward pass"),
 }

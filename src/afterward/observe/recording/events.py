@@ -52,7 +52,7 @@ class PassSeen:
     place: Place | None = None
     outputs: tuple[int, ...] = ()  # which output of its node each root is, where we looked
     one_of_several: bool = False  # a root is one of several outputs of its node: the node does not stand for the loss
-    count: int = 0  # of the passes by the same call, up to this one
+    count: int = 0  # of the passes of its kind (`backward` or `grad`), up to this one
     through: tuple[str, ...] | None = None  # the calls of a library that led to it, where we looked
     nested: bool = False  # it ran inside of another pass, where we looked
     position: int = 0  # among events between which no statement began and no node was made

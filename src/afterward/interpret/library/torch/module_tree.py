@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -70,6 +71,14 @@ def parameters(owner: Instance) -> list[tuple[str, Tensor]]:
                 label = f"{prefix}.{name}" if prefix else name
                 found.setdefault(id(value), (label, value))
     return list(found.values())
+
+
+def as_written(name: str) -> str:
+    """The dotted name of a part as a program writes it: `body[2].weight` for `body.2.weight`."""
+    return _NUMBER.sub(r"[\1]", name)
+
+
+_NUMBER = re.compile(r"\.(\d+)(?=\.|$)")
 
 
 def is_opaque(owner: Instance) -> bool:

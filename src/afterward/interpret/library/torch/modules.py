@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import module_tree, nn, tensors
-from afterward.interpret.library.torch.module_tree import children, is_opaque, parameters, walk
+from afterward.interpret.library.torch.module_tree import as_written, children, is_opaque, parameters, walk
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -31,7 +31,7 @@ Kwargs = dict[str, Value]
 def _parameters(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     found = parameters(owner)
     for name, one in found:
-        one.label = one.label or (f"{owner.label}.{name}" if owner.label else name)
+        one.label = one.label or as_written(f"{owner.label}.{name}" if owner.label else name)
     machine.account.asked[id(owner)] = owner
     made = Iter(iter([one for _, one in found]), True)
     made.partial = is_opaque(owner)
