@@ -14,7 +14,7 @@ from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
 from afterward.interpret.history.left_out import find_left_out
-from afterward.interpret.library.torch.module_tree import parameters
+from afterward.interpret.library.torch.module_tree import as_written, parameters
 from afterward.interpret.machine.core import site_of
 from afterward.model.gradients import MISSING, PRODUCED, UNSEEN, Entry
 from afterward.model.history import (
@@ -204,7 +204,9 @@ def _replaced(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) 
         return
     reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
     there = {
-        f"{owner.label}.{name}": leaf for owner in machine.account.asked.values() for name, leaf in parameters(owner)
+        as_written(f"{owner.label}.{name}"): leaf
+        for owner in machine.account.asked.values()
+        for name, leaf in parameters(owner)
     }
     for optimizer in machine.optimizers:
         held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
