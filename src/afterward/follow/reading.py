@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,6 +39,21 @@ def statements_in(holder: ast.stmt) -> Iterator[ast.stmt]:
             yield child
         elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
             yield from child.body
+
+
+def holders(statements: Iterable[ast.stmt]) -> dict[ast.stmt, ast.stmt]:
+    """For each statement inside of one of these, the one that directly holds it."""
+    return {inner: holder for holder in statements for inner in statements_in(holder)}
+
+
+def outward(held: Mapping[ast.stmt, ast.stmt], statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements that hold this one, innermost first, up to the function it is in."""
+    current = held.get(statement)
+    while current is not None:
+        yield current
+        if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return
+        current = held.get(current)
 
 
 def head(statement: ast.stmt) -> list[ast.AST]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from afterward.follow.path import Place
-from afterward.follow.reading import statements_in
+from afterward.follow.reading import holders, outward
 from afterward.interpret.machine.core import site_of
 from afterward.model.site import Site
 
@@ -61,17 +61,10 @@ class Path:
 
     def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
         if file not in self._around:
-            inside: dict[ast.stmt, ast.stmt] = {}
             trees = [module.tree for module in self.machine.modules.values() if module.file == file and module.tree]
-            for holder in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.stmt)):
-                inside.update(dict.fromkeys(statements_in(holder), holder))
-            self._around[file] = inside
-        current = self._around[file].get(statement)
-        while current is not None:
-            yield current
-            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                return
-            current = self._around[file].get(current)
+            nodes = (node for tree in trees for node in ast.walk(tree))
+            self._around[file] = holders(node for node in nodes if isinstance(node, ast.stmt))
+        return outward(self._around[file], statement)
 
     def site_of(self, file: str, node: ast.expr | ast.stmt) -> Site:
         return site_of(file, node)

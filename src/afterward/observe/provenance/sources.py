@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from afterward.follow.path import Place
-from afterward.follow.reading import statements_in
+from afterward.follow.reading import holders, outward
 from afterward.model.site import Site
 from afterward.observe.marks.rewrite import as_return
 from afterward.observe.marks.statements import Statement, Statements
@@ -73,14 +73,8 @@ class Sources:
         """The statements that hold this one, innermost first, up to the function it is in."""
         if file not in self._around:
             self.statement_at(file, 1, 0)
-            outer = set(self._trees[file].values())
-            self._around[file] = {inner: holder for holder in outer for inner in statements_in(holder)}
-        current = self._around[file].get(statement)
-        while current is not None:
-            yield current
-            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                return
-            current = self._around[file].get(current)
+            self._around[file] = holders(set(self._trees[file].values()))
+        return outward(self._around[file], statement)
 
     def site(self, entry: Statement, moment: int | None = None) -> Site:
         """Columns in code points, as the reader counts them; `ast` counts bytes."""
