@@ -31,6 +31,7 @@ for trial in range(60):
             kept.append(loss.item())
     except Stop as e:
         stopped += 1
+        torch.set_grad_enabled(True)  # a step that is interrupted at its very end leaves gradients switched off
         chain = []
         while e.__context__:
             e = e.__context__
