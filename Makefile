@@ -9,6 +9,8 @@ READY := $(VENV)/.ready
 TORCH := torch==2.13.0
 # Three at a time, for many wait for processes of their own; a file of tests to each: tests of a file share what is slow to make. One thread each, or they fight.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
+# What fails while two others run beside it is run once more, alone: that tells a fault from a machine that was busy. Both are printed.
+ALONE := OMP_NUM_THREADS=1 $(BIN)/pytest --last-failed --last-failed-no-failures none
 N ?= 100000
 SEED ?= 0
 CASES ?= ../shared/cases
@@ -49,7 +51,7 @@ test: $(READY) browser  ## what CI runs: lint, types and the fast tests
 	$(BIN)/ruff format --check src tests tools examples
 	$(BIN)/ruff check src tests tools examples
 	$(BIN)/mypy
-	$(PYTEST)
+	$(PYTEST) || $(ALONE)
 
 check: $(READY)  ## format, lint, check types, test
 	$(BIN)/ruff format src tests tools examples
