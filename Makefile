@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 TORCH := torch==2.13.0
 # Three at a time, for many wait for processes of their own; a file of tests to each: tests of a file share what is slow to make. One thread each, or they fight.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
-# What fails while two others run beside it is run once more, alone: that tells a fault from a machine that was busy. Both are printed.
+# What fails while two others run beside it is run once more, alone: that parts a fault from a busy machine. Both are printed.
 ALONE := OMP_NUM_THREADS=1 $(BIN)/pytest --last-failed --last-failed-no-failures none
 N ?= 100000
 SEED ?= 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from afterward.observe import compat
+from afterward.observe import compat, compiler
 from afterward.observe.marks.marking import marking_of
 from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import SHIFT, Statements
@@ -185,7 +185,7 @@ class Recorders:
             mark(number)
             return value
 
-        compat.vanish_when_compiled(mark)
+        compiler.vanish_when_compiled(mark)
         vars(builtins).update({MARK: mark, RETURN: leave})
 
     def withdraw(self) -> None:
@@ -197,7 +197,7 @@ class Recorders:
         def nothing(number: int, value: Any = None) -> Any:
             return value
 
-        compat.vanish_when_compiled(nothing)
+        compiler.vanish_when_compiled(nothing)
 
         def leave(number: int, value: Any) -> Any:
             return value

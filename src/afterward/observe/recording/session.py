@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from afterward.observe import compat
+from afterward.observe import compat, compiler
 from afterward.observe.looking import interruption, warn
 from afterward.observe.marks.marking import is_mark
 from afterward.observe.marks.tape import Calls, Tape, new_tape, unnoticed
@@ -80,9 +80,9 @@ class Session:
             self.failed_open(f"{name} is not watched", error)
 
     def _compiler_imported(self) -> None:
-        self._hooks.callback(compat.announce_compiler(self.recorders.publish_for_compiler))
-        self._hooks.callback(compat.hide_from_compiler(is_mark))
-        self._hooks.callback(compat.not_compiled(OUR_FILES))
+        self._hooks.callback(compiler.announce_compiler(self.recorders.publish_for_compiler))
+        self._hooks.callback(compiler.hide_from_compiler(is_mark))
+        self._hooks.callback(compiler.not_compiled(OUR_FILES))
 
     def torch_imported(self) -> None:
         from afterward.observe.recording import engine
