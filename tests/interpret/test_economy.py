@@ -171,3 +171,19 @@ def test_a_class_of_another_module_outlives_the_run(tmp_path: Path) -> None:
     for _ in range(2):
         outcome = interpret(source, tmp_path, sources)
         assert (len(outcome.findings), outcome.runs) == (1, 2)
+
+
+def test_a_second_run_whose_budget_is_used_up_says_nothing_against_the_first(tmp_path: Path) -> None:
+    steps = "".join(f"    n{number} = {number}\n" for number in range(700))
+    source = f"""\
+import torch, settings
+net = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(100, 4, 2):
+    if settings.noise:
+        x = x + torch.randn(4, 2)
+    optimizer.zero_grad()
+    net(x).mean().backward(retain_graph=True)
+    optimizer.step()
+{steps}"""
+    assert [found.code for found in check_source(source, tmp_path)] == ["AFT303"]

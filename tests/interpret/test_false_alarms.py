@@ -320,3 +320,88 @@ def step(model, get_loss, get_kl):
     return v
 """
     assert check_source(source, tmp_path) == []
+
+
+META = """\
+import torch
+net = torch.nn.Linear(2, 1)
+weights = list(net.parameters())
+optimizer = torch.optim.Adam(weights)
+def inner(x, y):
+    fast = [w.clone() for w in weights]
+    loss = (torch.nn.functional.linear(x, *fast) - y).pow(2).mean()
+    fast = [w - 0.1 * g for w, g in zip(fast, torch.autograd.grad(loss, fast))]
+    return (torch.nn.functional.linear(x, *fast) - y).pow(2).mean()
+for step in range(100):
+    total = 0
+    for _ in range(8):
+        loss = inner(torch.randn(4, 2), torch.randn(4, 1))
+        {statement}
+    for w, g in zip(weights, torch.autograd.grad(total, weights)):
+        w.grad = g
+    optimizer.step()
+"""
+
+
+def test_losses_that_autograd_grad_uses_for_the_parameters() -> None:
+    assert codes(META.format(statement="total += loss")) == []
+    assert codes(META.format(statement="total = loss if not total or loss > total else total")) == []
+    assert codes(META.format(statement="if loss > total: total = loss")) == []
+    assert codes(META.format(statement="total = loss")) == ["AFT304"]
+
+
+TARGET = """\
+import torch
+class Critic(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.norm, self.head = torch.nn.Linear(4, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 1)
+    def forward(self, x):
+        return self.head(self.body(x).relu())
+net, target = Critic(), Critic()
+optimizer = torch.optim.Adam(net.parameters())
+for i in range(100):
+    x = torch.randn(8, 4)
+    with torch.no_grad():
+        y = target(x)
+    optimizer.zero_grad()
+    (net(x) - y).pow(2).mean().backward()
+    optimizer.step()
+    for theirs, mine in zip(target.parameters(), net.parameters()):
+        {statement}
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "theirs.data.copy_(theirs.data * 0.9 + mine.data * 0.1)",
+        "with torch.no_grad(): theirs.mul_(0.9).add_(0.1 * mine)",
+    ],
+)
+def test_a_layer_that_is_not_used_is_copied_to_a_target_network(statement: str) -> None:
+    assert codes(TARGET.format(statement=statement)) == []
+
+
+def test_a_method_that_is_given_a_network_and_its_input(tmp_path: Path) -> None:
+    source = """\
+import torch
+class Critic(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = torch.nn.Linear(4, 1)
+    def forward(self, state, action):
+        return self.head(state + action)
+class Actor(torch.nn.Module):
+    def __init__(self, inputs):
+        super().__init__()
+        self.body = torch.nn.Linear(inputs, 4)
+        self.optimizer = torch.optim.Adam(self.parameters())
+    def train_step(self, critic, states, actions, said):
+        loss = -critic(states, actions).mean()
+        loss += said.pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+"""
+    assert check_source(source, tmp_path) == []

@@ -12,6 +12,6 @@ from __future__ import annotations
 from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.project.sources import Sources, parse
 from afterward.interpret.search.doors import Door
-from afterward.interpret.search.explore import Finding, Outcome, Part, interpret_file
+from afterward.interpret.search.explore import Finding, Outcome, Part, Quiet, interpret_file
 
-__all__ = ["Assumption", "Door", "Finding", "Outcome", "Part", "Sources", "interpret_file", "parse"]
+__all__ = ["Assumption", "Door", "Finding", "Outcome", "Part", "Quiet", "Sources", "interpret_file", "parse"]

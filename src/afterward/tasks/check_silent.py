@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from afterward.interpret import Part
+from afterward.interpret import Part, Quiet
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
 from afterward.model.site import Site
 
 _ENOUGH = 2  # steps that a run must have come to, to say something against another
+_SHOWN = 3  # passes at one place, by which a rule can tell what becomes of their graphs
 _PASS = frozenset({"backward", "grad", "manual_backward"})
 _ZERO = frozenset({"zero_grad", "grad", "zero_"})
 # Words in code that no run came to, beside passes, that a finding does not stand up to.
@@ -32,12 +33,22 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     for run in others:
         if found and not run.blind and _steps(run.history) >= _ENOUGH:
             there = {_key(one) for one in _diagnose(run.history)}
-            found = [one for one in found if _key(one) in there or not _came_by(one, run.ran)]
+            found = [one for one in found if _key(one) in there or not _contradicts(run, one)]
     if not found:
         return []
     unseen = outcome.not_run()
     words = {one.code: _PASS | _UNDOES.get(one.code, frozenset()) for one in found}
     return [one for one in found if not unseen.can_undo(_way_to(one, first.history), words[one.code])]
+
+
+def _contradicts(run: Quiet, found: Diagnosis) -> bool:
+    """Did a run that does not show a fault come by its place? One whose budget was used up must have come to its pass
+    as often as the rules ask for."""
+    if not _came_by(found, run.ran):
+        return False
+    sites = [one.where.site for one in run.history.passes if one.where is not None]
+    times = sum(found.freed is not None and one.same_lines(found.freed) for one in sites)
+    return not (run.cut_short and (times or _steps(run.history)) < _SHOWN)
 
 
 def _steps(history: History) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ class Account:
         self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
         self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name
         self.dropped: list[Dropped] = []
-        self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None]] = []
+        self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None, Where]] = []  # and where it was used without it
         self.cut_names: dict[Site, dict[str, None]] = {}  # names given to values, by where they lost their history
         self.by_hand: set[int] = set()  # leaves that the program itself changes
         self.ledger: list[Line] = []
@@ -92,11 +92,11 @@ class Account:
 
     # Cuts, and leaves that are changed by hand
 
-    def cuts(self, cut: Cutting | None, values: Iterable[Tensor]) -> None:
+    def cuts(self, cut: Cutting | None, values: Iterable[Tensor], where: Callable[[], Where]) -> None:
         """Values lose their history here: so do the parameters behind them."""
         if cut is not None and cut.how in _CUTS and len(self.cut) < 300:
             for value in values:
-                self.cut.append((cut, value.node, value if value.node is None else None))
+                self.cut.append((cut, value.node, value if value.node is None else None, where()))
 
     def only_filled(self, value: Value) -> None:
         """What was taken out of its graph was only written to, as `nn.init` does: that cuts nothing."""
@@ -179,15 +179,18 @@ class Account:
             return self.zeroed_at.get(id(leaf)) == leaf.grad.version.count
         return leaf.grad is None
 
-    def written(self, tensor: Tensor) -> None:
-        """Something was written in place, also through `.data`."""
+    def written(self, tensor: Tensor, where: Where) -> None:
+        """Something was written in place, also through `.data`. What a statement copies into a parameter (a target
+        network's) was taken out of its graph for that: it keeps nothing from a loss."""
         memory = tensor.attributes.get(MEMORY)
+        if isinstance(memory, Tensor) or (tensor.needs and tensor.node is None):
+            self.cut = [one for one in self.cut if one[2] is None or one[3] is not where]
         if isinstance(memory, Tensor):
             self.by_hand.add(id(memory))
             for leaf, known in list(self.gradients.items()):
                 if known.value is memory:
                     del self.gradients[leaf]
-            self.written(memory)
+            self.written(memory, where)
 
     # Losses that are overwritten
 

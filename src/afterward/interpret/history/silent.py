@@ -145,8 +145,9 @@ def _idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
             continue
         since = steps[-1 - len(idle)].moment if len(idle) < len(steps) else 0
         ids = {id(leaf) for leaf in held}
-        if any(id(leaf) in ids for one in machine.passes if one.moment > since for leaf in one.leaves):
-            continue  # it was reached, and its gradients were dropped
+        passes = [one for one in machine.passes if one.moment > since]
+        if any(one.open or any(id(leaf) in ids for leaf in one.leaves) for one in passes):
+            continue  # it was reached and its gradients were dropped, or it may be reached through something unknown
         yield Idle(optimizer.label or optimizer.class_name, len(idle), len(held), idle[0].where.site)
 
 
@@ -226,7 +227,7 @@ def _replaced(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) 
 def _cut_leaves(machine: Machine) -> dict[int, Cutting]:
     """The leaves behind values that lost their history, each with the first such place."""
     found: dict[int, Cutting] = {}
-    for cut, node, leaf in machine.account.cut:
+    for cut, node, leaf, _ in machine.account.cut:
         under = [one.leaf for one in machine.graph.reach([node])] if node is not None else [leaf]
         for one in under:
             if one is not None:
@@ -297,15 +298,21 @@ def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:
 
 
 def _unswept(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[Unswept]:
-    # A pass for a derivative, within the forward, does not teach: it counts if it starts from the value itself.
-    swept: set[int] = set().union(*(one.swept for one in machine.passes if one.call == "backward"))
+    # A derivative within the forward does not train: it counts if it starts from the value itself, or if it is taken
+    # for parameters of an optimizer, whose gradients may be set from it.
+    training = (
+        one for one in machine.passes if one.call == "backward" or any(id(leaf) in owners for leaf in one.handed)
+    )
+    swept: set[int] = set().union(*(one.swept for one in training))
     swept |= {root.number for one in machine.passes for root, _ in one.roots}
     by_place: dict[tuple[ast.stmt, Site], list[Dropped]] = {}
     for one in machine.account.dropped:
         loop = one.last.turns[-1].loop
         kind = machine.statements.get((loop.file, loop.line, loop.column))
-        if isinstance(kind, (ast.For, ast.AsyncFor)) and all(
-            _in_vain(machine, one, value.node, swept, lost, owners) for value in one.values
+        if (
+            isinstance(kind, (ast.For, ast.AsyncFor))
+            and not _is_chosen(one.last.statement, kind)
+            and all(_in_vain(machine, one, value.node, swept, lost, owners) for value in one.values)
         ):
             by_place.setdefault((one.last.statement, one.swept_by.where.site), []).append(one)
     for several in by_place.values():
@@ -313,6 +320,12 @@ def _unswept(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> 
         if len(several) >= 2:
             site = site_of(first.last.file, first.last.statement)
             yield Unswept(first.name, len(first.values) + 1, site, first.swept_by.where.site)
+
+
+def _is_chosen(statement: ast.stmt, loop: ast.For | ast.AsyncFor) -> bool:
+    """Does a test in the loop decide which value is taken: the worst one, say?"""
+    tests = (one for one in ast.walk(loop) if isinstance(one, ast.If))
+    return any(statement is inner for test in tests for inner in ast.walk(test))
 
 
 def _in_vain(

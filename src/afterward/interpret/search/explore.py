@@ -44,6 +44,7 @@ class Quiet:
     history: History
     ran: set[Key]
     blind: bool = False  # a pass of it started from something unknown: it says nothing against another run
+    cut_short: bool = False  # its budget was used up before its end
     assumed: tuple[Assumption, ...] = ()
 
 
@@ -165,7 +166,8 @@ class _Search:
         machine.undo()
         if quiet is not None:
             assumed = machine.assumed.assumptions(machine)
-            part.silent.append(Quiet(quiet, set(machine.ran), machine.account.blind, assumed))
+            cut_short = machine.budget.used > machine.budget.statements
+            part.silent.append(Quiet(quiet, set(machine.ran), machine.account.blind, cut_short, assumed))
         self.gaps.update(machine.gaps)
         files = {*self.outcome.modules, *(one.file for one in machine.modules.values())}
         self.outcome.modules = tuple(sorted(files))

@@ -138,7 +138,7 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
     made = Tensor()
     if needing:
         made.cut = graph.off
-        machine.account.cuts(made.cut, needing)
+        machine.account.cuts(made.cut, needing, machine.here)
     else:
         made.cut = cut if cut is not None or not unknown else graph.off
     return made
@@ -192,7 +192,7 @@ def cut_of(machine: Machine, value: Value, how: str, node: ast.AST | None, name:
     if isinstance(value, Tensor):
         if value.requires_grad:
             cut = machine.cutting(how, name or _receiver(node), node)
-            machine.account.cuts(cut, [value])
+            machine.account.cuts(cut, [value], machine.here)
             return cut
         return value.cut
     if isinstance(value, Unknown):
@@ -227,7 +227,7 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
     sources = [value for value in others if isinstance(value, Tensor)]
     records = graph.records and (target.requires_grad or any(source.requires_grad for source in sources))
     base = target.base if target.base is not None else target
-    machine.account.written(base)
+    machine.account.written(base, machine.here())
     if base.needs and base.node is None:
         machine.account.by_hand.add(id(base))
         machine.account.changed_by_hand(base)

@@ -40,6 +40,7 @@ class PassMade:
     created: tuple[int, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
     stale: list[Tensor] = field(default_factory=list)  # leaves that a step changed after the forward had used them
     overwritten: list[Tensor] = field(default_factory=list)  # leaves that it had saved, and a fused step changed since
+    handed: list[Tensor] = field(default_factory=list)  # what `autograd.grad` was asked the gradients of
 
 
 @dataclass(slots=True)
@@ -197,6 +198,8 @@ def _run(
         _receiver(node, call),
         any(one.open for one in walked),
     )
+    if call == "grad":
+        made.handed = [one for one in inputs or () if isinstance(one, Tensor)]
     machine.passes.append(made)
     _look_for_steps_since(machine, made, walked)
     _reduced(machine, made)
