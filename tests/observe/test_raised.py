@@ -8,6 +8,10 @@ from textwrap import dedent
 import pytest
 from tests.watching import watch_source
 
+from afterward.render.wording import said
+
+torch = pytest.importorskip("torch")
+
 # name: (program, code, line that raises, the tensor's name, line where it was made or stored)
 PROGRAMS: dict[str, tuple[str, str, int, str | None, int | None]] = {
     "a list of losses fills the memory": (
@@ -227,6 +231,27 @@ def test_an_error_names_the_line_and_the_tensor(name: str, tmp_path: Path, torch
     assert (found.bridge.name if found.bridge is not None else None) == tensor
     places = [label.site.line for label in found.secondary]
     assert made in places if made is not None and made != line else True
+
+
+REPORTED = sorted((Path(__file__).parent / "raised").glob("*.py"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("file", REPORTED, ids=lambda file: file.stem)
+def test_programs_as_people_report_them(file: Path, tmp_path: Path, torch_as_it_was: None) -> None:
+    """A line marked `# raises CODE: tensor` is where it raised; every line marked `# made` has a label."""
+    text = file.read_text(encoding="utf-8")
+    seen = watch_source(text, tmp_path)
+    torch.autograd.set_detect_anomaly(False)
+    (found,) = seen.findings
+    marks = [(number, line.partition("  # ")[2]) for number, line in enumerate(text.splitlines(), 1)]
+    tensor = f": {found.bridge.name}" if found.bridge is not None else ""
+    raises = [(number, mark.rpartition("; ")[2]) for number, mark in marks if "raises" in mark]
+    assert raises == [(found.primary.site.line, f"raises {found.code}{tensor}")]
+    assert {number for number, mark in marks if "made" in mark} <= {label.site.line for label in found.secondary}
+    words = said(found)
+    assert all(label.text for label in (words.primary, *words.secondary)), "every place says what it has to do with it"
+    assert all((words.headline, words.why, *words.helps))
 
 
 NOT_OURS = {

@@ -76,7 +76,9 @@ def perform(options: argparse.Namespace) -> int:
         return 0
     if not fixed.proven:
         reason = f": {note_text(fixed.hindered)}" if fixed.hindered else ""
-        print(f"afterward: none of the changes tried trains correctly{reason}", file=sys.stderr)
+        tried = any(remedy.proof is not None for found in fixed.report.findings for remedy in found.remedies)
+        said = "none of the changes tried trains correctly" if tried else "this change is yours to make: none was tried"
+        print(f"afterward: {said}{reason}", file=sys.stderr)
         return 1
     if not 1 <= options.pick <= len(fixed.options):
         raise AfterwardError(f"--pick {options.pick}: {len(fixed.options)} of the changes are proven")

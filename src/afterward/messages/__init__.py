@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-_FIELD = re.compile(r"^- (message|law|about|rule): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^- (message|law|about|rule|in a run): (.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^## (Raises it|Right)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANYTHING = "..."
 SHORTEST = 12  # characters of a piece of a message: fewer would fit many
@@ -31,6 +31,7 @@ class Page:
     right: str = ""
     text: str = ""
     about: str = "tensor"  # what explains it: a tensor of the statement, or the run before it
+    in_a_run: tuple[str, ...] = ()  # messages that mean this where the tensors at hand say so
 
 
 @lru_cache(maxsize=1)
@@ -55,6 +56,7 @@ def _read(text: str) -> Page:
         right=blocks.get("Right", ""),
         text=text,
         about=next((value for key, value in fields if key == "about"), "tensor"),
+        in_a_run=tuple(value for key, value in fields if key == "in a run"),
     )
 
 
@@ -67,8 +69,13 @@ def _pattern(message: str) -> re.Pattern[str]:
 
 def find(text: str) -> Page | None:
     """The page of the last message in a text: a pasted message, or a traceback, which ends with what was raised."""
-    found = [(match.end(), -match.start(), page) for page in all_pages() for match in _matches(page, text)]
+    found = [(match.end(), -match.start(), page) for page in all_pages() for match in _matches(page.messages, text)]
     return max(found, key=lambda one: one[:2])[2] if found else None  # of two that end alike, the longer one
+
+
+def find_in_a_run(text: str) -> Page | None:
+    """The page of a message where the run is at hand: its tensors tell whether a vague one means this."""
+    return find(text) or next((page for page in all_pages() if _matches(page.in_a_run, text)), None)
 
 
 def find_part(text: str) -> Page | None:
@@ -79,8 +86,8 @@ def find_part(text: str) -> Page | None:
     return next((page for page in all_pages() for message in page.messages if piece in message.lower()), None)
 
 
-def _matches(page: Page, text: str) -> list[re.Match[str]]:
-    return [match for message in page.messages for match in _pattern(message).finditer(text)]
+def _matches(messages: tuple[str, ...], text: str) -> list[re.Match[str]]:
+    return [match for message in messages for match in _pattern(message).finditer(text)]
 
 
 def page_named(name: str) -> Page | None:

@@ -21,6 +21,8 @@ class Operand:
     dtype: str = ""
     is_view: bool = False
     is_inference: bool = False
+    base: str = ""  # the tensor that it is a view of
+    shared: tuple[str, ...] = ()  # leaves that both it and the differentiated output depend on
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,22 @@ def is_node(thing: Any) -> bool:
     return all(hasattr(kind, name) for name in ("next_functions", "_sequence_nr", "name"))
 
 
+def custom_function_of(node: Any) -> Any:
+    """The `autograd.Function` that a node was recorded for; None for an operation of torch's own."""
+    return getattr(type(node), "_forward_cls", None)
+
+
+def writes_no_backward(node: Any) -> bool:
+    """Is it that of a custom function which has only its `forward`?"""
+    base, function = torch_module().autograd.Function, custom_function_of(node)
+    return function is not None and function.backward is base.backward and function.vjp is base.vjp
+
+
+def is_differentiated(node: Any) -> bool:
+    """Does it use the gradient of a function that may be differentiated once, for which a node stands that raises?"""
+    return any(before is not None and before.name().endswith("::Error") for before, _ in node.next_functions)
+
+
 def leaf_node_of(tensor: Any) -> Any:
     """The AccumulateGrad node of a leaf that needs gradients."""
     torch = torch_module()

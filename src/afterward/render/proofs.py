@@ -15,6 +15,7 @@ PROOFS: dict[str, str] = {
     "ran_to_end": "{passes}, no error, to the end",
     "ran_to_limit": "{passes}, no error, stopped at the time limit",
     "ran": "{passes}, no error",
+    "ran_untrained": "no error, to the end; the program calls no `backward()`",
     "memory_flat": "graph memory flat at {size}",
     "memory_grows": "graph memory would grow from step to step (to {size})",
     "memory_at_most": "graph memory at most {size}",

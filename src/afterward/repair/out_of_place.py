@@ -63,7 +63,8 @@ def _several(job: Job, source: Source, statement: Statement, name: str) -> Candi
     head = f"for {source.code(loop.target)} in {source.code(loop.iter)}"
     start, end = source.bare_span(loop)
     line = source.range(loop).start.line
-    edit = Edit(start, len(source.text[:end].rstrip("\r\n")), f"{several} = [{value} {head}]")
+    made = f"torch.stack([{value} {head}])" if job.found.code == "AFT508" else f"[{value} {head}]"  # rows of a tensor
+    edit = Edit(start, len(source.text[:end].rstrip("\r\n")), f"{several} = {made}")
     yield job.patch(f"make new tensors on line {line}", source, edit)
 
 

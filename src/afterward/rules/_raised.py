@@ -6,48 +6,107 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role
-from afterward.model.history import History, operation
+from afterward.model.history import Cut, History
 from afterward.model.raised import Operand, Raised
+from afterward.model.site import Site
+from afterward.model.words import Words
 
 MADE, STORED = "made", "stored"  # where the tensor was computed, and where the program put it
+BY_HAND = "follow_page"  # what only the program's author can choose
+_CHANGES = {  # errors whose cure is one change of the source
+    "leaf-written-in-place": ("no_grad", Effect.SAME_GRADIENTS),
+    "view-of-leaf-written-in-place": ("no_grad", Effect.SAME_GRADIENTS),
+    "one-of-several-views-written": ("out_of_place", Effect.SAME_GRADIENTS),
+    "expanded-tensor-written": ("out_of_place", Effect.SAME_GRADIENTS),
+    "view-of-custom-function-written": ("out_of_place", Effect.SAME_GRADIENTS),
+    "numpy-of-a-graph-tensor": ("detach_value", Effect.CUTS_GRADIENTS),
+    "dlpack-of-a-graph-tensor": ("detach_value", Effect.CUTS_GRADIENTS),
+    "non-leaf-sent": ("detach_value", Effect.CUTS_GRADIENTS),
+    "non-leaf-copied": ("detach_value", Effect.CUTS_GRADIENTS),
+    "requires-grad-of-non-leaf": ("detach_value", Effect.CUTS_GRADIENTS),
+    "non-leaf-optimized": ("make_leaf", Effect.CHANGES_GRADIENTS),
+    "grad-is-none": ("make_leaf", Effect.CHANGES_GRADIENTS),
+    "assigned-gradient-of-another-size": ("fit_gradient", Effect.CHANGES_GRADIENTS),
+    "custom-backward-count": ("fit_gradient", Effect.CHANGES_GRADIENTS),
+    "inference-tensor-saved": ("leave_inference", Effect.SAME_GRADIENTS),
+    "inference-tensor-written": ("leave_inference", Effect.SAME_GRADIENTS),
+    "inference-tensor-requires-grad": ("leave_inference", Effect.SAME_GRADIENTS),
+}
+_KINDS = {BY_HAND, *(kind for kind, _ in _CHANGES.values())}
+
+
+def told(
+    fault: str,
+    headline: str,
+    why: str,
+    *,
+    here: str,
+    help: str,
+    made: str = "<{value} is computed here><!value:it is computed here><, in {at_step}>",
+    stored: str = "{value} gets its value here",
+    cut: str = "{cut} disconnects it here",
+) -> Words:
+    """The words of one message. `here` is the label of the line that raised; every change has the same help."""
+    labels = {str(Role.FAULT.value): here, MADE: made, STORED: stored, str(Role.CUT.value): cut}
+    return Words(fault, headline, why, labels, helps={(kind, ""): help for kind in _KINDS})
 
 
 def raised(history: History, code: str) -> Iterator[Diagnosis]:
     """One diagnosis for each error that this rule explains; its words are those of the message."""
-    return (_diagnosis(one) for one in history.raised if code in one.rules[:1])
+    return (_diagnosis(one, history.cuts) for one in history.raised if code in one.rules[:1])
 
 
-def _diagnosis(one: Raised) -> Diagnosis:
-    site = one.where.site_at(one.where.innermost_turn)
-    operand = one.operand
-    made = operand.made.site_at(operand.made.innermost_turn) if operand is not None and operand.made else None
-    stored = operand.stored if operand is not None else None
-    places = [(made, MADE), (stored, STORED)]
-    labels = [Label(place, role) for place, role in places if place is not None and not place.same_lines(site)]
+def _diagnosis(one: Raised, cuts: tuple[Cut, ...]) -> Diagnosis:
+    loop = one.where.innermost_turn
+    site = one.where.site_at(loop)
+    operand = one.operand or Operand("", False, False)
+    made = operand.made.site_at(loop) if operand.made else None
+    places = [(made, MADE), (operand.stored, STORED)]
+    labels = [_label(place, role, site) for place, role in places if place is not None and not _same(place, site)]
     if len(labels) > 1 and labels[0].site.same_lines(labels[1].site):
         labels.pop()
+    labels += [Label(cut.site, Role.CUT) for cut in cuts if not cut.site.same_lines(site)]
+    kind, effect = _CHANGES.get(one.page, (BY_HAND, Effect.SKETCH))
+    known = (facts.code("value", operand.name), *_figures(one, operand), *_cut(cuts))
     return Diagnosis(
         Label(site, Role.FAULT),
         tuple(labels),
         one.page,
-        (facts.code("value", operand.name if operand is not None else ""), *_figures(one)),
-        remedies=(Remedy("follow_page", Effect.SKETCH, one.page, site, operand.name if operand is not None else ""),),
+        known,
+        remedies=(Remedy(kind, effect, "", site, operand.name, facts=known),),
         built=made,
         reused=site,
-        bridge=Bridge(operand.name, "attribute" if "." in operand.name else "local", stored)
-        if operand is not None and operand.name
+        cut=cuts[0].site if cuts else None,
+        written=site if kind == "out_of_place" else None,
+        bridge=Bridge(operand.name, "attribute" if "." in operand.name else "local", operand.stored)
+        if operand.name
         else None,
     )
 
 
-def _figures(one: Raised) -> tuple[facts.Fact, ...]:
-    operand = one.operand or Operand("", False, False)
+def _label(place: Site, role: str, site: Site) -> Label:
+    """A place, with its step where the same line is shown in a later one."""
+    return Label(place, role, (facts.step("at_step", place),) if place.same_lines(site) else ())
+
+
+def _same(place: Site, site: Site) -> bool:
+    """One line, and not in an earlier iteration of the loop."""
+    return place.same_lines(site) and place.step in (None, site.step)
+
+
+def _figures(one: Raised, operand: Operand) -> tuple[facts.Fact, ...]:
     return (
-        facts.code("op", operation(operand.op)),
+        facts.code("op", operand.op),
         facts.names("others", tuple(other.name for other in one.others)),
+        facts.code("base", operand.base),
+        facts.names("shared", operand.shared),
         facts.code("shape", str(list(operand.shape)) if operand.shape else ""),
         facts.code("dtype", operand.dtype),
         facts.lines("made", operand.made.site if operand.made is not None else None),
         facts.lines("stored", operand.stored),
         facts.verbatim("said", one.message.partition("\n")[0]),
     )
+
+
+def _cut(cuts: tuple[Cut, ...]) -> tuple[facts.Fact, ...]:
+    return tuple(fact for cut in cuts[:1] for fact in (facts.code("cut", cut.how), facts.lines("cut_line", cut.site)))

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._raised import raised
+from afterward.rules._raised import raised, told
 
 
 @rule("AFT511", Severity.ERROR)
@@ -17,33 +16,34 @@ def checkpoint_differs(history: History) -> Iterator[Diagnosis]:
     return raised(history, "AFT511")
 
 
+_AGAIN = "calls it again, and it does something else"
+_MADE = "part of what was recorded the first time"
+_ITSELF = "make the function depend on its arguments alone"
+
 WORDS = {
-    "checkpoint-saved-another-number": Words(
-        fault="a checkpointed function saved another number of tensors the second time",
-        headline="a checkpointed function does something else when `backward()` calls it again",
-        why=(
-            "A checkpoint saves nothing and calls the function again during `backward()`. It then "
-            "took another way: it depends on a counter, a cache, an attribute, a random number or "
-            "the mode."
-        ),
-        labels={"fault": "calls it again, and it does something else"},
-        helps={("follow_page", "checkpoint-saved-another-number"): "make the function depend on its arguments alone"},
+    "checkpoint-saved-another-number": told(
+        "a checkpointed function saved another number of tensors the second time",
+        "a checkpointed function does something else when `backward()` calls it again",
+        "A checkpoint saves nothing and calls the function again during `backward()`. The second call executed other "
+        "operations: the function depends on a counter, a cache, an attribute, a random number or the mode.",
+        here=_AGAIN,
+        made=_MADE,
+        help=_ITSELF,
     ),
-    "checkpoint-saved-another-shape": Words(
-        fault="a checkpointed function saved tensors of another shape the second time",
-        headline="a checkpointed function computes tensors of another shape when `backward()` calls it again",
-        why=(
-            "A checkpoint saves nothing and calls the function again during `backward()`, and its "
-            "tensors then had another shape, type or device."
-        ),
-        labels={"fault": "calls it again, and it does something else"},
-        helps={("follow_page", "checkpoint-saved-another-shape"): "make the function depend on its arguments alone"},
+    "checkpoint-saved-another-shape": told(
+        "a checkpointed function saved tensors of another shape the second time",
+        "a checkpointed function computes tensors of another shape when `backward()` calls it again",
+        "A checkpoint saves nothing and calls the function again during `backward()`, and its tensors then had another "
+        "shape, type or device.",
+        here=_AGAIN,
+        made=_MADE,
+        help=_ITSELF,
     ),
-    "checkpoint-with-grad": Words(
-        fault="a reentrant checkpoint is used with `autograd.grad`",
-        headline="a reentrant checkpoint cannot be used with `autograd.grad` or `inputs=`",
-        why="It calls `backward()` inside the backward pass.",
-        labels={"fault": "differentiates through it"},
-        helps={("follow_page", "checkpoint-with-grad"): "pass `use_reentrant=False` to `checkpoint`"},
+    "checkpoint-with-grad": told(
+        "a reentrant checkpoint is used with `autograd.grad`",
+        "a reentrant checkpoint cannot be used with `autograd.grad` or `inputs=`",
+        "It calls `backward()` inside the backward pass.",
+        here="differentiates through it",
+        help="pass `use_reentrant=False` to `checkpoint`",
     ),
 }

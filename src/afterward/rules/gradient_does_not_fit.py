@@ -1,4 +1,4 @@
-"""AFT505: `backward()` starts from something that is not one number, or from gradients of another shape."""
+"""AFT505: `backward()` starts from something other than one number, or a gradient has another shape than its tensor."""
 
 from __future__ import annotations
 
@@ -6,76 +6,79 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._raised import raised
+from afterward.rules._raised import raised, told
 
 
 @rule("AFT505", Severity.ERROR)
 def gradient_does_not_fit(history: History) -> Iterator[Diagnosis]:
-    """`backward()` starts from something that is not one number, or from gradients of another shape."""
+    """`backward()` starts from something other than one number, or a gradient has another shape than its tensor."""
     return raised(history, "AFT505")
 
 
 WORDS = {
-    "loss-not-scalar": Words(
-        fault="`backward()` is called on a loss with several elements",
-        headline=(
-            "<{value}><!value:this tensor> has several elements< (shape {shape})>; `backward()` starts from one number"
-        ),
-        why="Without a `gradient` argument, `backward()` can only start from one number.",
-        labels={
-            "fault": "calls `backward()` on <{value}><!value:this tensor>",
-            "made": "{value} is computed here, one loss for each element",
-            "stored": "{value} is computed here",
-        },
-        helps={
-            (
-                "follow_page",
-                "loss-not-scalar",
-            ): "reduce it first: `.mean()`, or `.sum()` (gradients are then larger by the number of elements)"
-        },
+    "loss-not-scalar": told(
+        "`backward()` is called on a loss with several elements",
+        "<{value}><!value:this tensor> has several elements< (shape {shape})>; `backward()` starts from one number",
+        "Without a `gradient` argument, `backward()` can only start from one number.",
+        here="calls `backward()` on <{value}><!value:this tensor>",
+        made="<{value} is computed here><!value:it is computed here>, one loss for each element",
+        help="reduce it first: `.mean()`, or `.sum()` (gradients are then larger by the number of elements)",
     ),
-    "loss-is-complex": Words(
-        fault="`backward()` is called on a complex number",
-        headline="<{value}><!value:this tensor> is complex; `backward()` starts from a real number",
-        why="A complex number has no direction in which it gets smaller.",
-        labels={
-            "fault": "calls `backward()` on <{value}><!value:this tensor>",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={("follow_page", "loss-is-complex"): "make a real loss of it: `.abs()` or `.real`"},
+    "loss-is-complex": told(
+        "`backward()` is called on a complex number",
+        "<{value}><!value:this tensor> is complex; `backward()` starts from a real number",
+        "A complex number has no direction in which it gets smaller.",
+        here="calls `backward()` on <{value}><!value:this tensor>",
+        help="make a real loss of it: `.abs()` or `.real`",
     ),
-    "gradient-of-another-shape": Words(
-        fault="the gradient passed to `backward()` has another shape",
-        headline=(
-            "the gradient passed to `backward()` does not have the shape of <{value}><!value:this tensor>< ({shape})>"
-        ),
-        why="It holds one number for each element of the output.",
-        labels={
-            "fault": "passes a gradient of another shape",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={("follow_page", "gradient-of-another-shape"): "give it the output's shape: `torch.ones_like(output)`"},
+    "loss-of-another-dtype": told(
+        "a gradient has another dtype than its tensor",
+        "a gradient has another dtype than its tensor",
+        "{said}. Usually the target has another dtype than the model's output.",
+        here="this `backward()` meets it",
+        help="give the target the output's dtype: `target.to(output.dtype)`",
     ),
-    "gradients-not-one-each": Words(
-        fault="not every output has its gradient",
-        headline="there is not one gradient for each output",
-        why="With several outputs, each needs its own entry; `None` stands for 1 of a scalar.",
-        labels={"fault": "outputs and gradients differ in number"},
-        helps={("follow_page", "gradients-not-one-each"): "pass one gradient for each output"},
+    "gradient-of-another-shape": told(
+        "the gradient passed to `backward()` has another shape",
+        "the gradient passed to `backward()` does not have the shape of <{value}><!value:this tensor>< ({shape})>",
+        "It holds one number for each element of the output.",
+        here="passes a gradient of another shape",
+        help="pass the gradient of this very tensor; to sum over all elements, `torch.ones_like(output)`",
     ),
-    "func-grad-not-scalar": Words(
-        fault="`torch.func.grad` of a function that returns several numbers",
-        headline="`torch.func.grad` is given a function that returns several numbers",
-        why="`torch.func.grad` differentiates one number.",
-        labels={"fault": "the function returns several numbers"},
-        helps={
-            ("follow_page", "func-grad-not-scalar"): (
-                "reduce inside the function (`.sum()`), or use `torch.func.jacrev`"
-            )
-        },
+    "gradients-not-one-each": told(
+        "not every output has its gradient",
+        "there is not one gradient for each output",
+        "With several outputs, each needs its own entry; `None` stands for 1 of a scalar.",
+        here="outputs and gradients differ in number",
+        help="pass one gradient for each output",
+    ),
+    "gradient-is-no-tensor": told(
+        "the gradient passed to `backward()` is not a tensor",
+        "the gradient passed to `backward()` is not a tensor",
+        "It holds one number for each element of the output, as a tensor.",
+        here="passes something else",
+        help="pass a tensor of the output's shape, such as `torch.ones_like(output)`",
+    ),
+    "assigned-gradient-of-another-size": told(
+        "a gradient of another shape is assigned to `.grad`",
+        "the gradient assigned to `.grad` does not have the shape of <{value}><!value:its tensor>< ({shape})>",
+        "`.grad` has the shape of its tensor.",
+        here="assigns it<?value: to the gradient of {value}>",
+        help="give it that shape, `.view_as(tensor)`; or it belongs to another parameter",
+    ),
+    "assigned-gradient-of-another-type": told(
+        "a gradient of another dtype is assigned to `.grad`",
+        "the gradient assigned to `.grad` does not have the dtype of <{value}><!value:its tensor>< ({dtype})>",
+        "`.grad` has the dtype and the device of its tensor.",
+        here="assigns it<?value: to the gradient of {value}>",
+        help="convert it: `.to(tensor)`",
+    ),
+    "func-grad-not-scalar": told(
+        "`torch.func.grad` of a function that returns several numbers",
+        "`torch.func.grad` is given a function that returns several numbers",
+        "`torch.func.grad` differentiates one number.",
+        here="the function returns several numbers",
+        help="reduce inside the function (`.sum()`), or use `torch.func.jacrev`",
     ),
 }

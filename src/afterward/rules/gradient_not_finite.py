@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._raised import raised
+from afterward.rules._raised import raised, told
 
 
 @rule("AFT510", Severity.ERROR)
@@ -18,36 +17,21 @@ def gradient_not_finite(history: History) -> Iterator[Diagnosis]:
 
 
 WORDS = {
-    "nan-in-backward": Words(
-        fault="a backward operation returned a value that is not a number",
-        headline="<the gradient of {op} is not a number><!op:a gradient is not a number>",
-        why=(
-            "Anomaly mode stopped the backward pass: {said} Usual places are `sqrt` or `norm` at 0, "
-            "`log` of 0, a division by 0, and `torch.where` whose unused side is infinite."
-        ),
-        labels={
-            "fault": "this `backward()` met it",
-            "made": "<{op} is computed here; its gradient is not a number><!op:computed here>",
-        },
-        helps={
-            (
-                "follow_page",
-                "nan-in-backward",
-            ): "keep the input of that operation away from the edge: `torch.sqrt(x + 1e-8)`, `x.clamp(min=1e-8)`"
-        },
+    "nan-in-backward": told(
+        "a backward operation returned a value that is not a number",
+        "<{op}<, recorded on {made},> returned a gradient that is not a number><!op:a gradient is not a number>",
+        "Anomaly mode stopped the backward pass: {said} The cause is this operation, or one that comes after it in the "
+        "forward pass and returned an infinite gradient: `sqrt` or `norm` at 0, `log` of 0, a division by 0, "
+        "`torch.where` whose unused side is infinite.",
+        here="this `backward()` meets it",
+        made="computed here; the gradient of this operation is not a number",
+        help="keep the input of that operation away from the edge: `torch.sqrt(x + 1e-8)`, `x.clamp(min=1e-8)`",
     ),
-    "gradients-not-finite": Words(
-        fault="a gradient norm is not finite",
-        headline="the gradients are not finite, so they cannot be clipped",
-        why=(
-            "One of the gradients is infinite or not a number. `torch.autograd.detect_anomaly()` names the operation."
-        ),
-        labels={"fault": "clips them"},
-        helps={
-            (
-                "follow_page",
-                "gradients-not-finite",
-            ): "find the operation with `torch.autograd.detect_anomaly()`, and keep its input away from the edge"
-        },
+    "gradients-not-finite": told(
+        "a gradient norm is not finite",
+        "the gradients are not finite, so they cannot be clipped",
+        "One of the gradients is infinite or not a number. `torch.autograd.detect_anomaly()` names the operation.",
+        here="clips them",
+        help="find the operation with `torch.autograd.detect_anomaly()`, and keep its input away from the edge",
     ),
 }

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._raised import raised
+from afterward.rules._raised import raised, told
 
 
 @rule("AFT503", Severity.ERROR)
@@ -17,82 +16,47 @@ def graph_value_taken_out(history: History) -> Iterator[Diagnosis]:
     return raised(history, "AFT503")
 
 
-def _by_function(page: str) -> Words:
-    return Words(
-        fault="a Python function is applied to a tensor with a graph",
-        headline=(
-            "a Python function is applied to each number of <{value}><!value:this tensor>, which requires gradients"
-        ),
-        why="Autograd cannot follow a Python function.",
-        labels={
-            "fault": "applies it to <{value}><!value:this tensor>",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={("follow_page", page): "write it with tensor operations, or use `.detach()`"},
-    )
-
+_BY_FUNCTION = told(
+    "a Python function is applied to a tensor with a graph",
+    "a Python function is applied to each number of <{value}><!value:this tensor>, which requires gradients",
+    "Autograd cannot follow a Python function.",
+    here="applies it to <{value}><!value:this tensor>",
+    help="write it with tensor operations, or use `.detach()`",
+)
 
 WORDS = {
-    "numpy-of-a-graph-tensor": Words(
-        fault="a tensor with a graph is converted to numpy",
-        headline="<{value}><!value:this tensor> still has its graph, and is converted to numpy",
-        why=(
-            "A numpy array has no graph: what is computed with it gets no gradients, so PyTorch asks for it to be said."
-        ),
-        labels={
-            "fault": "converts <{value}><!value:this tensor> to numpy",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={
-            (
-                "follow_page",
-                "numpy-of-a-graph-tensor",
-            ): (
-                "write `.detach().numpy()` where only the numbers are wanted; gradients do not flow "
-                "through them. If the loss depends on it, stay in torch"
-            )
-        },
+    "numpy-of-a-graph-tensor": told(
+        "a tensor with a graph is converted to numpy",
+        "<{value}><!value:this tensor> still has its graph, and is converted to numpy",
+        "A numpy array has no graph: no gradients flow through what is computed with it.",
+        here="converts <{value}><!value:this tensor> to numpy",
+        stored="{value} is stored here, with its graph",
+        help="detach it where only the numbers are needed (`.detach()`, or `.item()` for one number); if the loss "
+        "depends on them, use torch operations instead of numpy",
     ),
-    "non-leaf-copied": Words(
-        fault="an object that holds a graph is deep-copied",
-        headline="the deep copy meets <{value}><!value:a tensor>, which holds a graph",
-        why="`copy.deepcopy` copies all that an object holds, and a computed tensor cannot be copied with its graph.",
-        labels={
-            "fault": "copies it",
-            "made": "<{value} is computed here><!value:it is computed here>",
-            "stored": "{value} is stored here, with its graph",
-        },
-        helps={
-            (
-                "follow_page",
-                "non-leaf-copied",
-            ): "store it detached< ({stored})>, or copy `state_dict()` instead of the whole object"
-        },
+    "non-leaf-copied": told(
+        "an object that holds a graph is deep-copied",
+        "the deep copy meets <{value}><!value:a tensor>, which holds a graph",
+        "`copy.deepcopy` copies everything that an object holds; a computed tensor cannot be copied with its graph.",
+        here="copies it",
+        stored="{value} is stored here, with its graph",
+        help="detach it before the copy, or where it is stored< ({stored})>; or copy `state_dict()` instead of the "
+        "whole object",
     ),
-    "non-leaf-sent": Words(
-        fault="a tensor with a graph is sent to another process",
-        headline="<{value}><!value:this tensor> still has its graph, and is sent to another process",
-        why="Another process cannot continue this process's graph.",
-        labels={
-            "fault": "sends <{value}><!value:this tensor>",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={("follow_page", "non-leaf-sent"): "send the value: `.detach()`"},
+    "non-leaf-sent": told(
+        "a tensor with a graph is sent to another process",
+        "<{value}><!value:this tensor> still has its graph, and is sent to another process",
+        "Another process cannot continue this process's graph.",
+        here="sends <{value}><!value:this tensor>",
+        help="send the value without its graph: `.detach()`",
     ),
-    "apply-on-a-graph-tensor": _by_function("apply-on-a-graph-tensor"),
-    "map-on-a-graph-tensor": _by_function("map-on-a-graph-tensor"),
-    "dlpack-of-a-graph-tensor": Words(
-        fault="a tensor with a graph is handed to another library",
-        headline="<{value}><!value:this tensor> still has its graph, and is handed to another library",
-        why="Another library does not continue torch's graph.",
-        labels={
-            "fault": "hands over <{value}><!value:this tensor>",
-            "made": "<{value} is computed here><!value:it is computed here>< by {op}>",
-            "stored": "{value} gets its value here",
-        },
-        helps={("follow_page", "dlpack-of-a-graph-tensor"): "hand over the value: `.detach()`"},
+    "apply-on-a-graph-tensor": _BY_FUNCTION,
+    "map-on-a-graph-tensor": _BY_FUNCTION,
+    "dlpack-of-a-graph-tensor": told(
+        "a tensor with a graph is handed to another library",
+        "<{value}><!value:this tensor> still has its graph, and is handed to another library",
+        "Another library does not continue torch's graph.",
+        here="hands over <{value}><!value:this tensor>",
+        help="hand over the value without its graph: `.detach()`",
     ),
 }

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._raised import raised
+from afterward.rules._raised import raised, told
 
 
 @rule("AFT506", Severity.ERROR)
@@ -18,36 +17,24 @@ def input_not_in_graph(history: History) -> Iterator[Diagnosis]:
 
 
 WORDS = {
-    "input-not-in-the-graph": Words(
-        fault="a gradient is asked for of a tensor that the output does not depend on",
-        headline="the output was not computed from <{value}><!value:one of the inputs>< and {others}>",
-        why=(
-            "<{value}><!value:An input> is not connected to what is differentiated: it was not used, "
-            "it was cut off, or a copy of it was used instead."
-        ),
-        labels={
-            "fault": "asks for the gradient of <{value}><!value:it>",
-            "stored": "{value} gets its value here",
-            "made": "{value} is computed here",
-        },
-        helps={
-            (
-                "follow_page",
-                "input-not-in-the-graph",
-            ): (
-                "compute the output from that very tensor; if it may be unused, pass "
-                "`allow_unused=True` and expect `None`"
-            )
-        },
+    "input-not-in-the-graph": told(
+        "a gradient is asked for of a tensor that the output does not depend on",
+        "the output was not computed from <{value}><!value:one of the inputs>< and {others}>",
+        "<?shared:{value} and the output are both computed from {shared}, but the output not from {value}: it is "
+        "another tensor than the one that was used, even if the values are the same.><!shared:"
+        "<?cut:{cut} on {cut_line} keeps the numbers and drops the graph, so the output is not connected to {value}.>"
+        "<!cut:<{value}><!value:An input> is not connected to what is differentiated: it was not used, or a copy was "
+        "used instead.>>",
+        here="asks for the gradient of <{value}><!value:it>",
+        help="compute the output from <{value}><!value:that tensor> itself<?shared:, or ask for the gradient of "
+        "{shared}>; if it may be unused, pass `allow_unused=True`: its gradient is then `None`",
     ),
-    "input-needs-no-gradient": Words(
-        fault="a gradient is asked for of a tensor that does not require gradients",
-        headline="<{value}><!value:one of the inputs> does not require gradients, so none was recorded",
-        why="What is recorded is decided during the forward pass.",
-        labels={
-            "fault": "asks for the gradient of <{value}><!value:it>",
-            "stored": "{value} is made here, without `requires_grad`",
-        },
-        helps={("follow_page", "input-needs-no-gradient"): "call `.requires_grad_()` on it before the forward pass"},
+    "input-needs-no-gradient": told(
+        "a gradient is asked for of a tensor that does not require gradients",
+        "<{value}><!value:one of the inputs> does not require gradients, so none was recorded",
+        "What is recorded is decided during the forward pass.",
+        here="asks for the gradient of <{value}><!value:it>",
+        stored="{value} is made here, without `requires_grad`",
+        help="call `.requires_grad_()` on it before the forward pass",
     ),
 }

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._raised import raised
+from afterward.rules._raised import raised, told
 
 
 @rule("AFT501", Severity.ERROR)
@@ -18,47 +17,25 @@ def leaf_written_in_place(history: History) -> Iterator[Diagnosis]:
 
 
 WORDS = {
-    "leaf-written-in-place": Words(
-        fault="a trained tensor is written in place",
-        headline=(
-            "<{value}><!value:this tensor> is a leaf that requires gradients, and is written in "
-            "place where gradients are recorded"
-        ),
-        why=(
-            "An in-place operation would turn the leaf into the result of an operation, and an "
-            "optimizer could no longer train it. An update of a trained value is not part of the "
-            "model."
-        ),
-        labels={
-            "fault": "writes into <{value}><!value:this tensor>",
-            "stored": "{value} is a leaf that requires gradients",
-        },
-        helps={
-            (
-                "follow_page",
-                "leaf-written-in-place",
-            ): "put the update under `with torch.no_grad():`; the values are the same, and nothing is recorded"
-        },
+    "leaf-written-in-place": told(
+        "a trained tensor is written in place",
+        "<{value}><!value:this tensor> is a leaf that requires gradients, and is written in place where gradients are "
+        "recorded",
+        "An in-place operation would turn the leaf into the result of an operation, and an optimizer could no longer "
+        "train it. An update of a trained value is not part of the model.",
+        here="writes into <{value}><!value:this tensor>",
+        stored="{value} is a leaf that requires gradients",
+        help="put the write under `with torch.no_grad():`; the values are the same, and nothing is recorded",
     ),
-    "view-of-leaf-written-in-place": Words(
-        fault="a part of a trained tensor is written in place",
-        headline=(
-            "a part of <{value}><!value:this tensor>, a leaf that requires gradients, is written in "
-            "place where gradients are recorded"
-        ),
-        why="An item or a slice is a view: writing into it writes into the leaf itself.",
-        labels={
-            "fault": "writes into a view of <{value}><!value:this tensor>",
-            "stored": "{value} is a leaf that requires gradients",
-        },
-        helps={
-            (
-                "follow_page",
-                "view-of-leaf-written-in-place",
-            ): (
-                "put the write under `with torch.no_grad():`; if it belongs to the computation, "
-                "write into a copy: `.clone()`"
-            )
-        },
+    "view-of-leaf-written-in-place": told(
+        "a part of a trained tensor is written in place",
+        "a part of <{base}><!base:<{value}><!value:this tensor>>, a leaf that requires gradients, is written in place "
+        "where gradients are recorded",
+        "An item, a slice or a `view` is no copy: writing into it writes into the leaf itself.",
+        here="writes into <{base}, through {value}><!base:a view of <{value}><!value:this tensor>>",
+        made="<?base:{value} is a view of {base}><!base:{value} is a leaf that requires gradients>",
+        stored="<?base:{value} is a view of {base}><!base:{value} is a leaf that requires gradients>",
+        help="put the write under `with torch.no_grad():`; if it belongs to the computation, write into a copy: "
+        "`.clone()`",
     ),
 }

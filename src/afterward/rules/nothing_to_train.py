@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._raised import raised
+from afterward.rules._raised import raised, told
 
 
 @rule("AFT504", Severity.ERROR)
@@ -18,37 +17,42 @@ def nothing_to_train(history: History) -> Iterator[Diagnosis]:
 
 
 WORDS = {
-    "integer-requires-grad": Words(
-        fault="an integer tensor is to require gradients",
-        headline="an integer tensor cannot require gradients",
-        why=(
-            "A gradient says how the result changes when a value changes by a little; integers do "
-            "not change by a little."
-        ),
-        labels={"fault": "makes an integer tensor that requires gradients"},
-        helps={
-            (
-                "follow_page",
-                "integer-requires-grad",
-            ): "make it a floating-point tensor: `dtype=torch.float32`, or write `1.0` instead of `1`"
-        },
+    "integer-requires-grad": told(
+        "an integer tensor is to require gradients",
+        "an integer tensor cannot require gradients",
+        "A gradient says how the result changes when a value changes by a little; integers do not change by a little.",
+        here="makes an integer tensor that requires gradients",
+        help="make it a floating-point tensor (`dtype=torch.float32`, or `1.0` instead of `1`); for indices and "
+        "counters, which are not trained, use `register_buffer` or `requires_grad=False`",
     ),
-    "nothing-to-optimize": Words(
-        fault="an optimizer gets no parameters",
-        headline="the optimizer gets no parameters",
-        why=(
-            "The model has no registered parameters here: layers in a plain list or dict are not "
-            "registered, and an iterator that was used up gives nothing."
-        ),
-        labels={"fault": "there are no parameters"},
-        helps={
-            (
-                "follow_page",
-                "nothing-to-optimize",
-            ): (
-                "keep layers in `torch.nn.ModuleList` or `torch.nn.ModuleDict`, and pass a list: "
-                "`list(model.parameters())`"
-            )
-        },
+    "nothing-to-optimize": told(
+        "an optimizer gets no parameters",
+        "the optimizer gets no parameters",
+        "The model has no registered parameters here: layers in a plain list or dict are not registered, and an "
+        "iterator that was used up gives nothing.",
+        here="there are no parameters",
+        help="keep layers in `torch.nn.ModuleList` or `torch.nn.ModuleDict`, and pass a list: "
+        "`list(model.parameters())`",
+    ),
+    "optimizer-given-a-tensor": told(
+        "an optimizer is given one tensor instead of several",
+        "the optimizer is given one tensor; it takes a list of them",
+        "An optimizer goes over its parameters; a tensor would be taken apart into rows, which are not leaves.",
+        here="passes one tensor",
+        help="pass a list: `[tensor]`",
+    ),
+    "optimized-object-is-no-tensor": told(
+        "an optimizer is given something that is not a tensor",
+        "the optimizer is given something that is not a tensor",
+        "{said}. Often `named_parameters()` (pairs of name and tensor) or a list of modules was passed.",
+        here="passes it",
+        help="pass `model.parameters()`",
+    ),
+    "no-inputs": told(
+        "gradients of nothing are asked for",
+        "the list of inputs is empty",
+        "The inputs are the tensors whose gradients are wanted; an iterator that was used up gives none.",
+        here="asks for gradients of nothing",
+        help="pass a list: `list(model.parameters())`",
     ),
 }

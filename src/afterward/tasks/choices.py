@@ -30,7 +30,6 @@ _OTHERS = {  # what else may cure an error, in the order in which a maintainer w
 _BY_CODE = {
     "AFT404": ("rebuild_optimizer",),  # nothing disconnects them: the model may be another one than the optimizer has
     "AFT405": ("move_step", "remove_detach"),  # no gradients when a step comes: it may be too early, or they are frozen
-    "AFT501": ("no_grad",),
 }
 _RATHER_ANEW = ("backward-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
 
@@ -70,7 +69,6 @@ _EFFECTS = {
     "out_of_place": Effect.SAME_GRADIENTS,
     "move_step": Effect.CHANGES_GRADIENTS,
     "rebuild_optimizer": Effect.CHANGES_GRADIENTS,
-    "no_grad": Effect.SAME_GRADIENTS,
     "remove_detach": Effect.CHANGES_GRADIENTS,
 }
 

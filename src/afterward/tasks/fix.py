@@ -362,7 +362,9 @@ class Fixer:
         for remedy in found.remedies:
             if remedy.kind in seen:
                 continue
-            if remedy.kind in self._passed_over:
+            if remedy.effect is Effect.SKETCH:
+                shown.append(remedy)
+            elif remedy.kind in self._passed_over:
                 shown.append(replace(remedy, proof=Proof("not_proven", (Note("not_tried"),))))
             else:
                 shown.append(replace(remedy, proof=Proof("not_applicable", (Note("not_applicable"),))))
@@ -376,7 +378,12 @@ class Fixer:
         effect, proof = cure.remedy.effect, cure.verdict.proof
         if effect is Effect.SAME_GRADIENTS and proof.same_gradients is False:
             effect = Effect.CHANGES_GRADIENTS
-        elif effect is Effect.SAME_GRADIENTS and proof.same_gradients is None and proof.status == "proven":
+        elif (
+            effect is Effect.SAME_GRADIENTS
+            and proof.same_gradients is None
+            and proof.status == "proven"
+            and proof.passes
+        ):
             proof = replace(proof, notes=(*proof.notes, Note("not_compared")))
         return replace(naming_all(cure.remedy, cure.names), patch=patch, proof=proof, effect=effect)
 

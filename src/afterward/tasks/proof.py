@@ -76,6 +76,8 @@ def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
         return Verdict("moved" if moved is not None else "failed", proof("failed", _failure(errors)), moved)
     if any(fault(f, trial) == old or _same_record(f, bench.found) for f in found):
         return Verdict("failed", proof("failed", _finding("still", bench.found)))
+    if _trains_nothing(bench.base, trial):
+        return Verdict("proven", proof("proven", Note("ran_untrained")))
     if not trial.passes or (trial.ending == "time" and trial.passes <= (bench.base.broken_at or 0)):
         return Verdict("not_proven", proof("not_proven", Note("stopped_early", (_passes(trial),))))
     gap = trial.training.gap or bench.base.training.gap
@@ -89,6 +91,11 @@ def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     if new:
         return Verdict("moved", proof("failed", _finding("then", new[0]), same=same), new[0])
     return Verdict("proven", proof("proven", *_success(trial), same=same))
+
+
+def _trains_nothing(base: Trial, trial: Trial) -> bool:
+    """Does the program end well without any backward pass, and was the fault not in one: a script that evaluates?"""
+    return not base.passes and base.broken_at is None and not trial.passes and trial.ending == "finished"
 
 
 def _to_go_on_with(bench: Bench, found: list[Diagnosis], trial: Trial) -> Iterator[Diagnosis]:

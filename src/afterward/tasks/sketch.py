@@ -16,6 +16,7 @@ from afterward.tasks.files import compiles
 
 MOST = 8  # findings; a report with more is read from its beginning
 TRIES = 6
+RAISED = "AFT5"  # errors that `check` does not predict: their first change is shown as it is
 
 CHECKED = Proof("checked", (Note("checked"),))
 
@@ -45,12 +46,15 @@ def _with_changes(found: Diagnosis, sources: Mapping[str, str]) -> Diagnosis:
 def _written(found: Diagnosis, remedy: Remedy, sources: Mapping[str, str], file: str, known: Checked) -> Remedy:
     from afterward.repair import Workshop, candidates, unified
 
-    if not known.findings or remedy.patch:
+    unseen = found.code.startswith(RAISED) and not known.findings
+    if remedy.patch or not (known.findings or unseen):
         return remedy
     for patch in islice(candidates(Workshop(sources), found, remedy), TRIES):
         text = patch.applied(sources).get(file)
         if text is None or len(patch.edits) > 1 or not compiles(text, file):
             continue
+        if unseen:
+            return replace(remedy, patch=unified(_name(file), sources[file], text))
         if _is_cured(known, _checked(file, text)):
             return replace(remedy, patch=unified(_name(file), sources[file], text), proof=CHECKED)
     return remedy

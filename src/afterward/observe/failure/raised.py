@@ -9,19 +9,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from inspect import unwrap
 from types import FrameType
 from typing import Any
 
 from afterward import messages
 from afterward.follow.path import Place
-from afterward.follow.reading import targets
-from afterward.model.history import Gap, History
+from afterward.follow.reading import Name
+from afterward.model.history import Cut, Gap, History, Pass
 from afterward.model.raised import Operand, Raised
-from afterward.model.site import Site
+from afterward.model.site import Site, Where
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import Autopsy
 from afterward.observe.failure.walk import walk
+from afterward.observe.provenance.cuts import cuts_of_history, find_cuts
 from afterward.observe.provenance.frame_values import value_of
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.silent.ledger import LedgerWriter
@@ -31,7 +33,7 @@ def examine_raised(
     recorder: Recorder, error: BaseException, *, is_user: Any, gaps: list[Gap], ledger: LedgerWriter
 ) -> History | None:
     """What an exception of autograd's is about; None where it tells of something else."""
-    page = messages.find(str(error))
+    page = messages.find_in_a_run(str(error))
     if page is None or not page.rules:
         return None
     scene = _scene(error, is_user)
@@ -116,10 +118,10 @@ def _written(scene: Scene) -> Found:
         target = target.value if isinstance(target, (ast.Subscript, ast.Attribute)) else None
 
 
-def _flagged(scene: Scene) -> Found:
-    """The owner of a `requires_grad` that is set."""
+def _owners(scene: Scene, *attributes: str) -> Found:
+    """The tensors whose attribute of this name the statement reads or sets."""
     for node in ast.walk(scene.statement) if scene.statement is not None else ():
-        if isinstance(node, ast.Attribute) and node.attr in ("requires_grad", "requires_grad_"):
+        if isinstance(node, ast.Attribute) and node.attr in attributes:
             value = value_of(node.value, scene.frames[0])
             if compat.is_tensor(value):
                 yield ast.unparse(node.value), value
@@ -127,21 +129,23 @@ def _flagged(scene: Scene) -> Found:
 
 def _without_gradient(scene: Scene) -> Found:
     """The owner of a `.grad` that is None because it is no leaf. A leaf has none until its first `backward()`."""
-    for node in ast.walk(scene.statement) if scene.statement is not None else ():
-        if isinstance(node, ast.Attribute) and node.attr == "grad":
-            value = value_of(node.value, scene.frames[0])
-            if compat.is_tensor(value) and not value.is_leaf:
-                yield ast.unparse(node.value), value
+    return (found for found in _owners(scene, "grad") if not found[1].is_leaf)
 
 
 def _disconnected(scene: Scene) -> Found:
     """The inputs of `autograd.grad` that its outputs were not computed from."""
-    outputs = [one for one in scene.local("outputs", "t_outputs") if compat.is_tensor(one)]
-    nodes = [node for node in map(compat.grad_fn_of, outputs) if node is not None]
-    reached = {id(node) for node in walk(nodes).nodes}
+    reached = {id(node) for node in walk(_nodes(_outputs(scene))).nodes}
     for tensor in scene.local("inputs", "t_inputs"):
         if compat.is_tensor(tensor) and id(compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)) not in reached:
             yield "", tensor
+
+
+def _outputs(scene: Scene) -> list[Any]:
+    return [one for one in scene.local("self", "tensors", "outputs", "t_outputs") if compat.is_tensor(one)]
+
+
+def _nodes(tensors: Iterable[Any]) -> list[Any]:
+    return [node for node in map(compat.grad_fn_of, tensors) if node is not None]
 
 
 def _computed(tensor: Any) -> bool:
@@ -175,7 +179,9 @@ _ABOUT: dict[str, Callable[[Scene], Found]] = {
     "grad-is-none": _without_gradient,
     "non-leaf-copied": lambda scene: _in_locals(scene, _computed, "self"),
     "non-leaf-sent": lambda scene: _in_locals(scene, _computed, "tensor"),
-    "requires-grad-of-non-leaf": _flagged,
+    "requires-grad-of-non-leaf": lambda scene: _owners(scene, "requires_grad", "requires_grad_"),
+    "assigned-gradient-of-another-size": lambda scene: _owners(scene, "grad"),
+    "assigned-gradient-of-another-type": lambda scene: _owners(scene, "grad"),
     "tensor-as-parameter": lambda scene: _in_locals(scene, _anything, "value", "param"),
     "hook-on-non-leaf": lambda scene: _in_locals(scene, _computed, "self"),
     "loss-not-scalar": lambda scene: _in_locals(scene, _several, "self", "tensors", "outputs"),
@@ -196,7 +202,18 @@ _ABOUT: dict[str, Callable[[Scene], Found]] = {
     "inference-tensor-version": lambda scene: _named(scene, _inference),
     "retain-grad-without-grad": lambda scene: _named(scene, _untrained),
 }  # fmt: skip
-_OPERATION = re.compile(r"^Function '(\w+)'")
+_OPERATION = re.compile(r"^[Ff]unction '?(\w+)'? returned")
+_OF_FUNCTIONS = {
+    "custom-backward-count", "custom-backward-shape", "backward-not-written", "differentiated-once-only",
+}  # fmt: skip
+_CUT_OFF = {  # messages about a tensor that some statement has cut off, and what tells that statement's kind
+    "input-not-in-the-graph": "",
+    "hook-without-grad": "",
+    "retain-grad-without-grad": "",
+    "inference-tensor-saved": "inference_mode",
+    "inference-tensor-written": "inference_mode",
+    "inference-tensor-requires-grad": "inference_mode",
+}
 _OTHERWISE = _trained  # any tensor of the statement that needs gradients
 
 
@@ -206,6 +223,7 @@ class _Examination(Autopsy):
         scene.statement = self._statement(frame, scene.line)
         about = _ABOUT.get(page.name)
         found = list(about(scene) if about is not None else _named(scene, _OTHERWISE))
+        found += [("", one) for one in _outputs(scene)] if page.name in _OF_FUNCTIONS else []
         found = [] if page.about == "run" else found
         tensors = list({id(tensor): (text, tensor) for text, tensor in reversed(found)}.values())[::-1]
         if about is not None and not tensors and page.name == "grad-is-none":
@@ -219,10 +237,36 @@ class _Examination(Autopsy):
             return None
         written = {id(tensor): text for text, tensor in scene.tensors()}
         operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
-        first = self._operation_named(message) or (operands[0] if operands else None)
+        first = self._custom_function(page.name, message) or self._operation_named(message)
+        first = first or (operands[0] if operands and page.name not in _OF_FUNCTIONS else None)
+        if first is not None and page.name == "input-not-in-the-graph":
+            first = replace(first, shared=tuple(self._shared(_outputs(scene), tensors[0][1])))
         return History(
-            raised=(Raised(page.name, page.rules, message, where, first, operands[1:], page.about == "run"),), gaps=gaps
+            raised=(Raised(page.name, page.rules, message, where, first, operands[1:], page.about == "run"),),
+            cuts=self._cuts(page.name, where, first),
+            gaps=gaps,
         )
+
+    def _cuts(self, page: str, where: Where, operand: Operand | None) -> tuple[Cut, ...]:
+        """The statement that cut off what the message is about."""
+        if page not in _CUT_OFF or operand is None:
+            return ()
+        late = Pass(0, where, where.moment, receiver=operand.name if operand.is_inference or "grad" in page else "")
+        if page == "input-not-in-the-graph":
+            return tuple(cuts_of_history(self.paths, late, self.trail, self.where)[:1])
+        cuts = find_cuts(self.paths, late, self.trail, self.where)
+        return tuple(cut for cut in cuts if _CUT_OFF[page] in cut.how)[:1]
+
+    def _shared(self, outputs: list[Any], tensor: Any) -> Iterator[str]:
+        """Leaves that both the outputs and a tensor depend on, by their names."""
+        of_outputs = set(self._leaves_below(outputs))
+        of_tensor = self._leaves_below([tensor]) if not tensor.is_leaf else []
+        return (self.names.leaves[leaf] for leaf in of_tensor if leaf in of_outputs and leaf in self.names.leaves)
+
+    def _leaves_below(self, tensors: list[Any]) -> list[int]:
+        nodes = walk(_nodes(tensors)).nodes
+        leaves = (getattr(node, "variable", None) for node in nodes)
+        return [id(leaf) for leaf in leaves if leaf is not None]
 
     def _statement(self, frame: FrameType, line: int) -> ast.stmt | None:
         """The statement that a frame is at: of those on one line the outer one, or the body of a lambda."""
@@ -240,13 +284,14 @@ class _Examination(Autopsy):
             name=name,
             is_leaf=bool(tensor.is_leaf),
             requires_grad=bool(tensor.requires_grad),
-            op=node.name().removeprefix("torch::autograd::") if node is not None else "",
+            op=node.name().rpartition("::")[2] if node is not None else "",
             made=self.where(place),
             stored=self._stored(name),
             shape=tuple(tensor.shape),
             dtype=str(tensor.dtype).removeprefix("torch."),
             is_view=bool(tensor._is_view()),
             is_inference=bool(tensor.is_inference()),
+            base=self._name(tensor._base) if tensor._is_view() else "",
         )
 
     def _operation_named(self, message: str) -> Operand | None:
@@ -264,11 +309,36 @@ class _Examination(Autopsy):
         return min(held, key=lambda one: one.depth).name if held else self.names.leaves.get(id(tensor), "")
 
     def _stored(self, name: str) -> Site | None:
-        """The last statement that gave this name its value; an attribute goes by its last part, whoever owns it."""
-        attribute = name.rpartition(".")[2] if "." in name else ""
-        for place in reversed(self.trail[:-1]):
-            statement = self.sources.statement(place.number)
-            for target in targets(statement) if statement is not None and name else ():
-                if target.text == name or (attribute and target.text.rpartition(".")[2] == attribute != target.text):
-                    return self.sources.site(self.sources.statements.table[place.number])
+        """The last statement that gave this name its value, or put it into what it is an item of."""
+        if not name or not self.trail:
+            return None
+        place = self.paths.assigned_before(Name(name, ast.parse(name, mode="eval").body), self.trail[-1])
+        return self.sources.site(self.sources.statements.table[place.number]) if place is not None else None
+
+    def _custom_function(self, page: str, message: str) -> Operand | None:
+        """The `autograd.Function` of the program's own that a message is about: where it was applied, and what it
+        returns. Of one that may be differentiated once, the graph has only where that was."""
+        named = _OPERATION.search(message)
+        tests: dict[str, Callable[[Any], bool]] = {
+            "differentiated-once-only": compat.is_differentiated,
+            "backward-not-written": compat.writes_no_backward,
+        }
+        by_name: Callable[[Any], bool] = lambda node: named is not None and node.name() == named[1]  # noqa: E731
+        test = tests.get(page, by_name)
+        for node in sorted(self.found.nodes, key=compat.order_of, reverse=True) if page in _OF_FUNCTIONS else ():
+            if test(node):
+                function = compat.custom_function_of(node)
+                name = function.__name__ if function is not None else ""
+                place = self.where(self.places.get(compat.order_of(node)))
+                return Operand(name, False, True, node.name(), place, self._returns(function))
         return None
+
+    def _returns(self, function: Any) -> Site | None:
+        """The last `return` of a custom function's `backward`."""
+        code = getattr(unwrap(function.backward), "__code__", None) if function is not None else None
+        if code is None or not self.is_user(code.co_filename):
+            return None
+        inside = range(code.co_firstlineno, max(line or 0 for _, _, line in code.co_lines()) + 1)
+        returns = (one for one in self.sources.statements_of(code.co_filename) if isinstance(one, ast.Return))
+        last = max((one for one in returns if one.lineno in inside), key=lambda one: one.lineno, default=None)
+        return self.sources.site_of(code.co_filename, last) if last is not None else None

@@ -1,0 +1,66 @@
+"""`detach_value`: hand on the numbers of a tensor, without its graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from afterward.repair import item_for_logging
+from afterward.repair.edits import Edit
+from afterward.repair.names import assignable, assignment, named, stem, wrapped
+from afterward.repair.passes import only_call
+from afterward.repair.source import Source, Statement
+from afterward.repair.workshop import Candidates, Job
+
+
+def candidates(job: Job) -> Candidates:
+    """Where it is used; before that statement, if it is a part of what is used; else where it was stored."""
+    place = job.at(job.found.reused)
+    if place is None or not job.name:
+        return
+    source, statement = place
+    line = source.range(statement).start.line
+    frozen = _frozen(source, statement)
+    uses = _taken_out(source, list(named(source, statement, job.name)))
+    if frozen is not None:
+        edit = Edit(*source.span(statement), f"{frozen} = {frozen}.detach()")
+        yield job.patch(f"detach `{frozen}` on line {line}", source, edit)
+        return
+    if uses:
+        for some in dict.fromkeys([*((one,) for one in uses), tuple(uses)]):
+            edits = [source.replace(one, f"{wrapped(source, one)}.detach()") for one in some]
+            yield job.patch(f"detach `{job.name}` on line {line}", source, *edits)
+    elif stem(job.name) == job.name and assignable(job.name) and source.alone(statement):
+        edit = source.insert_before(statement, f"{job.name} = {job.name}.detach()")
+        yield job.patch(f"detach `{job.name}` before line {line}", source, edit)
+    stored = job.found.bridge.site if job.found.bridge is not None else None
+    if stored is not None:
+        yield from item_for_logging.candidates(Job(job.shop, job.found, replace(job.remedy, site=stored)))
+
+
+def _taken_out(source: Source, uses: list[cst.BaseExpression]) -> list[cst.BaseExpression]:
+    """Of several places that read it, those that convert it: `out` of `out.cpu().numpy()`."""
+    converted = [one for one in uses if _is_converted(source, one)]
+    return converted or uses
+
+
+def _is_converted(source: Source, node: cst.CSTNode) -> bool:
+    parent = source.parent(node)
+    while (
+        isinstance(parent, (cst.Attribute, cst.Call)) and getattr(parent, "func", getattr(parent, "value", 0)) is node
+    ):
+        if isinstance(parent, cst.Attribute) and parent.attr.value in ("numpy", "__array__"):
+            return True
+        node, parent = parent, source.parent(parent)
+    return False
+
+
+def _frozen(source: Source, statement: Statement) -> str | None:
+    """`h` of `h.requires_grad = False` and of `h.requires_grad_(False)`."""
+    made, call = assignment(statement), only_call(statement)
+    target = made.targets[0].target if isinstance(made, cst.Assign) else call.func if call is not None else None
+    if isinstance(target, cst.Attribute) and target.attr.value in ("requires_grad", "requires_grad_"):
+        name = source.code(target.value)
+        return name if assignable(name) else None
+    return None

@@ -1,0 +1,62 @@
+"""AFT514: autograd cannot follow what is done here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.rules import rule
+from afterward.rules._raised import raised, told
+
+
+@rule("AFT514", Severity.ERROR)
+def autograd_cannot_follow(history: History) -> Iterator[Diagnosis]:
+    """Autograd cannot follow what is done here: an operation without a derivative, a number taken out under `vmap`."""
+    return raised(history, "AFT514")
+
+
+WORDS = {
+    "no-derivative": told(
+        "an operation without a derivative is differentiated",
+        "an operation without a derivative is differentiated",
+        "{said}. PyTorch has no formula for the gradient of this operation.",
+        here="needs its derivative",
+        help="use an operation that has one, or `.detach()` its input if no gradient should flow through it",
+    ),
+    "out-argument-with-gradients": told(
+        "`out=` is used where gradients are recorded",
+        "`out=` cannot be used with tensors that require gradients",
+        "The result would overwrite a tensor that the graph may need.",
+        here="writes into the tensor given as `out=`",
+        help="assign the result to a name instead of passing `out=`",
+    ),
+    "resized-graph-tensor": told(
+        "a tensor that requires gradients is resized",
+        "<{value}><!value:a tensor> requires gradients and is resized in place",
+        "A graph keeps the shape of each tensor.",
+        here="resizes <{value}><!value:it>",
+        help="make a new tensor: `reshape`, a slice, or `torch.cat`",
+    ),
+    "view-detached-in-place": told(
+        "a view is detached in place",
+        "<{value}><!value:this tensor> is a view, and is detached in place",
+        "A view and its base share their numbers and their graph.",
+        here="detaches it in place",
+        help="use `.detach()` and assign its result",
+    ),
+    "vmap-item": told(
+        "a number is taken out of a tensor under `vmap`",
+        "one number is taken out of a tensor under `vmap`",
+        "Under `vmap` a tensor stands for a whole batch, so it has no single number and no single truth value.",
+        here="takes one number out",
+        help="stay with tensors: `torch.where(condition, a, b)` instead of `if`, no `.item()`",
+    ),
+    "requires-grad-inside-transform": told(
+        "`requires_grad_()` is called inside a `torch.func` transform",
+        "`requires_grad_()` is called inside a `torch.func` transform",
+        "`torch.func.grad` differentiates with respect to the function's arguments, whatever their flags.",
+        here="calls `requires_grad_()`",
+        help="remove it, and pass the tensor as an argument of the function",
+    ),
+}

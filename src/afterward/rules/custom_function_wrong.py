@@ -1,0 +1,77 @@
+"""AFT513: a custom `autograd.Function` does not do what autograd asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.rules import rule
+from afterward.rules._raised import raised, told
+
+
+@rule("AFT513", Severity.ERROR)
+def custom_function_wrong(history: History) -> Iterator[Diagnosis]:
+    """A custom `autograd.Function` does not do what autograd asks of it."""
+    return raised(history, "AFT513")
+
+
+_ITS = "`backward` of <{value}><!value:a custom function>"
+_MADE = "the function is applied here"
+_STORED = "its `backward` returns here"
+
+WORDS = {
+    "custom-backward-count": told(
+        "a custom `backward` returns another number of gradients than `forward` has arguments",
+        _ITS + " does not return one gradient for each argument of `forward`",
+        "{said}. The number that is expected is that of the arguments of `forward`, without `ctx`.",
+        here="this `backward()` calls it",
+        made=_MADE,
+        stored=_STORED,
+        help="return one value for each argument of `forward`, in the same order; `None` if it needs no gradient",
+    ),
+    "custom-backward-shape": told(
+        "a custom `backward` returns a gradient of another shape than the argument",
+        _ITS + " returns a gradient of another shape than the argument of `forward`",
+        "{said}. The index counts the arguments of `forward`, without `ctx`, from 0.",
+        here="this `backward()` calls it",
+        made=_MADE,
+        stored=_STORED,
+        help="return a gradient of the argument's shape: sum over the dimensions that were broadcast",
+    ),
+    "backward-not-written": told(
+        "a custom function has no `backward`",
+        "<{value}><!value:a custom function> has no `backward`",
+        "Autograd records a custom function as one operation and calls its `backward`.",
+        here="this `backward()` needs it",
+        made=_MADE,
+        stored=_STORED,
+        help="write a static method `backward(ctx, *gradients)`, one gradient for each output of `forward`",
+    ),
+    "custom-function-not-static": told(
+        "a custom function has methods that are not static",
+        "a custom function has methods that are not static",
+        "A custom function has no instances: autograd calls `forward` and `backward` on the class.",
+        here="calls it",
+        made=_MADE,
+        stored=_STORED,
+        help="put `@staticmethod` above `forward` and `backward`, and call `Function.apply(...)`",
+    ),
+    "differentiated-once-only": told(
+        "a function that can be differentiated once is differentiated twice",
+        "a custom function that can be differentiated once is differentiated a second time",
+        "`@once_differentiable` says that this `backward` is not differentiable itself, so no gradient penalty and no "
+        "second derivative goes through it.",
+        here="differentiates it a second time",
+        made="it is differentiated for the first time here",
+        help="if its `backward` uses torch operations only, remove `@once_differentiable`; otherwise use another "
+        "operation there",
+    ),
+    "saved-object-is-no-tensor": told(
+        "a custom function saves something that is not a tensor",
+        "`save_for_backward` is given something that is not a tensor",
+        "`save_for_backward` keeps tensors; other values are attributes of `ctx`.",
+        here="saves it",
+        help="store it on the context: `ctx.factor = factor`",
+    ),
+}
