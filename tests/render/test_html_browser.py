@@ -183,6 +183,19 @@ SMALL_TEXT = """() => [...document.querySelectorAll('body *')].filter((part) => 
 }).map((part) => part.textContent.trim().slice(0, 40))"""
 
 
+# Words of the picture that lie on each other: by their boxes, which a few pixels of another font do not change.
+OVERLAPS = """() => {
+  const words = [...document.querySelectorAll('.stage svg text')].filter((one) => one.getClientRects().length);
+  const boxes = words.map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const found = [];
+  boxes.forEach(([a, p], n) => boxes.slice(n + 1).forEach(([b, q]) => {
+    const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+    const high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+    if (wide > 14 && high > 6) found.push(`${a} / ${b}`);
+  }));
+  return found;
+}"""
+GROUNDS = "() => [document.body, document.querySelector('.stage')].map((one) => getComputedStyle(one).backgroundColor)"
 HIDDEN = "() => { const s = document.querySelector('.stage'); return s.scrollWidth - s.clientWidth; }"
 
 
@@ -199,6 +212,11 @@ def test_every_rule_answers_above_the_fold_and_nothing_is_cut(opened: Any) -> No
         assert stage["y"] + stage["height"] <= 900, f"{code}: the picture ends below the fold"
         assert page.evaluate(HIDDEN) <= 0, f"{code}: the picture is wider than its frame"
         assert page.locator(".life .keys span").count() > 0, f"{code}: no legend"
+        assert page.evaluate(OVERLAPS) == [], f"{code}: words on words"
+        light = page.evaluate(GROUNDS)
+        page.emulate_media(color_scheme="dark")
+        assert page.evaluate(GROUNDS) != light, f"{code}: no dark page"
+        assert page.evaluate(OVERLAPS) == [], f"{code}: words on words in the dark"
         for width in (1440, 1024, 390):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (code, width)

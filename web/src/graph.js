@@ -171,10 +171,10 @@ function boxed(view, box, number, size, at, again) {
 }
 
 const STATES = {
-  fresh: "alive when the failing pass began",
-  dead: "freed by an earlier pass",
+  fresh: "in memory when the failing backward began",
+  dead: "freed by an earlier backward",
   used: "used by an earlier backward",
-  spoilt: "a value that it had saved was written over",
+  spoilt: "a value that it had saved was overwritten",
 };
 
 function reads(box) {

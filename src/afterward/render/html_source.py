@@ -19,6 +19,7 @@ from afterward.render.source import SourceTexts, visible
 from afterward.render.wording import Labelled, help_text, said
 
 CONTEXT = 1  # lines shown around a labelled one
+BETWEEN = 3  # lines shown between those of a change
 
 _EFFECTS = {
     "same_gradients": "same gradients",
@@ -152,8 +153,14 @@ def answer_html(found: Diagnosis) -> str:
 
 
 def _changed_lines(patch: str) -> str:
-    """What a diff takes out and puts in, without its frame."""
-    lines = [line for line in patch.splitlines() if line[:1] in "+-" and not line.startswith(("+++ ", "--- "))]
+    """What a diff takes out and puts in, and the lines that show where: those between, else those beside it."""
+    lines: list[str] = []
+    for hunk in re.split(r"^@@.*\n", patch, flags=re.MULTILINE)[1:]:
+        every = [line for line in hunk.splitlines() if line[:1] in "+- " and not line.startswith(("+++ ", "--- "))]
+        changed = [number for number, line in enumerate(every) if line[0] != " "]
+        beside = len({every[number][0] for number in changed}) == 1  # nothing shows where it was, or goes
+        span = range(max(changed[0] - beside, 0), min(changed[-1] + 1 + beside, len(every)))
+        lines += [every[number] for number in span if number in changed or len(span) - len(changed) <= BETWEEN]
     cut = textwrap.dedent("\n".join(line[1:] for line in lines)).splitlines()
     return "\n".join(line[0] + " " + rest for line, rest in zip(lines, cut, strict=True))
 

@@ -10,7 +10,7 @@ NOTES: dict[str, str] = {
     "[stayed|stays] "
     "as it is",
     "inferred_free": "which `backward()` freed it is inferred from the order of calls",
-    "other_bridges": "and {count} more: that part of the graph is also reached through {names}",
+    "other_bridges": "that part of the graph is also reached through {names}",
     "predicted": "predicted from the source: nothing was run",
     "predicted_if": "predicted from the source, nothing was run; happens only if {conditions} (unknown before running)",
     "predicted_maybe": "predicted from the source: nothing was run, and whether it happens depends on values "

@@ -68,8 +68,8 @@ WORDS = {
         "[freed|frees] its graph",
         why="What {freed_by} [returned|returns] [went|goes] into this loss without a graph. Computing it "
         "[went|goes] through "
-        "the graph of <{value}><!value:the forward pass> and [freed|frees] it; this `backward()` reaches that graph on "
-        "another way.",
+        "the graph of <{value}><!value:the forward pass> and [freed|frees] it; this `backward()` reaches that graph by "
+        "another path.",
         labels={"built": "the derivative and this loss are computed from this< ({amount})>"},
     ),
 }

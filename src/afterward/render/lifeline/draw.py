@@ -239,7 +239,9 @@ def legend_of(story: Story) -> list[tuple[str, str]]:
     """What a picture shows, and what each means: blocks by their state, connections, events."""
     seen = {block.state for block in story.blocks} | {link.kind for link in story.links}
     seen |= {"keeps" if event.kind == "pass" and not event.frees else event.kind for event in story.events}
-    return [(state, words) for state, words in _LEGEND.items() if state in seen]
+    seen |= {"fresh" for block in story.blocks if block.ends is not None and block.state in ("dead", "done")}
+    words = _LEGEND if any(link.kind == "reach" for link in story.links) else {**_LEGEND, "bridge": "the same value"}
+    return [(state, said) for state, said in words.items() if state in seen]
 
 
 _FATES = {"dead": "freed", "spoilt": "overwritten"}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from afterward.model.diagnosis import Diagnosis
+from dataclasses import replace
+
+from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.gradients import BY_HAND
 from afterward.model.history import FlatPart, History, Leaf, LeftOut, Pass, Singles, Step, Wasted
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
-from afterward.render.lifeline.story import Block, Event, Lane, Story
+from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.render.wording import said
 
@@ -45,18 +47,32 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     return None
 
 
+_IN_A_WORD = {"made": "computed", "stored": "stored", "cut": "cut off", "fault": "fails here"}
+
+
 def plain_story(found: Diagnosis, sources: SourceTexts) -> Story:
-    """What every finding has: its labelled places, in the order of their lines."""
+    """What every finding has: its labelled places, in the order of their lines; an error comes after what led to it."""
     sheet = Sheet()
-    sheet.column("", "only")
     words = said(found)
+    raised = found.severity is Severity.ERROR
+    step = found.primary.site.step
+    sheet.column(
+        (f"step {step}" if step is not None else "the program") if raised else "", "step" if raised else "only"
+    )
+    sheet.columns[-1] = replace(sheet.columns[-1], fails=raised)
+    roles = {id(said_of): label.role for said_of, label in zip(words.secondary, found.secondary, strict=True)}
     labels = sorted((words.primary, *words.secondary), key=lambda label: (label.site.file, label.site.line))
-    for label in labels:
+    for label in sorted(labels, key=lambda label: raised and label is words.primary):
         lane = sheet.lane(_lane(label.site, sources, sources.named(label.site)))
         main = label is words.primary
-        block = sheet.block(lane, "main" if main else "place", f"line {label.site.line}", facts=(label.text,))
+        role = _IN_A_WORD.get(roles.get(id(label), found.primary.role)) if raised else None
+        state = "main" if main else "place"
+        block = sheet.block(lane, state, role or f"line {label.site.line}", facts=(label.text,))
         text = label.text[:1].upper() + label.text[1:]
         sheet.say(f"Line {label.site.line}: {text}.", "fails" if main else "plain", block=block)
+    if raised and found.bridge is not None:
+        last = len(sheet.blocks) - 1
+        sheet.links += [Link("bridge", n, n + 1, found.bridge.name if n + 1 == last else "") for n in range(last)]
     return sheet.story(words.headline)
 
 

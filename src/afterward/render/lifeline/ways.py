@@ -180,8 +180,14 @@ class Ways:
                 f'<g class="miss"><circle cx="{end:.1f}" cy="{roof - 8:.1f}" r="11"/>'
                 f'<path d="M{end - 4.5:.1f} {roof - 12.5:.1f}l9 9m0 -9l-9 9"/></g>'
             )
+        words = _NEEDS.get(goal.state, "") if link.misses and number == self.crests[0] else ""
+        if words and x - end > 110 + 6.6 * len(words):
+            cross += f'<text x="{(x + end) / 2:.1f}" y="{crest - 7:.1f}">{words}</text>'
         classes = "reach" if link.misses or event.kind == "late" else "reach mild"
         return f'<g class="{classes}" data-slot="{event.slot}"><path class="stroke" d="{path}"/>{cross}</g>'
+
+
+_NEEDS = {"dead": "needs what was freed", "spoilt": "needs what was overwritten"}
 
 
 def ending(name: str, room: int = 19) -> str:
