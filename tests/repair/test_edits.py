@@ -96,9 +96,25 @@ def test_all_kinds_of_edits_are_made() -> None:
     made: set[str] = set()
     for number in range(100, 260):
         made |= set(examine(f"program {number}", program(number), seed=0, twice=0).patches)
-        if made == set(KINDS):
+        if made >= set(KINDS) - RARE:
             break
-    assert made == set(KINDS)
+    assert made >= set(KINDS) - RARE
+
+
+RARE = {"fit_gradient", "leave_inference"}  # they change code that generated programs do not have
+RARE_CODE = """
+with torch.inference_mode():
+    features = backbone(x)
+for p, g in zip(parameters, flat.split(sizes)):
+    p.grad = g
+loss.backward()
+"""
+
+
+def test_rare_kinds_of_edits_are_made_and_sound() -> None:
+    tallies = [examine("rare", RARE_CODE, seed=seed, twice=20) for seed in range(12)]
+    assert {kind for tally in tallies for kind in tally.patches} >= RARE
+    assert [wrong for tally in tallies for wrong in tally.wrong] == []
 
 
 def test_a_broken_patch_is_noticed() -> None:
