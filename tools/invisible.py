@@ -119,8 +119,12 @@ def _theirs(text: str) -> str:
 
 
 def _same(text: str, base: Path) -> str:
-    """Addresses, counts of references and the folder's name differ from run to run."""
-    return re.sub(r"0x[0-9a-f]{6,}|(?<=object refcount : )\d+", "0x", text.replace(str(base), "BASE"))
+    """Addresses, counts of references, times and the folder's name differ from run to run."""
+    return re.sub(
+        r"0x[0-9a-f]{6,}|(?<=object refcount : )\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+",
+        "0x",
+        text.replace(str(base), "BASE"),
+    )
 
 
 def differences(name: str, program: Beside, by: str) -> Iterator[str]:

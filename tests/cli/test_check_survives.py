@@ -20,9 +20,10 @@ BAD = {
     "utf16.py": ("x = 1\n".encode("utf-16"), "utf16.py: not Python source: it has null bytes"),
     "large.py": (b"x = 1\n" * 1_800_000, "large.py: too large to check (10,800,000 bytes)"),
     "deep.py": (b"x = " + b"(" * 1000 + b"1" + b")" * 1000 + b"\n", "deep.py"),
-    "deep_operators.py": (b"x = " + b"-" * 5000 + b"1\n", "deep_operators.py"),
     "book.ipynb": (b"{not json", "book.ipynb"),
 }
+if sys.version_info < (3, 13):  # later ones read it
+    BAD["deep_operators.py"] = (b"x = " + b"-" * 5000 + b"1\n", "deep_operators.py")
 
 
 def test_each_gets_one_line_and_the_rest_is_checked(tmp_path: Path) -> None:
@@ -47,7 +48,8 @@ def test_each_gets_one_line_and_the_rest_is_checked(tmp_path: Path) -> None:
         (line,) = [line for line in lines if line.startswith(f"afterward: {name}")]
         assert why in line
     assert len(lines) == len(BAD) + 5
-    assert lines[-1].startswith("1 error in 1 file. Checked 15 files, 1 training loop, 14 not analysed (--show-gaps).")
+    counts = f"Checked {len(BAD) + 5} files, 1 training loop, {len(BAD) + 4} not analysed (--show-gaps)."
+    assert lines[-1].startswith(f"1 error in 1 file. {counts}")
     assert "Traceback" not in done.stderr
 
 

@@ -31,5 +31,7 @@ def test_a_program_sees_no_difference(name: str) -> None:
     for needed in ("cloudpickle", "coverage"):
         if needed in name:
             pytest.importorskip(needed)
+    if name == "exit_large" and sys.version_info >= (3, 13):
+        pytest.skip("this Python prints an error of its own as it ends")
     program = invisible.programs()[name]
     assert list(invisible.differences(name, program, "run")) == []

@@ -16,6 +16,8 @@ def test_every_message_of_this_torch_is_listed() -> None:
     page = lister.PAGE.read_text(encoding="utf-8")
     if f"torch {torch.__version__.partition('+')[0]}:" not in page:
         pytest.skip("the list is of another torch")
+    if torch.version.cuda:
+        pytest.skip("the list is of a build without CUDA, whose library says less")
     found = lister.about_graphs(Path(torch.__file__).parent, ("libtorch_python.so",))
     assert len(found) > 100
     known = lister.listed(page)

@@ -267,6 +267,10 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
         threading.settrace(previous)  # type: ignore[arg-type]
 
 
+def _line_at(code: CodeType, offset: int) -> int:
+    return next((line for start, end, line in code.co_lines() if start <= offset < end and line is not None), 0)
+
+
 @contextmanager
 def _monitoring(marker: LineMarker) -> Iterator[None]:
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
@@ -285,6 +289,14 @@ def _monitoring(marker: LineMarker) -> Iterator[None]:
         if marker.is_watched(code):
             marker.left(code)
 
+    def jumped(code: CodeType, offset: int, destination: int) -> Any:
+        """Back to the line that it came from: another iteration of a loop on one line, which is no new line."""
+        line = _line_at(code, offset)
+        if destination >= offset or line != _line_at(code, destination) or not marker.is_watched(code):
+            return monitoring.DISABLE
+        marker.line(code, line)
+        return None
+
     callbacks: dict[int, Callable[..., Any]] = {
         events.LINE: guarded(marker.line),
         events.PY_START: guarded(lambda code, offset: marker.entered(code)),
@@ -292,6 +304,7 @@ def _monitoring(marker: LineMarker) -> Iterator[None]:
         events.PY_RETURN: guarded(lambda code, offset, value: marker.left(code)),
         events.PY_YIELD: guarded(lambda code, offset, value: marker.suspended(code)),
         events.PY_UNWIND: unwound,
+        events.JUMP: jumped,
     }
     monitoring.use_tool_id(_TOOL, "afterward")
     try:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import runpy
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -70,19 +72,33 @@ def _follow(process: ModuleType, family: Family, hooks: ExitStack) -> None:
 
     def bootstrap(self: Any, *args: Any, **kwargs: Any) -> int:
         family.began()
-        util = sys.modules.get("multiprocessing.util")
-        if util is not None:  # what is registered to run at a process's end sees the exception that ends it
-            util.Finalize(None, told, exitpriority=-1000)
-            # A forked process clears the register of its parent first.
-            util.register_after_fork(family, lambda family: util.Finalize(None, told, exitpriority=-1000))
-        status = original(self, *args, **kwargs)
+        with _last_exception_told(family):
+            status = original(self, *args, **kwargs)
         family.ended(status)
         return status
 
-    def told() -> None:
-        family.failed(sys.exc_info()[1])
-
     _put(kind, "_bootstrap", bootstrap, hooks)
+
+
+@contextmanager
+def _last_exception_told(family: Family) -> Iterator[None]:
+    """Within this block, the family learns of the exception that ends a process: it is printed where it is caught.
+
+    Not by a call of ours around the process's work: that would be seen in what is printed.
+    """
+    printed = traceback.print_exc
+
+    @wraps(printed)
+    def print_exc(*args: Any, **kwargs: Any) -> None:
+        if sys._getframe(1).f_globals.get("__name__") == PROCESS:
+            family.failed(sys.exc_info()[1])
+        printed(*args, **kwargs)
+
+    traceback.print_exc = print_exc
+    try:
+        yield
+    finally:
+        traceback.print_exc = printed
 
 
 def _put(owner: Any, name: str, replacement: Any, hooks: ExitStack) -> None:
