@@ -16,6 +16,7 @@ from pathlib import Path
 
 import afterward
 from enginelab import advice
+from enginelab.differences import unexplained
 from enginelab.reports import Finding, ask, loud, placed, summary
 from plantlab import forking
 
@@ -92,15 +93,16 @@ class Tally:
 
     def _engines(self, name: str, watched: list[Finding], read: list[Finding]) -> None:
         if not watched or not read:
-            self.counts["seen by one alone" if watched or read else "seen by neither"] += 1
+            self.counts["seen by run alone" if watched else "seen by check alone" if read else "seen by neither"] += 1
             return
         ours, theirs = summary(watched[0]), summary(read[0])
         apart = {key: (ours[key], theirs[key]) for key in ours if ours[key] != theirs[key]}
-        self.counts["differ" if apart else "agree"] += 1
-        for key in apart:
+        new = unexplained(name, apart)
+        self.counts["differ" if new else "differ as listed, each with its reason" if apart else "agree"] += 1
+        for key in new:
             self.counts[f"differ in {key}"] += 1
-        if apart:
-            print(f"{name}: {apart}", flush=True)
+        if new:
+            print(f"{name}: {new}", flush=True)
 
     def _advice(self, name: str, folder: Path, found: Finding) -> None:
         if found.get("retain_graph") is None:

@@ -1,9 +1,9 @@
 """Replaces every sentence by nonsense, and asks whether anything but text changes. Nothing may read a sentence.
 
-    python tools/nonsense.py FOLDER ...            # every case: run, check and fix, with sentences and with nonsense
-    python tools/nonsense.py --speak run train.py  # one command of afterward's, speaking nonsense
+    python tools/nonsense.py [--mode check] [--part 1/3] FOLDER ...
 
-Compared are the JSON without its texts, the patches and the exit statuses.
+Every case goes through each command twice, with sentences and with nonsense. Compared are the JSON without its texts,
+the patches and the exit statuses.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import subprocess
 import sys
-import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 TEXTS = {"message", "why", "notes", "title", "text", "gaps"}  # keys of the JSON that hold sentences
 MODES = ("check", "run", "fix")
+LIMIT = 600.0  # seconds for one command
 
 
 @contextlib.contextmanager
@@ -66,36 +66,53 @@ def without_texts(data: Any) -> Any:
     return [without_texts(one) for one in data] if isinstance(data, list) else data
 
 
-def _told(mode: str, file: Path, speak: bool) -> tuple[int, Any]:
-    begin = [sys.executable, __file__, "--speak"] if speak else [sys.executable, "-m", "afterward"]
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        options = ["--format", "json", "--no-cache"] if mode == "check" else ["--format", "json", "--out", out.name]
-        done = subprocess.run([*begin, mode, *options, file.name], cwd=file.parent, capture_output=True, timeout=600)
-        text = done.stdout if mode == "check" else Path(out.name).read_bytes()
-    return done.returncode, without_texts(json.loads(text or b"null"))
+def _told(mode: str, source: Path, *, speak: bool) -> tuple[int | None, Any]:
+    """What a command says of a copy of the case: its exit status (None: it took too long), and its report."""
+    from enginelab.reports import placed
+    from plantlab.forking import afterward, forked
+
+    with placed(source) as folder:
+        report = folder.parent / "report.json"
+        words = [mode, "--format", "json", "--out", str(report), *(["--no-cache"] if mode == "check" else [])]
+
+        def work() -> int:
+            with nonsense() if speak else contextlib.nullcontext():
+                return afterward(*words, "buggy.py")
+
+        status = forked(work, folder, LIMIT)
+        text = report.read_text(encoding="utf-8") if report.is_file() else ""
+    return status, without_texts(json.loads(text or "null"))
+
+
+def compare(mode: str, source: Path) -> str:
+    """Empty where only text changes; else how the two reports differ, or that one command alone gives two reports."""
+    plain, spoken = _told(mode, source, speak=False), _told(mode, source, speak=True)
+    if plain == spoken:
+        return ""
+    return "differs" if _told(mode, source, speak=False) == plain else "two runs alone differ"
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["--speak"]:
-        from afterward.cli import main as afterward
-
-        sys.argv[1:2] = []
-        with nonsense():
-            return afterward()
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folders", nargs="+", type=Path)
-    options.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
-    options.add_argument("--every", type=int, default=1, help="only each n-th case")
+    options.add_argument("--mode", action="append", choices=MODES, help="one command only; may be given again")
+    options.add_argument("--part", default="1/1", help="`2/3`: the second third of the cases")
     chosen = options.parse_args()
-    files = sorted(file for folder in chosen.folders for file in folder.glob("*/buggy.py"))[:: chosen.every]
-    differ = 0
-    for file in files:
-        for mode in chosen.modes:
-            if _told(mode, file, False) != _told(mode, file, True):
-                differ += 1
-                print(f"{mode} {file.parent.name}: differs", flush=True)
-    print(f"{len(files)} cases, {' '.join(chosen.modes)}: {differ} differ")
-    return 1 if differ else 0
+    from plantlab import forking
+
+    forking.load()
+    part, parts = map(int, chosen.part.split("/"))
+    sources = sorted(file.parent for folder in chosen.folders for file in folder.glob("*/buggy.py"))[part - 1 :: parts]
+    outcomes: Counter[str] = Counter()
+    for source in sources:
+        for mode in chosen.mode or MODES:
+            outcome = compare(mode, source)
+            outcomes[outcome or "the same but for text"] += 1
+            if outcome:
+                print(f"{mode} {source.name}: {outcome}", flush=True)
+    for outcome, number in sorted(outcomes.items()):
+        print(f"{number:8,}  {outcome}")
+    return 1 if outcomes["differs"] else 0
 
 
 if __name__ == "__main__":

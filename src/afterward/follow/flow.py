@@ -138,7 +138,7 @@ def restorable(sources: Program, value: Value, node: Node, consumer: Where | Non
     if any(name.text in made_in_loop for name in reads(statement)):
         return value  # something new comes in with each step
     for number, moment in executed.items():
-        if moment >= turn.entry:
+        if moment >= sources.entered_at(turn):
             continue
         earlier = sources.statement(number)
         if not isinstance(earlier, ast.Assign) or not isinstance(earlier.value, (ast.Name, ast.Attribute)):

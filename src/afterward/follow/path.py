@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from afterward.model.site import Site
+from afterward.model.site import Site, Turn
 
 
 @dataclass(slots=True, eq=False)
@@ -58,3 +58,6 @@ class Program(Protocol):
     def executed_at(self, place: Place) -> Site: ...
 
     def file_at(self, file: str, moment: int | None) -> str: ...
+
+    def entered_at(self, loop: Turn) -> int:
+        """When the loop of this iteration was entered, on the clock of the places."""

@@ -207,3 +207,30 @@ def is_target(statement: ast.stmt | None, name: ast.expr) -> bool:
             if any(inner is name for argument in wanted for inner in ast.walk(argument)):
                 return True
     return False
+
+
+def cut_name(statement: ast.stmt | None, node: ast.AST | None) -> str:
+    """What a value is called that loses its graph here: by the name that the statement gives it, else as it is read."""
+    given = targets(statement) if statement is not None else []
+    return given[0].text.removesuffix(".requires_grad") if given else cut_value(node)
+
+
+def cut_value(node: ast.AST | None) -> str:
+    """What was cut: `x` in `x.detach()`, `losses` in `torch.tensor(losses)`."""
+    if isinstance(node, ast.Attribute):
+        return ast.unparse(node.value)
+    if isinstance(node, ast.Compare):
+        return ast.unparse(node.left)
+    if isinstance(node, ast.Call):
+        if node.args and not is_literal(node.args[0]):
+            names = [inner for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)]
+            return names[0].id if names else ast.unparse(node.args[0])
+        if isinstance(node.func, ast.Attribute):
+            return ast.unparse(node.func.value)
+    return ""
+
+
+def is_literal(node: ast.expr) -> bool:
+    return all(
+        isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)) for n in ast.walk(node)
+    )

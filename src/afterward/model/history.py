@@ -37,6 +37,7 @@ class Saved:
     leaf: LeafId | None = None
     bytes: int = 0
     elsewhere: bool = False  # a hook keeps it (checkpointing, offloading): it may be made again when it is needed
+    rewritten: str = ""  # what a statement, no optimizer's step, has written to in place since: the memory of this
 
 
 BY_GRAD = "autograd.grad(...)"  # how a value lost its history that came out of it without `create_graph=True`

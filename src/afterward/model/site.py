@@ -97,6 +97,11 @@ class Where:
                 break  # from here on the two went different ways
         return count
 
+    def runs_under(self, other: Where) -> bool:
+        """Was it run by the very execution of the statement that the other place is?"""
+        mine = [(level.call, level.moment) for level in self.levels[: len(other.levels)]]
+        return mine == [(level.call, level.moment) for level in other.levels]
+
     def site_at(self, loop: Turn | None, level: int = -1) -> Site:
         """The site of a level, dated by its iteration of the given loop."""
         turn = next((t for t in self.turns if t.entry == loop.entry), None) if loop is not None else None

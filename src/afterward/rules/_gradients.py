@@ -79,10 +79,7 @@ def in_other_iterations(history: History, runs: Iterable[int], step: Taken) -> b
 
 def is_within(run: Pass, step: Taken) -> bool:
     """Was a pass run by the step itself, as the closure of LBFGS is?"""
-    if run.where is None or step.where is None:
-        return False
-    mine = [(level.call, level.moment) for level in step.where.levels]
-    return [(level.call, level.moment) for level in run.where.levels[: len(mine)]] == mine
+    return run.where is not None and step.where is not None and run.where.runs_under(step.where)
 
 
 def produced_between(history: History, before: Taken | None, step: Taken) -> list[int]:

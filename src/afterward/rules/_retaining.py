@@ -2,52 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from afterward.model import facts
 from afterward.model.facts import Note
-from afterward.model.history import LeafId, Pass, Step
+from afterward.model.history import LeafId, Step
 from afterward.model.site import Site
 from afterward.rules import _sites as at
 from afterward.rules._cause import Case, Cause, leaves_directly_under
 
 
 def what_if_retained(case: Case) -> Note:
-    """What PyTorch's own advice, `retain_graph=True`, would do in this very program."""
-    early = case.reuse.early
-    value, lines = facts.code("value", at.known_name(case)), facts.lines("lines", _line(case))
-    kept = facts.size("bytes", early.bytes if early is not None else 0)
-    if case.reuse.late.call == "read":
-        return Note("retain_reads", (lines,))
-    failing = _fails_next(case)
-    if failing is not None:
-        return failing
-    if is_reduced_once(case):
-        return Note("retain_reduced_once")
+    """What PyTorch's own advice, `retain_graph=True`, would do in this very program: the first that is so."""
+    return next(note for note in (ask(case) for ask in _QUESTIONS) if note is not None)
+
+
+def _reads(case: Case) -> Note | None:
+    """The graph is only read: nothing is computed with it."""
+    return Note("retain_reads", (facts.lines("lines", _line(case)),)) if case.reuse.late.call == "read" else None
+
+
+def _is_reduced_once(case: Case) -> Note | None:
+    return Note("retain_reduced_once") if is_reduced_once(case) else None
+
+
+def _counts_again(case: Case) -> Note | None:
+    """Both passes compute gradients of one thing: of every earlier step, of a loss, of another network's loss."""
     if case.cause is Cause.STATE_CARRIED_OVER:
         return Note("retain_all_steps_risky" if case.stepped_between else "retain_all_steps")
     if case.cause is Cause.LOSS_ACCUMULATED:
         return Note("retain_counts_again")
     if case.cause is Cause.BACKWARD_TWICE and both_fill_grad(case) and not is_cleared(case):
         return Note("retain_doubles")
-    if case.cause is Cause.SAVED_READ_AFTER_FREE and case.reuse.late.nested_in is not None:
-        return Note("retain_not_inside", (facts.code("function", case.reuse.late.nested_in),))
     if case.cause is Cause.OUTPUT_NOT_DETACHED and case.next_turn_meets_it:
         return Note("retain_runs_then_fails" if is_cleared(case) else "retain_mixes_then_fails")
-    if case.cause is Cause.OUTPUT_NOT_DETACHED and not is_cleared(case):
-        return Note("retain_mixes")
+    return Note("retain_mixes") if case.cause is Cause.OUTPUT_NOT_DETACHED and not is_cleared(case) else None
+
+
+def _does_not_get_there(case: Case) -> Note | None:
+    """The flag does not reach what needs it: a call inside of a custom function, a compiled region."""
+    if case.cause is Cause.SAVED_READ_AFTER_FREE and case.reuse.late.nested_in is not None:
+        return Note("retain_not_inside", (facts.code("function", case.reuse.late.nested_in),))
     if case.cause is Cause.COMPILED_GRAPH_SHARED:
         return Note("retain_compiled_old" if case.old_leaves_stepped else "retain_compiled")
+    return None
+
+
+def _uses_old_values(case: Case) -> Note | None:
     if case.old_leaves_stepped:
         return Note("retain_old_values_now" if case.cause is Cause.HISTORY_CACHED else "retain_old_values")
+    return None
+
+
+def _keeps_apart(case: Case) -> Note | None:
+    """What the first pass added to `.grad` is not there any more as the second adds to it: used, or cleared."""
     if case.stepped_between:
-        return Note("retain_unstepped", (value, kept))
-    if zeroed_between(case):
-        return Note("retain_cleared", (kept,))
-    if early is not None and (early.id, case.reuse.late.id) in case.history.links:
-        return Note("retain_flat")
+        return Note("retain_unstepped", (facts.code("value", at.known_name(case)), _kept(case)))
+    return Note("retain_cleared", (_kept(case),)) if both_fill_grad(case) and is_cleared(case) else None
+
+
+def _is_flat(case: Case) -> Note | None:
+    early = case.reuse.early
+    fed = early is not None and (early.id, case.reuse.late.id) in case.history.links
+    return Note("retain_flat") if fed else None
+
+
+def _is_right(case: Case) -> Note:
     form = outcome(case)
-    return Note(f"retain_right_{form}" if form else "retain_right", (lines, kept))
+    return Note(f"retain_right_{form}" if form else "retain_right", (facts.lines("lines", _line(case)), _kept(case)))
+
+
+def _kept(case: Case) -> facts.Fact:
+    return facts.size("bytes", case.reuse.early.bytes if case.reuse.early is not None else 0)
 
 
 def is_reduced_once(case: Case) -> bool:
@@ -67,25 +94,19 @@ def is_cleared(case: Case) -> bool:
     if early is None:
         return False
     produced = case.history.ledger.produced_by(early.id)
-    old = leaves_directly_under(case.history, case.reuse.stale)
-    fates = [fate for leaf, fate in produced.items() if leaf in old and case.history.optimizers_of([leaf])]
-    return bool(fates) and all(fate.cleared and not fate.unseen for fate in fates)
-
-
-def zeroed_between(case: Case) -> bool:
-    """Were the gradients of the earlier pass gone when the later one began? Only where a look has shown it."""
-    early, late = case.reuse.early, case.reuse.late
-    if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
-        return False
-    shared = shared_parameters(case)
-    return bool(shared) and not shared & case.history.ledger.filled(late.id)
+    old = _trained(case, leaves_directly_under(case.history, case.reuse.stale) & produced.keys())
+    return bool(old) and all(produced[leaf].cleared and not produced[leaf].unseen for leaf in old)
 
 
 def shared_parameters(case: Case) -> frozenset[LeafId]:
     """What both passes reach: parameters of optimizers, where there are any. An input keeps its gradient unasked."""
     early = case.reuse.early
-    shared = early.reached & case.reuse.late.reached if early is not None else frozenset()
-    return frozenset(leaf for leaf in shared if case.history.optimizers_of([leaf])) or shared
+    return _trained(case, early.reached & case.reuse.late.reached) if early is not None else frozenset()
+
+
+def _trained(case: Case, leaves: frozenset[LeafId]) -> frozenset[LeafId]:
+    """Those that optimizers hold, where there are any."""
+    return frozenset(leaf for leaf in leaves if case.history.optimizers_of([leaf])) or leaves
 
 
 def both_fill_grad(case: Case) -> bool:
@@ -111,18 +132,30 @@ def outcome(case: Case) -> str:
 
 def is_spoilt(case: Case) -> bool:
     """Was something that the old part had saved changed since, so that no pass can go through it any more?"""
-    early = case.reuse.early
-    return early is not None and _fails_here(case, early) is not None
+    return _fails_here(case) is not None
+
+
+def _fails_here(case: Case) -> Note | None:
+    """Is a value that the old part had saved no longer the one that was saved? Then this pass cannot use it."""
+    early, late, stale = case.reuse.early, case.reuse.late, sorted(case.reuse.stale, reverse=True)
+    if early is None:
+        return None
+    spoilt = _spoilt(case, stale, case.history.steps_between(early.moment, late.moment))
+    if spoilt is not None:
+        kind = "retain_wrong" if spoilt[1].unnoticed else "retain_fails_here"
+        return Note(kind, (facts.code("parameter", spoilt[0]), at.update_of(spoilt[1])))
+    by_hand = _spoilt(case, stale, (Step(None, early.moment, "", late.stale),))
+    names = [saved.rewritten for number in stale for saved in case.history.node(number).saved if saved.rewritten]
+    if by_hand is not None or names:
+        return Note("retain_fails_here_unseen", (facts.code("parameter", by_hand[0] if by_hand else names[0]),))
+    return None
 
 
 def _fails_next(case: Case) -> Note | None:
-    """Would the retained graph be spoilt? A step since has changed a parameter that the old part had saved."""
+    """Does a step since change a parameter that the state, as this step has renewed it, had saved?"""
     early, late = case.reuse.early, case.reuse.late
     if early is None:
         return None
-    failing = _fails_here(case, early)
-    if failing is not None:
-        return failing
     steps = case.history.steps_between(early.moment, late.moment)
     spoilt = _spoilt(case, sorted(_carried_on(case), reverse=True), steps)
     reused = at.reused_site(case)
@@ -135,18 +168,6 @@ def _fails_next(case: Case) -> Note | None:
     if case.cause is Cause.HISTORY_CACHED:  # whether the next step reads what this one keeps is not known
         return Note("retain_fails_later", known)
     return Note("retain_fails_next", (*known, then))
-
-
-def _fails_here(case: Case, early: Pass) -> Note | None:
-    late, stale = case.reuse.late, sorted(case.reuse.stale, reverse=True)
-    spoilt = _spoilt(case, stale, case.history.steps_between(early.moment, late.moment))
-    if spoilt is not None:
-        kind = "retain_wrong" if spoilt[1].unnoticed else "retain_fails_here"
-        return Note(kind, (facts.code("parameter", spoilt[0]), at.update_of(spoilt[1])))
-    unseen = _spoilt(case, stale, (Step(None, early.moment, "", late.stale),))
-    if unseen is not None:  # by whom is not known: by an optimizer between two calls of its closure, perhaps
-        return Note("retain_fails_here_unseen", (facts.code("parameter", unseen[0]),))
-    return None
 
 
 def _spoilt(case: Case, numbers: list[int], steps: tuple[Step, ...]) -> tuple[str, Step] | None:
@@ -167,3 +188,18 @@ def _carried_on(case: Case) -> frozenset[int]:
     fresh = case.reuse.fresh
     renewed = [n for n in fresh if (w := case.history.node(n).where) is not None and w.site.same_lines(where.site)]
     return case.history.reached(renewed, within=frozenset(fresh))
+
+
+# Does it run? Is it reduced, and does the flag get there? Which gradients are added to which, of which values?
+_QUESTIONS: tuple[Callable[[Case], Note | None], ...] = (
+    _reads,
+    _fails_here,
+    _fails_next,
+    _is_reduced_once,
+    _does_not_get_there,
+    _counts_again,
+    _uses_old_values,
+    _keeps_apart,
+    _is_flat,
+    _is_right,
+)

@@ -14,7 +14,7 @@ from afterward.rules import rule
 from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
-from afterward.rules._retaining import graph_is_meant, is_cleared, shared_parameters
+from afterward.rules._retaining import both_fill_grad, graph_is_meant, is_cleared, shared_parameters
 
 _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
@@ -69,11 +69,12 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
 
 def _dropped_between(case: Case) -> bool:
     """Were some gradients of the earlier pass kept, and others zeroed before any step? To it, those were data."""
-    early, late = case.reuse.early, case.reuse.late
-    if early is None or early.call != "backward" or late.call != "backward" or late.optimizers is None:
+    if case.reuse.early is None or not both_fill_grad(case):
         return False
-    shared, filled = shared_parameters(case), case.history.ledger.filled(late.id)
-    return bool(shared - filled) and bool(shared & filled)
+    produced = case.history.ledger.produced_by(case.reuse.early.id)
+    fates = [produced[leaf] for leaf in shared_parameters(case) if leaf in produced]
+    dropped = [fate.cleared for fate in fates if not fate.unseen]
+    return any(dropped) and not all(dropped)
 
 
 def _detach(case: Case) -> Remedy:

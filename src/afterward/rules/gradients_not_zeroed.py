@@ -56,7 +56,7 @@ def _adding(history: History, step: Taken) -> Pass:
 
 def _diagnose(history: History, piling: list[Pass], leaves: frozenset[int]) -> Diagnosis:
     site = site_of(piling[0])
-    names = [history.leaf(leaf).name for leaf in sorted(leaves) if history.leaf(leaf).name]
+    names = sorted(name for leaf in leaves if (name := history.leaf(leaf).name))
     return warning(
         site,
         facts.code("grad", f"{names[0]}.grad" if names else ""),

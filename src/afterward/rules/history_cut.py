@@ -46,7 +46,7 @@ def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
         _form(cut),
         (loss, facts.code("cut", cut.how), facts.code("value", what)),
         (elsewhere,) if others else (),
-        remedies=(_cure(cut),),
+        remedies=(_cure(cut, late),),
         reused=reused,
         cut=cut.where.site_at(loop),
         bridge=Bridge(cut.name or late.receiver, "local"),
@@ -58,13 +58,13 @@ def _kind(cut: Cut) -> str:
     return "create_graph" if cut.how == BY_GRAD else "remove_detach"
 
 
-def _cure(cut: Cut) -> Remedy:
+def _cure(cut: Cut, late: Pass) -> Remedy:
     return Remedy(
         _kind(cut),
         Effect.CHANGES_GRADIENTS,
         _form(cut),
         cut.site,
-        cut.name,
+        cut.name or late.receiver,
         facts=(facts.code("cut", cut.how), facts.lines("lines", cut.site)),
     )
 

@@ -43,6 +43,7 @@ class Cutting:
     how: str
     name: str
     site: Site
+    depth: int = 0  # of a grad mode: how many levels there are up to the call that switched it on
 
 
 class Kept:

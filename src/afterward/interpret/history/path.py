@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from afterward.follow.path import Place
 from afterward.follow.reading import holders, outward
 from afterward.interpret.machine.core import site_of
-from afterward.model.site import Site
+from afterward.model.site import Site, Turn
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -77,3 +77,6 @@ class Path:
 
     def file_at(self, file: str, moment: int | None) -> str:
         return file
+
+    def entered_at(self, loop: Turn) -> int:
+        return self.machine.turn_began.get((loop.entry, 1), 0)

@@ -14,6 +14,7 @@ from afterward.interpret.machine.values import Instance, Module, Scope
 from afterward.model import gradients
 from afterward.model.history import BY_GRAD, Cut, Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.reuse import Entry, Reuse, find_reuse
+from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade
@@ -33,7 +34,8 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
     inside = {node.number for node in found}
     leaves = [node.leaf for node in found if node.leaf is not None]
     ids = {id(leaf): number for number, leaf in enumerate(leaves)}
-    owners = _owners(machine)
+    known = _names_of_optimizers(machine)
+    owners = _owners(machine, known)
     nodes = tuple(_node(node, ids, done) for node in found)
     passes = []
     for one in machine.passes:
@@ -50,6 +52,8 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
             one.nested_in,
             optimizers=names,
             receiver=one.receiver,
+            nested=one.nested_in is not None,
+            reached=frozenset(ids[id(leaf)] for leaf in one.leaves if id(leaf) in ids),
         )
         if one is made:
             run = replace(run, error=done.error, read_in=done.read_in)
@@ -58,20 +62,22 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
         Step(
             step.where,
             step.moment,
-            step.optimizer.label or step.optimizer.class_name,
+            known[id(step.optimizer)],
             frozenset(ids[id(leaf)] for leaf in step.leaves if id(leaf) in ids),
             bool(step.optimizer.inner.get("fused")),
         )
         for step in machine.steps
     )
-    first = History(
-        nodes,
-        tuple(passes),
-        steps,
-        _writes(done, ids),
-        leaves=tuple(Leaf(n, leaf.label, tuple(owners.get(id(leaf), ()))) for n, leaf in enumerate(leaves)),
-        gradients=tuple(_gradients(machine, ids)),
-        observed=False,
+    first = with_library_steps(
+        History(
+            nodes,
+            tuple(passes),
+            steps,
+            _writes(done, ids),
+            leaves=tuple(Leaf(n, leaf.label, tuple(owners.get(id(leaf), ()))) for n, leaf in enumerate(leaves)),
+            gradients=tuple(_gradients(machine, ids)),
+            observed=False,
+        )
     )
     late = next(run for run in first.passes if run.id == made.number)
     reuse = find_reuse(first, late)
@@ -102,16 +108,23 @@ def _links(reuse: Reuse, fresh: list[GraphNode]) -> frozenset[tuple[int, int]]:
     return frozenset({(early.id, reuse.late.id)}) if fed else frozenset()
 
 
-def _owners(machine: Machine) -> dict[int, list[str]]:
-    owners: dict[int, list[str]] = {}
+def _names_of_optimizers(machine: Machine) -> dict[int, str]:
+    """Each optimizer under a name of its own: two objects may both be `self.opt`."""
+    names: dict[int, str] = {}
     taken: dict[str, int] = {}
+    for optimizer in (*machine.optimizers, *(step.optimizer for step in machine.steps)):
+        if id(optimizer) not in names:
+            name = optimizer.label or optimizer.class_name
+            taken[name] = taken.get(name, 0) + 1
+            names[id(optimizer)] = f"{name} ({taken[name]})" if taken[name] > 1 else name
+    return names
+
+
+def _owners(machine: Machine, names: dict[int, str]) -> dict[int, list[str]]:
+    owners: dict[int, list[str]] = {}
     for optimizer in machine.optimizers:
-        name = optimizer.label or optimizer.class_name
-        taken[name] = taken.get(name, 0) + 1
-        if taken[name] > 1:
-            name = f"{name} ({taken[name]})"
         for leaf in optimizer.inner.get("params", ()):
-            owners.setdefault(id(leaf), []).append(name)
+            owners.setdefault(id(leaf), []).append(names[id(optimizer)])
     return owners
 
 
@@ -124,7 +137,10 @@ def _node(node: GraphNode, ids: dict[int, int], done: Sweep) -> Node:
             state = "overwritten"
         if done.read_in is not None and node is done.culprit:
             state = "freed"
-        saved.append(Saved(kept.name, state, ids.get(id(leaf)) if leaf is not None else None))
+        writes = kept.version.writes if kept.version is not None and kept.overwritten else ()
+        rewritten = next((write.target for write in writes if write.moment > node.moment), "")
+        number = ids.get(id(leaf)) if leaf is not None else None
+        saved.append(Saved(kept.name, state, number, rewritten=rewritten))
     return Node(
         node.number,
         node.op,
@@ -161,7 +177,7 @@ def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> 
     began = None
     built = reuse.built_parts
     if built is not None and built.loop is not None:
-        began = machine.turn_began.get((built.loop.entry, built.loop.number))
+        began = built.loop.since or machine.turn_began.get((built.loop.entry, built.loop.number))
     path = Path(machine)
     held = list(_held(machine))
 

@@ -29,6 +29,7 @@ from afterward.model.history import (
     Unswept,
 )
 from afterward.model.site import Site
+from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade, StepMade
@@ -69,6 +70,7 @@ def history(machine: Machine) -> History | None:
                 one.creates,
                 swept,
                 nested_in=one.nested_in,
+                nested=one.nested_in is not None,
                 created=one.created,
                 receiver=one.receiver,
                 # Something unknown may use it again: not to be compared with the next.
@@ -91,7 +93,7 @@ def history(machine: Machine) -> History | None:
         )
         for number, one in enumerate(machine.steps)
     )
-    return History(
+    seen = History(
         (),
         tuple(passes),
         steps,
@@ -116,6 +118,7 @@ def history(machine: Machine) -> History | None:
         left_out=tuple(find_left_out(machine, lost, owners)) if not account.blind else (),
         observed=False,
     )
+    return with_library_steps(seen)
 
 
 def _is_open(machine: Machine, made: PassMade, lost: set[int]) -> bool:
@@ -148,7 +151,10 @@ def _idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
         passes = [one for one in machine.passes if one.moment > since]
         if any(one.open or any(id(leaf) in ids for leaf in one.leaves) for one in passes):
             continue  # it was reached and its gradients were dropped, or it may be reached through something unknown
-        yield Idle(optimizer.label or optimizer.class_name, len(idle), len(held), idle[0].where.site)
+        cuts = _cut_leaves(machine, idle[0].moment)  # the last one before the step lies in the loss that it is for
+        off = cuts[id(held[0])] if all(_is_cut_off(machine, leaf, cuts) for leaf in held) else None
+        cut = Cut(off.where, off.how, off.name, off.site) if off is not None else None
+        yield Idle(optimizer.label or optimizer.class_name, len(idle), len(held), idle[0].where.site, cut)
 
 
 def _partly_idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
@@ -224,10 +230,11 @@ def _replaced(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) 
             )
 
 
-def _cut_leaves(machine: Machine) -> dict[int, Cutting]:
-    """The leaves behind values that lost their history, each with the first such place."""
+def _cut_leaves(machine: Machine, before: int | None = None) -> dict[int, Cutting]:
+    """The leaves behind values that lost their history, each with the first such place, or the last before a moment."""
     found: dict[int, Cutting] = {}
-    for cut, node, leaf, _ in machine.account.cut:
+    cuts = [one for one in reversed(machine.account.cut) if before is not None and one[0].where.moment < before]
+    for cut, node, leaf, _ in cuts if before is not None else machine.account.cut:
         under = [one.leaf for one in machine.graph.reach([node])] if node is not None else [leaf]
         for one in under:
             if one is not None:
@@ -316,10 +323,10 @@ def _unswept(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> 
         ):
             by_place.setdefault((one.last.statement, one.swept_by.where.site), []).append(one)
     for several in by_place.values():
-        first = several[0]
         if len(several) >= 2:
-            site = site_of(first.last.file, first.last.statement)
-            yield Unswept(first.name, len(first.values) + 1, site, first.swept_by.where.site)
+            again = several[1]  # the first time may be setting up
+            site, used = site_of(again.last.file, again.last.statement), again.swept_by.where
+            yield Unswept(again.name, len(again.values) + 1, site, used.site_at(used.innermost_turn))
 
 
 def _is_chosen(statement: ast.stmt, loop: ast.For | ast.AsyncFor) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from afterward.follow import reading
@@ -191,6 +191,22 @@ class Core:
         self.gaps.setdefault((frame.file, target.lineno), Gap(what, site_of(frame.file, target)))
 
     # Unknown values
+
+    def cutting(self, how: str, node: ast.AST | None = None) -> Cutting:
+        where = self.here()
+        site = site_of(self.frame.file, node) if isinstance(node, (ast.stmt, ast.expr)) else where.site
+        return Cutting(where, how, reading.cut_name(self.frame.statement, node), site)
+
+    def cut_in_mode(self) -> Cutting | None:
+        """A value is computed while recording is off: the statement, of the call that switched it off, that does so."""
+        off = self.graph.off
+        if off is None or not off.depth:
+            return off
+        where = Where(self.here().levels[: off.depth])
+        return replace(off, where=where, name=reading.cut_name(self.frame.statement, None))
+
+    def depth(self) -> int:
+        return len(self.here().levels)
 
     def unknown(self, *key: Any, cut: Cutting | None = None) -> Unknown:
         """An unknown value; without a key, one that is like no other."""

@@ -10,7 +10,7 @@ from typing import Any
 from afterward.interpret import library
 from afterward.interpret.fragments import standins
 from afterward.interpret.fragments.uses import path_of
-from afterward.interpret.graph.graph import Cutting, Tensor
+from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.conditions import Conditions
 from afterward.interpret.machine.core import is_data
@@ -392,13 +392,6 @@ class Expressions(Conditions):
             parts = [self.unknown() for _ in targets]
         for target, part in zip(targets, parts, strict=True):
             self.store(target, part)
-
-    def cutting(self, how: str, name: str, node: ast.AST | None = None) -> Cutting:
-        from afterward.interpret.machine.core import site_of
-
-        where = self.here()
-        site = site_of(self.frame.file, node) if isinstance(node, (ast.stmt, ast.expr)) else where.site
-        return Cutting(where, how, name, site)
 
 
 def _simple(key: Value) -> bool:

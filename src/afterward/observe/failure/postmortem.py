@@ -14,7 +14,7 @@ from typing import Any
 from afterward.follow import flow
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place
-from afterward.model.gradients import Entry
+from afterward.model.gradients import MISSING, PRODUCED, REPLACED, Entry
 from afterward.model.history import UNKNOWN_OUTPUT, Edge, Gap, History, Leaf, Node, Pass, Step
 from afterward.model.reuse import find_reuse
 from afterward.model.site import Where
@@ -23,9 +23,15 @@ from afterward.observe import compat
 from afterward.observe.failure.frozen import frozen_by, stepped_after
 from afterward.observe.failure.node_reader import Remains
 from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
-from afterward.observe.failure.writes import find_writes
+from afterward.observe.failure.writes import find_writes, with_rewritten
 from afterward.observe.looking import is_fused, parameters_held_by
-from afterward.observe.marks.stack import function_around, library_calls, runs_inside_another, user_frames
+from afterward.observe.marks.stack import (
+    function_around,
+    library_calls,
+    runs_inside_another,
+    step_around,
+    user_frames,
+)
 from afterward.observe.marks.statements import COUNTER
 from afterward.observe.provenance.bridges import Bridges
 from afterward.observe.provenance.cuts import find_cuts
@@ -132,10 +138,9 @@ class Autopsy:
 
     def told(self, nodes: tuple[Node, ...], late: Pass, passes: tuple[Pass, ...], gaps: tuple[Gap, ...]) -> History:
         """The history, with what its broken pass makes worth finding out."""
-        kind = late.error
-        first = with_library_steps(
-            History(nodes, passes, self._steps(), leaves=self._leaves(), gradients=tuple(self._gradients()), gaps=gaps)
-        )
+        kind, gradients = late.error, tuple(self._gradients())
+        steps = (*self._steps(gradients), *self._step_under_way(late, passes))
+        first = with_library_steps(History(nodes, passes, steps, leaves=self._leaves(), gradients=gradients, gaps=gaps))
         late = next(run for run in first.passes if run.id == late.id)
         if kind == "no_grad":
             frozen = frozen_by(self.sources, late, self.trail, self.frames, self.where)
@@ -148,6 +153,7 @@ class Autopsy:
         reuse = find_reuse(first, late)
         if reuse is None:
             return first
+        first = with_rewritten(first, reuse, self.paths, self.trail) if kind == "second_backward" else first
         bridges = Bridges(self.sources, self.trail, self.paths, self.places)
         values = bridges.values(reuse, self.names, self.found)
         return replace(first, values=values, links=bridges.links(first, reuse))
@@ -280,8 +286,15 @@ class Autopsy:
             traceback = traceback.tb_next
         return self.where(self.trail[-1]) if below and self.trail else None
 
-    def _steps(self) -> tuple[Step, ...]:
-        steps: list[Step] = []
+    def _steps(self, gradients: Sequence[Entry]) -> Iterator[Step]:
+        """The steps, each with what it may have changed: a leaf that never had a gradient stays as it is."""
+        kept: dict[int, frozenset[int]] = {}
+        produced: set[int] = set()
+        for entry in gradients:
+            if entry.what == MISSING:  # also one of zeros, with which a step does write
+                kept[entry.step] = entry.leaves - produced
+            produced |= entry.leaves if entry.what in (PRODUCED, REPLACED) else frozenset()
+        number = 0
         for event in self.recorder.settle():
             if not isinstance(event, StepSeen):
                 continue
@@ -289,9 +302,21 @@ class Autopsy:
             held = parameters_held_by(optimizer) if optimizer is not None else []
             leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
             fused = optimizer is not None and is_fused(optimizer)
-            where = self.where(event.place)
-            steps.append(Step(where, clock_of(event), name, leaves, unnoticed=fused, id=len(steps)))
-        return tuple(steps)
+            where, changed = self.where(event.place), leaves - kept.get(number, frozenset())
+            yield Step(where, clock_of(event), name, changed, unnoticed=fused, id=number)
+            number += 1
+
+    def _step_under_way(self, late: Pass, passes: Sequence[Pass]) -> Iterator[Step]:
+        """The step that calls the closure in which the pass failed: it changed parameters after an earlier call."""
+        address, depth = step_around(self.frames, self.optimizers)
+        if late.where is None or not late.stale or not 0 < depth < len(late.where.levels):
+            return
+        where = Where(late.where.levels[:depth])
+        before = [run.moment for run in passes if run.id < late.id and run.where and run.where.runs_under(where)]
+        if before:
+            name, optimizer = self.optimizers[address]
+            held = (self.remains.leaf_ids.get(id(one)) for one in parameters_held_by(optimizer))
+            yield Step(where, before[-1] + 1, name, frozenset(leaf for leaf in held if leaf in late.stale))
 
 
 def _roots(event: PassSeen, by_order: dict[int, int]) -> tuple[Edge, ...]:

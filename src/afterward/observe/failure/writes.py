@@ -12,11 +12,13 @@ from afterward.follow.crossing import Trail
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import Name, head, reads, targets
 from afterward.model.clock import event_moment
-from afterward.model.history import Node, Write
+from afterward.model.history import History, Node, NodeId, Write
 from afterward.model.names import stem
+from afterward.model.reuse import Reuse
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.failure.hidden_writes import written_by_activation, written_by_owner
+from afterward.observe.provenance.leaves import saved_from
 from afterward.observe.provenance.naming import Names, storage_pointer
 
 
@@ -81,6 +83,39 @@ def find_writes(
     if not sure and len(loose) == 1:
         return tuple(next(iter(loose.values())))
     return tuple(sure)
+
+
+def with_rewritten(history: History, reuse: Reuse, paths: Trail, trail: Sequence[Place]) -> History:
+    """The history, with what statements have written to in place of the values that the freed part had saved.
+
+    Freed, these are not there to be compared: a value is known by the statement that gave the written name its value.
+    """
+    since = reuse.early.where.moment if reuse.early is not None and reuse.early.where is not None else None
+    if since is None:
+        return history
+    made: dict[tuple[int, int], NodeId] = {}  # the newest node of each execution of a statement: its value
+    for number in sorted(reuse.stale, key=lambda one: history.node(one).order):
+        where = history.node(number).where
+        made.update({(level.call, level.moment): number for level in (where.levels if where is not None else ())})
+    names: dict[NodeId | None, str] = {}
+    for place in trail:
+        statement = paths.sources.statement(place.number) if place.moment > since else None
+        for target in _written(statement) if statement is not None else ():
+            name = Name(ast.unparse(target), target)
+            giver = paths.assigned_before(name, place)
+            if giver is not None and (giver.call, giver.moment) in made:
+                names[made[giver.call, giver.moment]] = name.text
+    if not names:
+        return history
+    return replace(history, nodes=tuple(_rewritten(node, names) for node in history.nodes))
+
+
+def _rewritten(node: Node, names: dict[NodeId | None, str]) -> Node:
+    """The node, each saved value of it with the name by which it was written to."""
+    known = [names.get(node.id if s.name == "result" else saved_from(node, s.name), "") for s in node.saved]
+    if not any(known):
+        return node
+    return replace(node, saved=tuple(replace(s, rewritten=n) for s, n in zip(node.saved, known, strict=True)))
 
 
 def _parts_of(name: str) -> list[str]:

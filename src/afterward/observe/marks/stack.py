@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -59,6 +59,19 @@ def library_calls(frame: FrameType | None, is_user: Any) -> tuple[str, ...]:
             found.append(f"{file}:{frame.f_lineno}")
         frame = frame.f_back
     return tuple(found)
+
+
+def step_around(frames: Sequence[FrameType], optimizers: Container[int]) -> tuple[int, int]:
+    """The optimizer, by its address, whose step is running further out on this stack, as it does around its closure;
+    and how many of the program's own frames, innermost first, lie outside of it. (0, 0): none is."""
+    inside, frame = 0, frames[0] if frames else None
+    while frame is not None:
+        if frame in frames:
+            inside = frames.index(frame) + 1
+        elif frame.f_code.co_name == "step" and id(frame.f_locals.get("self")) in optimizers:
+            return id(frame.f_locals["self"]), len(frames) - inside
+        frame = frame.f_back
+    return 0, 0
 
 
 def runs_inside_another(frame: FrameType | None, engine: Any) -> bool:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place
-from afterward.follow.reading import Name, head, reads, targets
+from afterward.follow.reading import Name, cut_value, head, is_literal, reads, targets
 from afterward.model.history import BY_GRAD, Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
@@ -179,7 +179,7 @@ class _Search:
                 made = self._assigned(Name(inner.id, inner), place)
                 if made is not None and self.built.get((made.call, made.moment), 0) > 0:
                     return inner.id
-        return _inner_name(node)
+        return cut_value(node)
 
     def _note_switches(self) -> None:
         """Nothing on the way cut the value: something was switched off beforehand, and is off still."""
@@ -195,9 +195,7 @@ class _Search:
                         continue
                     spot = self.where(place)
                     if spot is not None and isinstance(node, (ast.Call, ast.Assign)):
-                        name = (
-                            _inner_name(node) if isinstance(node, ast.Call) and how == ".requires_grad_(False)" else ""
-                        )
+                        name = cut_value(node) if isinstance(node, ast.Call) and how == ".requires_grad_(False)" else ""
                         cut = Cut(spot, how, name, self.sources.site_of(spot.site.file, node))
                         self.found.insert(0, _Found(True, cut))
                         return
@@ -306,21 +304,6 @@ def _switch(node: ast.AST) -> str | None:
     return ".requires_grad = False" if frozen else None
 
 
-def _inner_name(node: ast.expr) -> str:
-    """What was cut: `x` in `x.detach()`, `losses` in `torch.tensor(losses)`."""
-    if isinstance(node, ast.Attribute):
-        return ast.unparse(node.value)
-    if isinstance(node, ast.Compare):
-        return ast.unparse(node.left)
-    if isinstance(node, ast.Call):
-        if node.args and not _literal(node.args[0]):
-            names = [inner for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)]
-            return names[0].id if names else ast.unparse(node.args[0])
-        if isinstance(node.func, ast.Attribute):
-            return ast.unparse(node.func.value)
-    return ""
-
-
 def _calls(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Call) for part in head(statement) for node in ast.walk(part))
 
@@ -340,7 +323,7 @@ def _cutting(node: ast.AST) -> str | None:
         if function.attr == "sample" and not node.args:  # of a distribution; `random.sample(memory, 8)` cuts nothing
             return SAMPLE
         if function.attr in _MAKERS and isinstance(function.value, ast.Name) and node.args:
-            return f"{function.value.id}.{function.attr}(...)" if not _literal(node.args[0]) else None
+            return f"{function.value.id}.{function.attr}(...)" if not is_literal(node.args[0]) else None
         if function.attr == "requires_grad_" and node.args and _is_false(node.args[0]):
             return ".requires_grad_(False)"
     called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
@@ -348,7 +331,7 @@ def _cutting(node: ast.AST) -> str | None:
         return BY_GRAD
     if called == "checkpoint" and _is_given(node, "use_reentrant"):
         return "checkpoint(use_reentrant=True)"
-    if isinstance(function, ast.Name) and function.id in _NUMBERS and node.args and not _literal(node.args[0]):
+    if isinstance(function, ast.Name) and function.id in _NUMBERS and node.args and not is_literal(node.args[0]):
         return f"{function.id}(...)"
     return None
 
@@ -357,12 +340,6 @@ def _compares_words(node: ast.Compare) -> bool:
     """`reduction == "mean"` compares no tensors."""
     sides = (node.left, *node.comparators)
     return any(isinstance(side, ast.Constant) and not isinstance(side.value, (int, float)) for side in sides)
-
-
-def _literal(node: ast.expr) -> bool:
-    return all(
-        isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)) for n in ast.walk(node)
-    )
 
 
 def _is_given(call: ast.Call, flag: str) -> bool:

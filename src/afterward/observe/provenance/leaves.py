@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from afterward.model.history import Node, NodeId
+
 _VIEWS = (
     "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
     "Alias", "Reshape", "ToCopy", "AsStrided", "Unbind", "Split", "Diagonal",
@@ -37,6 +39,16 @@ def leaf_saved(op: str, links: Any, name: str, tensor: Any) -> Any:
             if variable is not None and _same_storage(variable, tensor):
                 return variable
     return None
+
+
+def saved_from(node: Node, name: str) -> NodeId | None:
+    """The node whose value a saved tensor of this name is, where it is always the same input."""
+    positions = {one: place for one in _SAVED_INPUT if (place := _input_saved(node.op, one)) is not None}
+    if not positions and name == "self" and len(node.inputs) == 1:
+        return node.inputs[0].node
+    if name not in positions or len(node.inputs) <= max(positions.values()):
+        return None  # an input that needs no gradient has no edge: which one is missing is not known
+    return node.inputs[positions[name]].node
 
 
 @lru_cache(maxsize=1024)

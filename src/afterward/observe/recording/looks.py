@@ -146,6 +146,8 @@ class Looks:
         shown = look([node for node, _ in roots], inputs)
         if shown is None:
             return
+        if seen.call == "backward":  # of the leaves that it names it fills `.grad`; `autograd.grad` returns theirs
+            shown.leaves.update({id(one): one for one in inputs if id(one) in shown.used_at})
         seen.leaves = self.updates.numbers(shown.leaves.values())
         seen.window = self._window
         detail = Detail(seen, self._clock(), loss_value(outputs))

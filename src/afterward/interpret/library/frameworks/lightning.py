@@ -104,7 +104,7 @@ def _validate(machine: Machine, module: Instance) -> None:
     """The validation loop runs without gradients."""
     graph = machine.graph
     records, off = graph.records, graph.off
-    graph.records, graph.off = False, machine.cutting("torch.no_grad()", "", machine.frame.statement)
+    graph.records, graph.off = False, machine.cutting("torch.no_grad()", machine.frame.statement)
     try:
         driving.hook(machine, module, "on_validation_epoch_start", [])
         driving.hook(machine, module, "validation_step", [machine.unknown(), 0])

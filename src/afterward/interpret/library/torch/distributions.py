@@ -47,6 +47,7 @@ _PARAMETERS = {
     "Beta": "concentration1 concentration0", "Gamma": "concentration rate", "Exponential": "rate", "Poisson": "rate",
     "Dirichlet": "concentration", "StudentT": "df loc scale", "VonMises": "loc concentration",
     "Weibull": "scale concentration", "Pareto": "scale alpha", "Binomial": "total_count probs logits",
+    "Independent": "base_dist reinterpreted_batch_ndims",
 }  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def _transformed(machine: Machine, owner: Instance, name: str, args: Args) -> Va
         drawn = method(machine, base, name, args)
         records, off = machine.graph.records, machine.graph.off
         if name == "sample":
-            machine.graph.records, machine.graph.off = False, machine.cutting(".sample()", "", machine.frame.statement)
+            machine.graph.records, machine.graph.off = False, machine.cutting(".sample()", machine.frame.statement)
         try:
             return transforms.draw(machine, owner, drawn)
         finally:

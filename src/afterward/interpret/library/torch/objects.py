@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from afterward.interpret.library.torch import (
     passes,
     transforms,
 )
+from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -35,6 +37,7 @@ from afterward.interpret.machine.values import (
     Stream,
     Value,
 )
+from afterward.model.site import Site
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -84,6 +87,10 @@ def under(machine: Machine, switch: Instance, function: Value) -> Value:
     def run(m: Machine, args: Args, kwargs: Kwargs) -> Value:
         records, off = m.graph.records, m.graph.off
         enter_mode(m, switch, None)
+        if m.graph.off is not None and isinstance(function, (Function, Bound)):
+            m.graph.off = replace(
+                m.graph.off, depth=m.depth() + 1, site=_decorator(switch, function) or m.graph.off.site
+            )
         try:
             return m.call(function, args, kwargs, None)
         finally:
@@ -94,10 +101,19 @@ def under(machine: Machine, switch: Instance, function: Value) -> Value:
     return made
 
 
+def _decorator(switch: Instance, function: Value) -> Site | None:
+    """Where the grad mode stands over the function."""
+    inner = function.function if isinstance(function, Bound) else function
+    marks = getattr(inner.node, "decorator_list", ()) if isinstance(inner, Function) else ()
+    name = switch.inner["how"].partition("(")[0].rpartition(".")[2]
+    file = inner.scope.module.file if isinstance(inner, Function) and inner.scope.module is not None else ""
+    return next((site_of(file, one) for one in marks if name in ast.unparse(one)), None) if file else None
+
+
 def enter_mode(machine: Machine, switch: Instance, node: ast.AST | None) -> None:
     machine.graph.records = switch.inner["records"]
     if not machine.graph.records:
-        machine.graph.off = machine.cutting(switch.inner["how"], "", node)
+        machine.graph.off = replace(machine.cutting(switch.inner["how"], node), name="")
 
 
 def set_grad(machine: Machine, flag: Value, node: ast.AST | None) -> Value:
@@ -121,6 +137,8 @@ def enter(
     if "records" in manager.inner:
         before = manager.inner.get("before", (graph.records, graph.off))
         enter_mode(machine, manager, node)
+        if graph.off is not None:
+            graph.off = replace(graph.off, depth=machine.depth())
 
         def leave(error: Raised | None) -> bool:
             graph.records, graph.off = before

@@ -89,7 +89,7 @@ def apply(machine: Machine, op: str, inputs: list[Value], extra: Iterable[Tensor
         _share(result, entry.views[slot], inputs)
         results.append(result)
     for label, whose in saves:
-        if whose == OWN:
+        if whose >= OWN:  # a value, or a plain number, in the node's own keeping
             node.saved.append(Kept(label))
         elif whose < 0:
             value = inputs[-1 - whose]
@@ -137,7 +137,7 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
             return machine.unknown()
     made = Tensor()
     if needing:
-        made.cut = graph.off
+        made.cut = machine.cut_in_mode()
         machine.account.cuts(made.cut, needing, machine.here)
     else:
         made.cut = cut if cut is not None or not unknown else graph.off
@@ -176,22 +176,22 @@ def _result(node: GraphNode, slot: int) -> Tensor:
     return made
 
 
-def data(machine: Machine, inputs: Iterable[Value], how: str, node: ast.AST | None, name: str = "") -> Tensor:
+def data(machine: Machine, inputs: Iterable[Value], how: str, node: ast.AST | None) -> Tensor:
     """A result that never has a history: a cut, if an input had one."""
     made = Tensor()
     for value in inputs:
-        cut = cut_of(machine, value, how, node, name)
+        cut = cut_of(machine, value, how, node)
         if cut is not None:
             made.cut = cut
             break
     return made
 
 
-def cut_of(machine: Machine, value: Value, how: str, node: ast.AST | None, name: str = "") -> Any:
+def cut_of(machine: Machine, value: Value, how: str, node: ast.AST | None) -> Any:
     """The cut that taking a value out of its history makes, or the one it already went through."""
     if isinstance(value, Tensor):
         if value.requires_grad:
-            cut = machine.cutting(how, name or _receiver(node), node)
+            cut = machine.cutting(how, node)
             machine.account.cuts(cut, [value], machine.here)
             return cut
         return value.cut
@@ -199,26 +199,10 @@ def cut_of(machine: Machine, value: Value, how: str, node: ast.AST | None, name:
         return value.cut
     if isinstance(value, (list, tuple)):
         for one in value:
-            found = cut_of(machine, one, how, node, name)
+            found = cut_of(machine, one, how, node)
             if found is not None:
                 return found
     return None
-
-
-def _receiver(node: ast.AST | None) -> str:
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and not node.args:
-            return ast.unparse(node.func.value)
-        if node.args:
-            names = [inner for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)]
-            return names[0].id if names else ast.unparse(node.args[0])
-        if isinstance(node.func, ast.Attribute):
-            return ast.unparse(node.func.value)
-    if isinstance(node, ast.Attribute):
-        return ast.unparse(node.value)
-    if isinstance(node, ast.Compare):
-        return ast.unparse(node.left)
-    return ""
 
 
 def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: ast.AST | None, label: str) -> Tensor:
@@ -246,7 +230,7 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
             made = graph.record(name, [target, *sources], ())
             for _, whose in saves:
                 value = inputs[-1 - whose] if whose < 0 else None
-                if whose < 0 or whose == OWN:
+                if whose < 0 or whose >= OWN:
                     made.saved.append(Kept("saved", value.version if isinstance(value, Tensor) else None))
             saves_result = any(0 <= whose < OWN for _, whose in saves)
         else:

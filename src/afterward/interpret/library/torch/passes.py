@@ -95,19 +95,12 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
             made.node = machine.graph.record("GradBackward", leaves, [Kept("saved")])
             made.node.edges += _curved(walked)
         elif machine.graph.records:
-            made.cut = machine.cutting(BY_GRAD, _result_name(machine), node)
+            made.cut = machine.cutting(BY_GRAD, node)
         results.append(made)
     if machine.graph.count > before:
         machine.passes[-1].created = (before + 1, machine.graph.count + 1)
     single = not isinstance(given.get("inputs"), (list, tuple, Iter, Stream, dict))
     return results[0] if single and len(results) == 1 else tuple(results)
-
-
-def _result_name(machine: Machine) -> str:
-    """What the statement at hand calls its result, if that is one name."""
-    statement = machine.frame.statement
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
 
 
 def _starts(machine: Machine, roots: list[Value]) -> list[GraphNode]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from afterward.follow.reading import head
 from afterward.interpret.graph.account import MEMORY
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python.words import words
@@ -295,7 +296,7 @@ def switch(machine: Machine, owner: Tensor, flag: Value, node: ast.AST | None, h
         machine.graph.accumulator(owner)
     elif known is False:
         if owner.needs:
-            owner.switched = machine.cutting(how, owner.label, node)
+            owner.switched = machine.cutting(how, node)
         owner.needs = False
 
 
@@ -338,14 +339,19 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
+def _read_as(statement: ast.stmt | None, name: str) -> ast.AST | None:
+    """Where a statement reads an attribute of this name."""
+    inside = (node for part in head(statement) for node in ast.walk(part)) if statement is not None else ()
+    return next((node for node in inside if isinstance(node, ast.Attribute) and node.attr == name), statement)
+
+
 def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
     """An attribute of a tensor; its methods are looked up when they are called."""
     if name in owner.attributes:
         return owner.attributes[name]
     if name == "data":
         made = Tensor()
-        node = machine.frame.statement
-        made.cut = ops.cut_of(machine, owner, ".data", node, owner.label)
+        made.cut = ops.cut_of(machine, owner, ".data", _read_as(machine.frame.statement, "data"))
         made.attributes[MEMORY] = owner
         return made
     if name in _GRADIENT:

@@ -1,0 +1,157 @@
+"""`run` and `check` say the same of one fault, finding by finding; what must differ is listed with its reason."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.interpret.checking import check_source
+from tests.watching import watch_source
+
+from afterward.model.diagnosis import Diagnosis, Report, Severity
+from afterward.render.json_report import as_data
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from enginelab.differences import DIFFERENCES, unexplained  # noqa: E402
+from enginelab.reports import summary  # noqa: E402
+
+CASES = [
+    file.parent for file in sorted(ROOT.glob("tests/cases/*/buggy.py")) if len(list(file.parent.glob("*.py"))) == 2
+]
+SAMPLE = CASES[::11]
+LISTED = [case for case in CASES if case.name in ("class-level-history", "loss-rebuilt-from-list", "spike-retry-late")]
+
+PROGRAMS = {
+    "a closure that an optimizer calls again": """
+import torch
+w = torch.ones(3, requires_grad=True)
+opt = torch.optim.LBFGS([w], max_iter=4)
+penalty = w.exp().sum()
+def closure():
+    opt.zero_grad()
+    loss = (w - 1).pow(2).sum() + penalty
+    loss.backward()
+    return loss
+opt.step(closure)
+""",
+    "a parameter moved by hand": """
+import torch
+w = torch.ones(3, requires_grad=True)
+out = torch.sigmoid(w * w)
+out.sum().backward()
+with torch.no_grad():
+    w.add_(0.1 * w.grad)
+out.pow(2).sum().backward()
+""",
+    "a value overwritten after its backward": """
+import torch
+w = torch.ones(3, requires_grad=True)
+y = torch.sigmoid(w)
+total = y.sum()
+total.backward()
+y.mul_(2.0)
+total.backward()
+""",
+    "a step without gradients": """
+import torch
+w, x = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+y = (w * x).sum()
+for _ in range(2):
+    opt.step()
+    (g,) = torch.autograd.grad(y, [x])
+""",
+    "gradients of one input alone, cleared in between": """
+import torch
+w = torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = w.exp().sum()
+loss.backward(inputs=[w])
+opt.zero_grad()
+loss.backward()
+""",
+    "a plain factor is saved": """
+import torch
+w = torch.ones(3, requires_grad=True)
+loss = (w * 2.0).sum()
+loss.backward()
+loss.backward()
+""",
+    "the steps of a comprehension": """
+import torch
+w = torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+def step(x):
+    loss = (w * x).sum()
+    loss.backward()
+    opt.step()
+    return loss.item()
+print([step(x) for x in torch.randn(8, 3)])
+""",
+    "computed under a decorated function": """
+import torch
+net = torch.nn.Linear(2, 1)
+@torch.no_grad()
+def embed(x):
+    return net(x)
+for _ in range(2):
+    score = embed(torch.randn(3, 2)) * 2
+    score.sum().backward()
+""",
+    "two optimizers of one name": """
+import torch
+class Branch:
+    def __init__(self):
+        self.net = torch.nn.Linear(3, 1)
+        self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+    def learn(self, z):
+        loss = self.net(z).pow(2).mean()
+        loss.backward()
+        self.opt.step()
+encoder, branches = torch.nn.Linear(2, 3), [Branch(), Branch()]
+opt = torch.optim.SGD(encoder.parameters(), lr=0.1)
+z = torch.tanh(encoder(torch.randn(4, 2)))
+for branch in branches:
+    branch.learn(z)
+opt.step()
+""",
+}
+
+
+def _first(findings: list[Diagnosis]) -> dict[str, Any] | None:
+    data = as_data(Report((), tuple(one for one in findings if one.severity is not Severity.INFO)))["findings"]
+    return summary(data[0]) if data else None
+
+
+def _apart(source: str, folder: Path) -> dict[str, object] | None:
+    """The fields in which the engines differ; None where one of them does not see the fault."""
+    watched, read = _first(watch_source(source, folder).findings), _first(check_source(source, folder))
+    if watched is None or read is None:
+        return None
+    return {key: (watched[key], read[key]) for key in watched if watched[key] != read[key]}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_engines_say_the_same(name: str, tmp_path: Path, torch_as_it_was: None) -> None:
+    assert _apart(PROGRAMS[name], tmp_path) == {}
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
+def test_the_engines_agree_on_a_case(case: Path, tmp_path: Path, torch_as_it_was: None) -> None:
+    apart = _apart((case / "buggy.py").read_text(encoding="utf-8"), tmp_path)
+    assert not unexplained(case.name, apart or {})
+
+
+@pytest.mark.parametrize("case", LISTED, ids=lambda case: case.name)
+def test_what_is_listed_does_differ(case: Path, tmp_path: Path, torch_as_it_was: None) -> None:
+    apart = _apart((case / "buggy.py").read_text(encoding="utf-8"), tmp_path)
+    reason, fields = DIFFERENCES[case.name]
+    assert reason
+    assert set(apart or ()) == fields
+
+
+def test_the_list_speaks_of_cases_that_are_there() -> None:
+    assert DIFFERENCES.keys() <= {file.parent.name for file in ROOT.glob("tests/cases/*/buggy.py")}
