@@ -9,6 +9,7 @@ from typing import Any
 from enginelab.reports import Finding, ask
 
 FAILS_HERE = ("fails_here", "fails_here_unseen")
+VIEWS = ("one_of_several_views_written",)  # the in-place error of a saved view, in torch's other words
 FAILS_LATER = ("fails_next", "runs_then_fails", "mixes_then_fails")
 
 
@@ -54,7 +55,8 @@ def contradicts(found: Finding, after: dict[str, Any]) -> str:
     failing = [one for one in after["findings"] if one["severity"] == "error" and not one.get("caught")]
     again = [one for one in failing if _same_pass(one, found)]
     if claim in FAILS_HERE:
-        return "" if again and error == "inplace" else f"said: fails at once; happened: {error or 'it runs'}"
+        as_said = (again and error == "inplace") or error in VIEWS
+        return "" if as_said else f"said: fails at once; happened: {error or 'it runs'}"
     if again and error in ("second_backward", "inplace"):
         return f"said: {claim}; happened: fails at once ({error})"
     if claim in FAILS_LATER and error is None:
@@ -63,5 +65,8 @@ def contradicts(found: Finding, after: dict[str, Any]) -> str:
 
 
 def _same_pass(one: Finding, other: Finding) -> bool:
+    """Is it the pass that the other finding is about? What was predicted may come in a later step than it can."""
     first, second = one.get("reused"), other.get("reused")
-    return bool(first and second) and (first["line"], first["step"]) == (second["line"], second["step"])
+    if not first or not second or first["line"] != second["line"]:
+        return False
+    return other.get("certainty") == "predicted" or first["step"] == second["step"]
