@@ -55,6 +55,18 @@ total.backward()
 y.mul_(2.0)
 total.backward()
 """,
+    "a step after a product in place": """
+import torch
+w = torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+w.sum().backward()
+def forward(y):
+    y.mul_(w)
+    return y.sum()
+loss = forward(w.exp())
+opt.step()
+loss.backward()
+""",
     "a step without gradients": """
 import torch
 w, x = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)

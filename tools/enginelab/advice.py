@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 from typing import Any
 
+from enginelab import witness
 from enginelab.reports import Finding, ask
 
 FAILS_HERE = ("fails_here", "fails_here_unseen")
@@ -23,9 +24,14 @@ def follow(folder: Path, found: Finding) -> dict[str, Any] | None:
     if changed is None:
         return None
     before = file.read_text(encoding="utf-8")
+    failed = len(witness.watch(folder)) - 1
     file.write_text(changed, encoding="utf-8")
     try:
-        return ask("run", folder)
+        after = ask("run", folder)
+        if after is not None and found.get("reused") and file.name == "buggy.py":
+            rows = witness.watch(folder)
+            after["seen"] = witness.seen_between(rows, failed, place["line"], found["reused"]["line"])
+        return after
     finally:
         file.write_text(before, encoding="utf-8")
 
@@ -55,18 +61,26 @@ def contradicts(found: Finding, after: dict[str, Any]) -> str:
     failing = [one for one in after["findings"] if one["severity"] == "error" and not one.get("caught")]
     again = [one for one in failing if _same_pass(one, found)]
     if claim in FAILS_HERE:
-        as_said = (again and error == "inplace") or error in VIEWS
+        late = again or (found.get("certainty") == "predicted" and any(_same_line(one, found) for one in failing))
+        as_said = (late and error == "inplace") or error in VIEWS
         return "" if as_said else f"said: fails at once; happened: {error or 'it runs'}"
     if again and error in ("second_backward", "inplace"):
         return f"said: {claim}; happened: fails at once ({error})"
     if claim in FAILS_LATER and error is None:
         return f"said: {claim}; happened: it runs"
+    seen = after.get("seen")
+    if seen is not None and witness.CLEARED.get(claim, seen.cleared) is not seen.cleared:
+        return f"said: {claim}; the gradients of the first pass were {'' if seen.cleared else 'not '}cleared"
+    if seen is not None and witness.CHANGED.get(claim, seen.changed) is not seen.changed:
+        return f"said: {claim}; the parameters were {'' if seen.changed else 'not '}changed"
     return ""
 
 
 def _same_pass(one: Finding, other: Finding) -> bool:
-    """Is it the pass that the other finding is about? What was predicted may come in a later step than it can."""
+    return _same_line(one, other) and one["reused"]["step"] == other["reused"]["step"]
+
+
+def _same_line(one: Finding, other: Finding) -> bool:
+    """What was predicted may come true in a later step than the first in which it can."""
     first, second = one.get("reused"), other.get("reused")
-    if not first or not second or first["line"] != second["line"]:
-        return False
-    return other.get("certainty") == "predicted" or first["step"] == second["step"]
+    return bool(first and second) and first["line"] == second["line"]

@@ -59,19 +59,18 @@ def find_writes(
     for place in trail:
         if place.number not in known:
             statement = sources.statement(place.number)
-            known[place.number] = _written(statement) if statement is not None else []
+            known[place.number] = _written(statement, _values_at(paths, place)) if statement is not None else []
         for target in known[place.number]:
             write = _write(place, target, where, culprit)
             if write is None:
                 continue
             values = [] if _rebound(paths, place, target) else list(_look_up(target, frames))
             text = ast.unparse(target)
-            if (
-                any(storage_pointer(value) in storages for value in values)
-                or (place.call, text) in saved
-                or (not values and _alias(paths, place, target, alive))
-            ):
+            same = any(storage_pointer(value) in storages for value in values)
+            if same or (not values and _alias(paths, place, target, alive)):
                 sure.append(write)
+            elif (place.call, text) in saved:  # by its name alone: not where a step has changed what was saved
+                sure.append(replace(write, sure=False))
             elif not values:
                 loose.setdefault(id(target), []).append(replace(write, sure=False))
     hidden = None
@@ -100,7 +99,7 @@ def with_rewritten(history: History, reuse: Reuse, paths: Trail, trail: Sequence
     names: dict[NodeId | None, str] = {}
     for place in trail:
         statement = paths.sources.statement(place.number) if place.moment > since else None
-        for target in _written(statement) if statement is not None else ():
+        for target in _written(statement, _values_at(paths, place)) if statement is not None else ():
             name = Name(ast.unparse(target), target)
             giver = paths.assigned_before(name, place)
             if giver is not None and (giver.call, giver.moment) in made:
@@ -153,7 +152,7 @@ def _write(place: Place, target: ast.expr, where: Callable[[Place], Where | None
     return Write(spot, event_moment(after, place.moment), ast.unparse(target)) if spot is not None else None
 
 
-def _written(statement: ast.stmt) -> list[ast.expr]:
+def _written(statement: ast.stmt, is_value: Callable[[ast.expr], bool]) -> list[ast.expr]:
     """What a statement changes in place: `x += 1`, `x[i] = y`, `x.clamp_(...)`, `x.data = ...`, `out=x`."""
     found: list[ast.expr] = []
     if isinstance(statement, ast.AugAssign):
@@ -171,7 +170,8 @@ def _written(statement: ast.stmt) -> list[ast.expr]:
                     and function.attr.endswith("_")
                     and not function.attr.endswith("__")
                 ):
-                    inner = [function.value, *node.args[:1]]
+                    # `y.mul_(w)` writes to `y`, `nn.init.zeros_(w)` to `w`: what no statement assigned is no value.
+                    inner = [function.value] if is_value(function.value) else [function.value, *node.args[:1]]
                     found += [
                         _base(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
                     ]
@@ -181,6 +181,16 @@ def _written(statement: ast.stmt) -> list[ast.expr]:
                 ):
                     found += [_base(a) for a in node.args[:1]]
     return found
+
+
+def _values_at(paths: Trail, place: Place) -> Callable[[ast.expr], bool]:
+    """Says of an expression whether a statement before this place, or the call around it, gave it its value."""
+
+    def is_value(expression: ast.expr) -> bool:
+        name = Name(ast.unparse(expression), expression)
+        return paths.assigned_before(name, place) is not None or name.text in paths.parameters(place)
+
+    return is_value
 
 
 def _base(target: ast.expr) -> ast.expr:
