@@ -17,6 +17,7 @@ _SAVED_INPUT = {
     "mat2": {"Addmm": 2, "Mm": 1, "Bmm": 1},
     "self": {"Mm": 0, "Mul": 0, "Bmm": 0, "Mv": 0},
     "other": {"Mul": 1, "Div": 1, "Atan2": 1},
+    "input": {"Convolution": 0, "NativeLayerNorm": 0, "NativeBatchNorm": 0},
     "weight": {"Convolution": 1, "NativeLayerNorm": 1, "NativeBatchNorm": 1, "Prelu": 1},
     "vec": {"Mv": 1, "Addmv": 2},
     "batch2": {"Baddbmm": 2},
