@@ -23,6 +23,7 @@ DIFFERENCES: dict[str, tuple[str, frozenset[str]]] = {
     "flow-transform-cache": (HELD, frozenset({"bridge", "remedies"})),
     "hard-examples-by-list": (SEVERAL, frozenset({"cut", "bridge", "remedies"})),
     "image-pool-keeps-fakes": (DATA, frozenset({"code", "reused", "bridge", "remedies"})),
+    "log-probs-behind-a-zip": (HELD, frozenset({"bridge", "remedies"})),
     "loss-rebuilt-from-list": (SEVERAL, frozenset({"cut"})),
     "loss-wrapped-in-new-leaf": (LAST, frozenset({"built"})),
     "meters-that-add-in-place": (HELD, frozenset({"bridge", "remedies"})),
