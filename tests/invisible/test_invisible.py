@@ -18,10 +18,11 @@ SAMPLE = (
     "module_import_error",
     "imported_syntax_error", "import_system", "plugin_by_path", "through_link", "local_ast", "pdb_commands",
     "recursion_limits", "finders_listed", "setprofile_hot", "coverage_lines", "pdb_from_outside", "two_hundred_threads",
+    "settrace_multiline",
 )  # fmt: skip
 WITH_TORCH = (
     "own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training",
-    "torch_interrupts_raise", "torch_profiler_stacks",
+    "torch_interrupts_raise", "torch_profiler_stacks", "torch_collector_rests",
 )  # fmt: skip
 
 

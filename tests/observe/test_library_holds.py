@@ -141,6 +141,54 @@ for step in range(12):
 """
 
 
+MEMORY = """
+import torch
+
+class Memory(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = torch.nn.GRUCell(4, 8)
+        self.register_buffer("kept", torch.zeros(3, 8))
+
+    def detach(self):
+        self.kept.detach_()
+
+    def forward(self):
+        return self.kept[[1, 2]]
+
+    def renew(self, x):
+        self.kept[[1, 2]] = self.gru(x, self.kept[[1, 2]])
+"""
+
+GRAPHS = """
+import aft_memory
+torch.manual_seed(0)
+memory, head = aft_memory.Memory(), torch.nn.Linear(8, 1)
+opt = torch.optim.SGD([*memory.parameters(), *head.parameters()], lr=0.1)
+for step in range(12):
+    {reset}
+    loss = head(memory()).pow(2).mean()
+    memory.renew(torch.randn(2, 4))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_memory_that_was_renewed_after_the_loss_has_its_name_too(tmp_path: Path, torch_as_it_was: None) -> None:
+    folder = tmp_path / "site-packages" / "aft_memory"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(MEMORY)
+    try:
+        (finding,) = watch_source(GRAPHS.format(reset="pass"), tmp_path).findings
+        assert (finding.code, finding.bridge.name) == ("AFT201", "memory.kept")
+        remedy = finding.remedies[0]
+        assert (remedy.kind, remedy.form, remedy.statement) == ("detach_state", "own_reset", "memory.detach()")
+        assert watch_source(GRAPHS.format(reset=remedy.statement), tmp_path, "fine.py").findings == []
+    finally:
+        sys.modules.pop("aft_memory", None)
+
+
 def test_the_state_of_a_librarys_layer_has_a_name_and_its_own_reset(tmp_path: Path, torch_as_it_was: None) -> None:
     folder = tmp_path / "site-packages" / "aft_layers"
     folder.mkdir()

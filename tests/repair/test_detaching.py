@@ -159,8 +159,10 @@ def test_names_of_one_level_do_not_hide_those_of_another() -> None:
 
 
 def test_without_trials_an_index_tells_what_the_whole_is() -> None:
-    assert Shapes(Workshop({}), likely_shape("state[1]")).expression("state") == "tuple(t.detach() for t in state)"
-    assert Shapes(Workshop({}, tries=True), likely_shape("state[1]")).expression("state") == "state.detach()"
+    assert (
+        Shapes(Workshop({}), likely_shape("state[1]", None)).expression("state") == "tuple(t.detach() for t in state)"
+    )
+    assert Shapes(Workshop({}, tries=True), likely_shape("state[1]", None)).expression("state") == "state.detach()"
 
 
 def test_a_loop_takes_no_name_of_the_program() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.watching import watch_source
 
 RUNNING_SUM = """
@@ -63,3 +64,39 @@ def test_a_write_of_an_inner_loop_is_not_put_off(tmp_path: Path, torch_as_it_was
 def test_what_is_computed_anew_to_compare_with_is_data(tmp_path: Path, torch_as_it_was: None) -> None:
     assert _kinds(ROLLOUT, tmp_path)[0] == "detach_input"
     assert _kinds(PENALTY, tmp_path)[0] == "recompute_forward", "other operations on the same weights are no output"
+
+
+STATES = {  # what is carried, and how a step renews it
+    "state = None": "out, state = lstm(x, state)",
+    "state = (torch.zeros(1, 1, 3), torch.zeros(1, 1, 3))": "out, state = lstm(x, state)",
+    "state = {'h': torch.zeros(1, 1, 2), 'rate': 0.5}": "state['h'] = out = torch.tanh(net(state['h'] + x))",
+    "state = {'h': torch.zeros(1, 1, 2), 'c': torch.zeros(1, 1, 2)}": (
+        "state['h'], state['c'] = torch.tanh(net(state['h'] + x)), torch.sigmoid(net(state['c']))\n"
+        "    out = state['h'] * state['c']"
+    ),
+    "state = torch.zeros(1, 1, 2)": "out = state = torch.tanh(net(state + x))",
+    "state = [torch.zeros(1, 1, 2), torch.zeros(1, 1, 2)]": (
+        "out = x\n    for layer in range(2):\n        state[layer] = out = torch.tanh(net(state[layer] + out))"
+    ),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_what_the_help_says_to_type_mends_the_program(state: str, tmp_path: Path, torch_as_it_was: None) -> None:
+    def program(cut: str) -> str:
+        return f"""
+torch.manual_seed(0)
+lstm, net = torch.nn.LSTM(2, 3), torch.nn.Linear(2, 2)
+{state}
+for step in range(3):
+    {cut}
+    x = torch.randn(1, 1, 2)
+    {STATES[state]}
+    out.pow(2).sum().backward()
+"""
+
+    (finding,) = watch_source(program("pass"), tmp_path).findings
+    (code,) = [fact.text for fact in finding.remedies[0].facts if fact.name == "code"]
+    seen = watch_source(program(code), tmp_path, "mended.py")
+    assert seen.error is None
+    assert seen.findings == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,9 @@ from afterward.follow import flow
 from afterward.follow.crossing import Trail, names_crossing, place_of
 from afterward.follow.cuts_without_effect import with_lost_cut
 from afterward.follow.path import Place, Program
+from afterward.follow.reading import targets
 from afterward.model.history import Node, Value
-from afterward.model.names import stem
+from afterward.model.names import container_of, form_of, stem
 from afterward.model.reuse import Entry, Reuse
 from afterward.model.site import Where
 
@@ -65,6 +67,8 @@ class Bridges:
             named += [flow.restorable(self.sources, value, entry.node, consumer, executed) for value in carried]
             named = named or otherwise(entry)
             values += [replace(value, renewed=renewed or value.renewed) for value in named]
+        ran = [one for one in map(self.sources.statement, executed) if one is not None]
+        values = [_with_its_place(value, ran) for value in values]
         return tuple(self._with_lost_cut(value, reuse) for value in values)
 
     def _held(self, one: Holder, entry: Entry, consumer: Where | None) -> Value:
@@ -94,6 +98,19 @@ class Bridges:
         """Has the statement that made a node run again since?"""
         made = self.statement_of(node)
         return made is not None and any(p.number == made and p.moment >= moment for p in self.path)
+
+
+def _with_its_place(value: Value, ran: list[ast.stmt]) -> Value:
+    """With what the statements that ran put into its place, or into others of the same container."""
+    form, whole = form_of(value.name), container_of(value.name)
+    filled = {target.text for one in ran for target in targets(one) if form_of(target.text) == form}
+    emptied = [one for one in ran if _gives_none(one) and any(target.text == whole for target in targets(one))]
+    return replace(value, filled=len(filled) if form != value.name else 0, from_none=bool(emptied))
+
+
+def _gives_none(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _in_its_own_words(held: Value, carried: list[Value]) -> Value:

@@ -61,6 +61,8 @@ class Bridge:
     name: str
     kind: str
     site: Site | None = None
+    of_parts: bool = False  # it holds several tensors that lead there
+    from_none: bool = False  # and may hold None
 
 
 @dataclass(frozen=True, slots=True)

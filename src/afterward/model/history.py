@@ -70,7 +70,7 @@ class Node:
 
     @property
     def freed(self) -> bool:
-        return any(saved.state == "freed" for saved in self.saved)
+        return bool(self.saved) and any(saved.state == "freed" for saved in self.saved)
 
     @property
     def overwritten(self) -> bool:
@@ -201,6 +201,9 @@ class Value:
     lost_cut: Site | None = None  # a statement that detaches a copy of it which nothing keeps
     lost_how: str = ""  # the call in that statement
     alike: frozenset[NodeId] = frozenset()  # nodes of what lies beside it, under names of the same form
+    of_parts: bool = False  # several parts of what the name holds lead there: it is no tensor, it holds tensors
+    from_none: bool = False  # a statement that ran has put None there
+    filled: int = 0  # places of the same container that statements which ran fill, one by one
 
 
 @dataclass(frozen=True, slots=True)

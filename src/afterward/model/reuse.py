@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write
 from afterward.model.site import Parting, Turn, parting
@@ -122,15 +123,16 @@ def _whole(history: History, reuse: Reuse, value: Value) -> Value:
     """Of a tuple of which several parts lead into the old part, the tuple: cutting one of them would not help."""
     base, bracket, index = value.name.rpartition("[")
     if not bracket or value.kind == "item" or not index[:-1].isdigit():
-        return value
+        same = (v for v in history.values if (v.name, v.site, v.read_at) == (value.name, value.site, value.read_at))
+        return replace(value, of_parts=True) if len({(v.node, v.output) for v in same}) > 1 else value
     entries = {entry.node.id for entry in reuse.entries}
     parts = {v.name for v in history.values if v.node in entries and v.name.rpartition("[")[0] == base}
-    return replace(value, name=base) if len(parts) > 1 else value
+    return replace(value, name=base, of_parts=True) if len(parts) > 1 else value
 
 
 def _walked(history: History, late: Pass) -> list[Node]:
-    nodes = [history.node(n) for n in history.walk_of(late) if history.knows(n)]
-    return sorted((n for n in nodes if n.leaf is None), key=lambda n: n.order, reverse=True)
+    walk = history.walk_of(late)
+    return sorted([n for n in history.nodes if n.leaf is None and n.id in walk], key=attrgetter("order"), reverse=True)
 
 
 def _used_after_free(history: History, late: Pass) -> Reuse | None:
@@ -223,8 +225,10 @@ def _reuse(
     if built is not None and built.how == "turns" and built.loop is not None:
         # What comes from an earlier iteration may reach the old part through nodes that no pass has used.
         loop, last = built.loop, last_turn_before(history, found, built.loop)
-        turns = {n.id: n.where.turn_of(loop) if n.where is not None else None for n in walked}
-        before = {n for n, turn in turns.items() if turn is None or turn <= last}
+        places = {id(n.where): n.where for n in walked}  # few, where nodes are many
+        turns = {key: where.turn_of(loop) if where is not None else None for key, where in places.items()}
+        early_places = {key for key, turn in turns.items() if turn is None or turn <= last}
+        before = {n.id for n in walked if id(n.where) in early_places}
         entries = _entries(history, late, walked, before, above)
         found = replace(found, entries=entries) if entries else found
     return found
@@ -250,7 +254,9 @@ def _entries(
             found.append(Entry(history.node(edge.node), edge.output, None))
     for node in walked:
         if node.id not in old:
-            found += [Entry(history.node(e.node), e.output, node) for e in node.inputs if e.node in old]
+            for edge in node.inputs:
+                if edge.node in old:
+                    found.append(Entry(history.node(edge.node), edge.output, node))
     found.sort(key=lambda entry: (entry.node.id in above, entry.node.order), reverse=True)
     return tuple(entry for entry in found[:64] if entry.node.id in above) or tuple(found[:1])
 
@@ -259,6 +265,8 @@ def _above(walked: list[Node], culprit: Node) -> set[NodeId]:
     """The nodes from which the culprit is reached (nodes come newest first)."""
     above = {culprit.id}
     for node in reversed(walked):
-        if any(edge.node in above for edge in node.inputs):
-            above.add(node.id)
+        for edge in node.inputs:
+            if edge.node in above:
+                above.add(node.id)
+                break
     return above

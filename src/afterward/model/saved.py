@@ -10,7 +10,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
@@ -53,7 +53,10 @@ def files_of(run: SavedRun) -> list[str]:
     writer = _Writer(None)
     writer.value(run.report)
     for chapter in run.chapters:
-        writer.value(chapter.history)
+        # Of nodes there may be a million, of few files: nothing but its place says of which it is.
+        places = {id(node.where): node.where for node in chapter.history.nodes if node.where is not None}
+        writer.value(list({level.site: None for where in places.values() for level in where.levels}))
+        writer.value(replace(chapter.history, nodes=()))
     return list(writer.files)
 
 

@@ -70,7 +70,9 @@ def _where_it_is_read(job: Job) -> Candidates:
     statement = source.statement_of(node)
     if statement is None or not _is_argument(source, node) or len(_reads_in_loop(source, loop, name)) != 1:
         return
-    shapes = Shapes(job.shop)
+    # What is added to something is a tensor; what is handed over may be None, or hold several.
+    whole = job.found.bridge if name == job.name and isinstance(source.parent(node), cst.Arg) else None
+    shapes = Shapes(job.shop, likely_shape("", whole), whole)
     while shapes:
         text = shapes.expression(name)
         if text is not None:
@@ -163,7 +165,7 @@ def _read_as(job: Job, source: Source) -> str:
 def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidates:
     """`name = name.detach()` before a statement, in the shape that the value turns out to have."""
     line = source.range(before).start.line
-    shapes = Shapes(job.shop, likely_shape(job.name))
+    shapes = Shapes(job.shop, likely_shape(job.name, job.found.bridge), job.found.bridge)
     while shapes and assignable(name):
         lines = shapes.lines(name, source, before)
         if lines:
@@ -257,7 +259,7 @@ def _stored_value(job: Job, source: Source, value: cst.BaseExpression, line: int
 
 
 def _after(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
-    shapes = Shapes(job.shop, likely_shape(job.name))
+    shapes = Shapes(job.shop, likely_shape(job.name, job.found.bridge), job.found.bridge)
     line = source.range(statement).start.line
     while shapes:
         lines = shapes.lines(name, source, statement)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from afterward.model.diagnosis import Bridge
 from afterward.repair.names import fresh, stem
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Workshop
@@ -203,8 +204,10 @@ def _filled(shape: Shape, structure: Any) -> Shape | None:
     return replace(shape, inner=inner) if inner is not None else None
 
 
-def likely_shape(name: str) -> Shape:
+def likely_shape(name: str, bridge: Bridge | None) -> Shape:
     """What the whole behind an element's name is likely to be: a number picks from a tuple, a key from a dict."""
+    if bridge is not None and bridge.of_parts:
+        return holding("tuple")
     element = name[len(stem(name)) :]
     if re.match(r"\[-?\d+\]", element):
         return holding("tuple")
@@ -214,12 +217,12 @@ def likely_shape(name: str) -> Shape:
 class Shapes:
     """The shapes to try for one value, as trials tell what it really is."""
 
-    def __init__(self, shop: Workshop, likely: Shape = TENSOR) -> None:
+    def __init__(self, shop: Workshop, likely: Shape = TENSOR, bridge: Bridge | None = None) -> None:
         # A trial tells what a value is by refusing to detach what is no tensor; without trials, guess.
         self._left = [TENSOR if shop.tries else likely]
         self._tried: list[tuple[Shape, str]] = []
         self._now = TENSOR
-        self.guard = ""
+        self.guard = "{} is not None" if bridge is not None and bridge.from_none and not shop.tries else ""
 
     def __bool__(self) -> bool:
         return bool(self._left)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from afterward.repair.names import assignment, is_read, normal, wrapped
+from afterward.repair.names import assignment, is_read, named, normal, wrapped
 from afterward.repair.passes import own_nodes
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
@@ -16,7 +16,7 @@ from afterward.repair.workshop import Candidates, Job
 def candidates(job: Job) -> Candidates:
     """`.item()` where a number will do, `.detach()` where the tensor itself is used later on."""
     sites = dict.fromkeys((job.remedy.site, job.found.built, *reversed(job.found.ways.built)))
-    for way in ("item", "detach"):
+    for way in ("detach", "item") if _is_joined(job) else ("item", "detach"):
         for site in sites:
             place = job.at(site)
             if place is None:
@@ -45,7 +45,19 @@ def candidates(job: Job) -> Candidates:
                 yield from _by_the_caller(job, source, function)
 
 
+_JOINING = frozenset({"stack", "cat", "concat", "concatenate", "vstack", "hstack"})
 _AS = {"item": "a number", "detach": "data"}
+
+
+def _is_joined(job: Job) -> bool:
+    """Does the program join what the record holds, as only tensors can be: `torch.stack(self.outputs)`?"""
+    return any(
+        source.code(call.func).rsplit(".", 1)[-1] in _JOINING and any(True for _ in named(source, call, job.name))
+        for source in job.shop.sources()
+        for statement in (source.statements if job.name else ())
+        for call in own_nodes(statement)
+        if isinstance(call, cst.Call)
+    )
 
 
 def _by_the_caller(job: Job, source: Source, function: cst.FunctionDef) -> Candidates:

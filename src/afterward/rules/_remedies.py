@@ -22,20 +22,24 @@ def detach_state(case: Case) -> Remedy:
         case.bridge.site if case.bridge is not None else None,
         name,
         own,
-        facts=(facts.code("target", name), facts.code("code", own or (detaching(name) if name else ""))),
+        facts=(facts.code("target", name), facts.code("code", own or (detaching(case, name) if name else ""))),
     )
 
 
-def detaching(name: str) -> str:
+def detaching(case: Case, name: str) -> str:
     """The statement that detaches a value, in the form that fits what holds it: `state` of `state[0]` is a tuple."""
-    stem, bracket, key = name.rpartition("[")
-    if not bracket or not key.endswith("]"):
-        return f"{name} = {name}.detach()"
-    while stem.endswith("]"):
-        stem = stem.rpartition("[")[0]
-    if key[:1] in "\"'":
-        return f"{stem} = {{k: v.detach() for k, v in {stem}.items()}}"
-    return f"{stem} = tuple(t.detach() for t in {stem})"
+    stem, _, key = name.rpartition("[")
+    value = case.bridge
+    if value is not None and value.of_parts:
+        code, stem = f"{name} = tuple(t.detach() for t in {name})", name
+    elif stem and key[:1] not in "\"'":
+        filled = value is not None and value.filled  # then it is no tuple
+        code = f"{stem} = [t.detach() for t in {stem}]" if filled else f"{stem} = tuple(t.detach() for t in {stem})"
+    elif stem and value is not None and value.filled > 1:
+        code = f"{stem} = {{k: v.detach() for k, v in {stem}.items()}}"
+    else:
+        code, stem = f"{name} = {name}.detach()", name
+    return f"if {stem} is not None: {code}" if value is not None and value.from_none else code
 
 
 def detach_kept(case: Case) -> Remedy:

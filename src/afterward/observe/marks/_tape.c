@@ -43,9 +43,29 @@ static int release_signals(unsigned long held) {
     return PyErr_Occurred() ? 0 : PyErr_CheckSignals();
 }
 
+/* While a function of ours runs, nothing of the program's is collected: a `__del__` would run inside of a look. What ours
+   has made does not bring the next collection nearer. Several threads may be in functions of ours. */
+static int resting, collects, made;
+
+static void rest_collector(PyThreadState *thread) {
+    if (resting++ == 0) {
+        made = thread->interp->gc.generations[0].count;
+        collects = PyGC_Disable();
+    }
+}
+
+static void wake_collector(PyThreadState *thread) {
+    if (--resting == 0) {
+        thread->interp->gc.generations[0].count = made;
+        if (collects)
+            PyGC_Enable();
+    }
+}
+
 PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
     PyThreadState *thread = PyThreadState_Get();
     make_calls_possible(thread, ROOM);
+    rest_collector(thread);
     unsigned long held = hold_signals();
 #if PY_VERSION_HEX >= 0x030B0000
     PyThreadState_EnterTracing(thread);
@@ -59,6 +79,7 @@ PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
     thread->tracing--;
     thread->cframe->use_tracing = used;
 #endif
+    wake_collector(thread);
     make_calls_possible(thread, -ROOM);
     if (release_signals(held) < 0) {
         Py_XDECREF(done);

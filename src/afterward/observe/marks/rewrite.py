@@ -74,7 +74,7 @@ class Constants:
         return ast.UnaryOp(ast.USub(), ast.Constant(f"{PLACEHOLDER}{number} {self.count}"))
 
     def after(self, number: int, value: ast.expr) -> ast.expr:
-        both = ast.Tuple([value, _nowhere(self.mark(number))], ast.Load())
+        both = ast.Tuple([value, self.mark(number)], ast.Load())
         return ast.Subscript(both, ast.Constant(0), ast.Load())
 
 
@@ -163,7 +163,7 @@ class _Scope:
                 handler.body = self.block(handler.body)
         if isinstance(statement, ast.Return) and statement.value is not None:
             statement.value = self._expressions(statement.value, statement)
-            statement.value = ast.fix_missing_locations(self._wrapped(self.exit_number, statement.value))
+            statement.value = ast.fix_missing_locations(self._wrapped(self.exit_number, statement.value, statement))
         else:
             for name, value in ast.iter_fields(statement):
                 if isinstance(value, ast.expr):
@@ -218,23 +218,22 @@ class _Scope:
     def _mark(self, number: int, first: ast.stmt | None = None) -> ast.stmt:
         """A mark before a statement. The first of a call has its line, or else it would have that of the `def`."""
         mark = ast.Expr(self.module.form.mark(number))
-        return _nowhere(mark) if first is None else ast.fix_missing_locations(ast.copy_location(mark, first))
+        return _nowhere(mark) if first is None else ast.fix_missing_locations(ast.copy_location(mark, _begins(first)))
 
-    def _wrapped(self, number: int, value: ast.expr | None) -> ast.expr:
-        """A value, and a mark once it has been computed."""
+    def _wrapped(self, number: int, value: ast.expr | None, user: ast.AST) -> ast.expr:
+        """A value, and a mark once it has been computed. The mark has the line of what uses the value: there a tracer
+        of lines is told of one, if of any, and not again."""
         inner = value if value is not None else ast.Constant(None)
-        both = self.module.form.after(number, inner)
-        if value is not None:
-            ast.copy_location(both, value)
-        return both
+        return ast.copy_location(self.module.form.after(number, inner), user)
 
     def body_of_lambda(self, body: ast.expr) -> ast.expr:
         """A lambda's body as if it were a function with the one statement `return body`."""
         statement = as_return(body)
         self.exit_number = self._number(statement, EXIT)
         enter = self.module.form.mark(self._number(statement, ENTER))
-        both = ast.BoolOp(ast.Or(), [_nowhere(enter), body])  # a mark gives None
-        return ast.fix_missing_locations(self._wrapped(self.exit_number, ast.copy_location(both, body)))
+        both = ast.BoolOp(ast.Or(), [enter, body])  # a mark gives None
+        ast.copy_location(both, _begins(body))
+        return ast.fix_missing_locations(self._wrapped(self.exit_number, both, body))
 
 
 class _Lambdas(ast.NodeTransformer):
@@ -277,9 +276,8 @@ class _Yields(ast.NodeTransformer):
         self.generic_visit(node)
         away = self.scope._number(self.statement, SUSPEND)
         back = self.scope._number(self.statement, RESUME)
-        node.value = self.scope._wrapped(away, node.value)
-        resumed = self.scope._wrapped(back, node)
-        return ast.fix_missing_locations(ast.copy_location(resumed, node))
+        node.value = self.scope._wrapped(away, node.value, node)
+        return ast.fix_missing_locations(self.scope._wrapped(back, node, node))
 
 
 def _split_head(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
@@ -292,6 +290,23 @@ def _split_head(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:
             break
         count += 1
     return body[:count], body[count:]
+
+
+# The part of a piece of source that is evaluated first.
+_FIRST_PART: dict[type, str] = {
+    ast.Return: "value", ast.Expr: "value", ast.Assign: "value", ast.AnnAssign: "value", ast.AugAssign: "target",
+    ast.With: "items", ast.AsyncWith: "items", ast.withitem: "context_expr", ast.If: "test", ast.While: "test",
+    ast.For: "iter", ast.AsyncFor: "iter", ast.Assert: "test", ast.Raise: "exc", ast.IfExp: "test", ast.Call: "func",
+    ast.Attribute: "value", ast.Subscript: "value", ast.BinOp: "left", ast.BoolOp: "values", ast.Compare: "left",
+    ast.UnaryOp: "operand", ast.Await: "value", ast.Yield: "value", ast.Starred: "value", ast.NamedExpr: "value",
+}  # fmt: skip
+
+
+def _begins(node: ast.AST) -> ast.AST:
+    """What is evaluated first, which may stand on another line than the beginning does."""
+    part = getattr(node, _FIRST_PART.get(type(node), ""), None)
+    first = part[0] if isinstance(part, list) else part
+    return _begins(first) if first is not None else node
 
 
 def as_return(body: ast.expr) -> ast.Return:

@@ -15,7 +15,7 @@ from afterward.model.history import History, Node, Value
 from afterward.model.names import form_of
 from afterward.model.reuse import Entry, Reuse
 from afterward.observe import compat
-from afterward.observe.failure.walk import Walk
+from afterward.observe.failure.walk import LOOK_NODES, Walk, walk
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import Names
 from afterward.observe.provenance.owners import own_reset
@@ -67,13 +67,16 @@ class Bridges:
         """The attribute of a library's object whose value this step has renewed from the old one.
 
         The old value has no name any more, and no statement of the program's has carried it. What holds now what the
-        same operation has made of it in this step is what held it.
+        same operation has made of it in this step is what held it, whether or not this loss depends on it.
         """
-        fresh = {found.nodes[number]: number for number in reuse.fresh}
-        renewed = [one for one in names.held if one.node in fresh and one.depth and one.output == entry.output]
-        same = [one for one in renewed if one.node.name() == found.nodes[entry.node.id].name()]
-        for one in sorted(same, key=lambda held: (compat.order_of(held.node), held.depth, held.name)):
-            if entry.node.id in _below(found, fresh[one.node]):
+        raw = found.nodes[entry.node.id]
+        stale = {found.nodes[number] for number in reuse.stale}
+        renewed = [one for one in names.held if one.depth and one.output == entry.output and one.node not in stale]
+        same = [one for one in renewed if one.node.name() == raw.name()]
+        in_loss = found.position
+        same.sort(key=lambda one: (one.node not in in_loss, compat.order_of(one.node), one.depth, one.name))
+        for one in same:
+            if raw in walk([one.node], limit=LOOK_NODES).position:
                 owner = one.name.rpartition(".")[0]
                 reset = own_reset(names.kinds.get(owner), is_user_file)
                 call = f"{owner}.{reset}()" if reset else ""
@@ -103,15 +106,3 @@ class Bridges:
         """Was it made in the present step? Then it is still to be trained through."""
         place = self.places.get(compat.order_of(node))
         return began is not None and place is not None and place.moment >= began
-
-
-def _below(found: Walk, start: int) -> set[int]:
-    """The positions of all nodes that a node depends on."""
-    seen: set[int] = set()
-    todo = [start]
-    while todo:
-        for below, _ in found.inputs[todo.pop()]:
-            if below not in seen:
-                seen.add(below)
-                todo.append(below)
-    return seen
