@@ -33,6 +33,57 @@ for x in torch.randn(3, 3, 4):
     model(x).pow(2).mean().backward()
     optimizer.step()
 """),
+    "two steps for one loss, none for the other": ("AFT402", """
+head = torch.nn.Linear(1, 1)
+other = torch.optim.SGD(head.parameters(), lr=0.1)
+for x in torch.randn(6, 3, 4):
+    other.zero_grad()
+    head(model(x).detach()).pow(2).mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    head(model(x)).abs().mean().backward()
+    print(head.weight.grad.norm())
+    optimizer.step()
+"""),
+    "two steps, each before its backward": ("AFT408", """
+for x in torch.randn(2, 3, 4):
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    optimizer.step()
+    loss.backward()
+"""),
+    "by hand, with momentum, never cleared": ("AFT402", """
+velocity = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
+for x in torch.randn(6, 3, 4):
+    model(x).pow(2).mean().backward()
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            velocity[name].mul_(0.9).add_(p.grad)
+            p.sub_(0.1 * velocity[name])
+"""),
+    "a derivative in a sum that is averaged": ("AFT407", """
+for x in torch.randn(6, 3, 4):
+    x.requires_grad_()
+    y = model(x).pow(2)
+    (one,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (two,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
+    two = two.pow(2).sum(1)
+    penalty = torch.mean(one.pow(2).sum(1) + two) * 2 / 3
+    optimizer.zero_grad()
+    (y.mean() + penalty).backward()
+    optimizer.step()
+"""),
+    "another phase, whose optimizer holds the old copy": ("AFT404", """
+import copy
+def train(net, optimizer):
+    for x in torch.randn(6, 3, 4):
+        optimizer.zero_grad()
+        net(x).pow(2).mean().backward()
+        optimizer.step()
+train(model, optimizer)
+tuned = copy.deepcopy(model)
+train(tuned, torch.optim.SGD(model.parameters(), lr=0.01))
+"""),
     "by hand, cleared too early": ("AFT405", """
 for x in torch.randn(6, 3, 4):
     model(x).pow(2).mean().backward()
@@ -209,6 +260,37 @@ for epoch in range(2):
 """),
 }  # fmt: skip
 FINE = {
+    "a step that is tried again with another learning rate": """
+for x in torch.randn(12, 3, 4):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    for rate in (1.0, 0.1):
+        model.load_state_dict(before)
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
+""",
+    "by hand, with momentum": """
+velocity = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
+for x in torch.randn(6, 3, 4):
+    model.zero_grad()
+    model(x).pow(2).mean().backward()
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            velocity[name].mul_(0.9).add_(p.grad)
+            p.sub_(0.1 * velocity[name])
+""",
+    "all optimizers step after each loss, and all are cleared": """
+head = torch.nn.Linear(4, 1)
+other = torch.optim.SGD(head.parameters(), lr=0.1)
+for x in torch.randn(12, 3, 4):
+    for net in (model, head):
+        net(x).pow(2).mean().backward()
+        for each in (optimizer, other):
+            each.step()
+            each.zero_grad()
+""",
     "an attack on the parameters, whose loss is added": """
 for x in torch.randn(12, 3, 4):
     model(x).pow(2).mean().backward()

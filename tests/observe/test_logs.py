@@ -181,3 +181,18 @@ def test_a_record_that_grows_by_epochs(tmp_path: Path, keep: str) -> None:
 @pytest.mark.parametrize("keep", ["kept.append(loss.item())", "kept = [*kept, loss][-3:]"])
 def test_the_last_few_of_the_epochs_are_no_record(tmp_path: Path, keep: str) -> None:
     assert _lines(BY_EPOCH.replace("KEEP", keep), tmp_path) == []
+
+
+def test_a_list_of_a_few_steps_that_a_function_drops_at_its_end(tmp_path: Path) -> None:
+    program = """
+def train():
+    net, kept = torch.nn.Linear(4, 1), []
+    for x in torch.randn(6, 8, 4):
+        loss = net(x).square().mean()
+        loss.backward()
+        kept.append(loss)
+        net.zero_grad()
+
+train()
+"""
+    assert [found.code for found in watch_source(program, tmp_path).findings] == ["AFT301"]

@@ -52,3 +52,13 @@ def test_a_layer_that_is_replaced_after_the_optimizer_was_made(tmp_path: Path) -
 )
 def test_one_that_an_optimizer_holds_or_nobody_trains_is_all_right(tmp_path: Path, before: str) -> None:
     assert watch_source(PROGRAM.replace("BEFORE", before), tmp_path).findings == []
+
+
+def test_a_layer_whose_old_copy_something_else_still_writes_to(tmp_path: Path) -> None:
+    """A constraint keeps the old layer, and changes it: no step does."""
+    program = PROGRAM.replace("BEFORE", "old, net.head = net.head, torch.nn.Linear(8, 100)").replace(
+        "        opt.step()\n", "        opt.step()\n        with torch.no_grad():\n            old.weight.mul_(0.9)\n"
+    )
+    (found,) = watch_source(program, tmp_path).findings
+    assert found.code == "AFT404"
+    assert "2 of its 4 parameters got no gradient" in said(found).primary.text

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from afterward.model import gradients
 from afterward.model.gradients import Empty, Use
 from afterward.model.history import History, Optimizer, Pass, Step
 from afterward.model.site import Site, Where, parting
 
+UNUSED = 2  # passes whose gradients for an optimizer were cleared unused, before it is one that never steps
 BY_HAND = -2  # in place of an optimizer: the program updates these parameters itself
 
 
@@ -115,6 +117,26 @@ def frozen_while_stepping(history: History) -> Iterator[tuple[Optimizer, list[in
         late = [number for number in steps if used and number > used[-1]]
         if late and any(fate.used_by for (_, leaf), fate in ledger.fates.items() if leaf in optimizer.leaves):
             yield optimizer, late
+
+
+def never_stepping(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
+    """Optimizers that never step, with the passes whose gradients for them were cleared unused: (it, passes)."""
+    stepping = {step.owner for step in history.steps}
+    for optimizer in history.optimizers:
+        if optimizer.id in stepping or optimizer.step_not_run or -1 in stepping:
+            continue
+        runs = _cleared_unused(history, optimizer)
+        if len(runs) >= UNUSED:
+            yield optimizer, runs
+
+
+def _cleared_unused(history: History, optimizer: Optimizer) -> list[int]:
+    """The passes that produced for it what was cleared unused; none where anything of it was ever used or read."""
+    mine = {key: fate for key, fate in history.ledger.fates.items() if key[1] in optimizer.leaves}
+    by_hand = any(one.step == gradients.BY_HAND and one.leaf in optimizer.leaves for one in history.ledger.empty)
+    if by_hand or any(fate.used_by or fate.read or fate.changed for fate in mine.values()):
+        return []
+    return list(dict.fromkeys(run for (run, _), fate in mine.items() if fate.cleared))
 
 
 _ONE_AFTER_OTHER = ("statements", "same")

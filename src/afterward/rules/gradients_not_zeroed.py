@@ -1,16 +1,16 @@
-"""AFT402: gradients are never cleared, and add up over steps."""
+"""AFT402: an update uses gradients that an earlier update has used: they add up over steps, or are used twice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.gradients import Use
-from afterward.model.history import History, Pass
+from afterward.model.history import History, Optimizer, Pass
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._gradients import Taken, in_one_iteration, steps_of_optimizers
+from afterward.rules._gradients import Taken, in_one_iteration, never_stepping, site_at, steps_of_optimizers
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up
@@ -30,6 +30,12 @@ def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
         if len(steps) >= ENOUGH and not leaves <= told:
             told |= leaves
             yield _diagnose(history, [_adding(history, step) for step in steps], leaves)
+    if any(never_stepping(history)):
+        return  # AFT410: another optimizer's step was meant
+    for steps in steps_of_optimizers(history):
+        twice = [step for step in steps if _used_before(history, step)]
+        if len(twice) >= ENOUGH:
+            yield _diagnose_same(history, twice)
 
 
 def _used_again(history: History, step: Taken) -> list[Use]:
@@ -45,6 +51,34 @@ def _by_training(history: History, step: Taken, use: Use) -> bool:
     """Had a step of an optimizer used them before, or is all of the training by hand?"""
     before = (history.ledger.fates[run, use.leaf].used_by for run in use.again)
     return step.step is None or any(n >= 0 for used_by in before for n in used_by[: used_by.index(use.step)])
+
+
+def _used_before(history: History, step: Taken) -> list[Use]:
+    """The gradients that this optimizer has used before, to which nothing was added since, though passes ran.
+
+    Where none ran, the step may be tried again on purpose, with another learning rate.
+    """
+    return [use for use in step.uses if use.again == frozenset(use.runs) and _by_itself(history, step, use)]
+
+
+def _by_itself(history: History, step: Taken, use: Use) -> bool:
+    mine = [one for one in history.ledger.uses if one.leaf == use.leaf and one.at < use.at and one.step >= 0]
+    if not mine or step.step is None or history.step(mine[-1].step).owner != step.step.owner:
+        return False
+    changed = any(history.ledger.fates[run, use.leaf].changed for run in use.runs)
+    return not changed and any(mine[-1].at < at < use.at for at, _, _ in history.ledger.productions)
+
+
+def _waiting(history: History, step: Taken) -> tuple[Optimizer, Pass] | None:
+    """The optimizer that the pass just before a step computed gradients for, which no step used in time."""
+    runs = [(run, leaves) for at, run, leaves in history.ledger.productions if at < step.at]
+    run, leaves = runs[-1]
+    fates = history.ledger.produced_by(run)
+    for one in history.optimizers:
+        mine = one.leaves & leaves
+        if mine and not any(fates[leaf].used_by for leaf in mine):
+            return one, history.run(run)
+    return None
 
 
 def _adding(history: History, step: Taken) -> Pass:
@@ -67,9 +101,37 @@ def _diagnose(history: History, piling: list[Pass], leaves: frozenset[int]) -> D
     )
 
 
+def _diagnose_same(history: History, twice: list[Taken]) -> Diagnosis:
+    step, uses = twice[0], _used_before(history, twice[0])
+    assert step.step is not None
+    name, waiting = step.step.optimizer, _waiting(history, step)
+    first = history.ledger.fates[uses[0].runs[-1], uses[0].leaf].used_by[0]
+    used = site_at(history.step(first).where) if first >= 0 else None
+    made = site_of(history.run(uses[0].runs[-1]))
+    site = step.site or made
+    if waiting is not None:
+        other, run = waiting
+        update = facts.code("update", f"{other.name}.step()")
+        remedy = Remedy("move_step", Effect.CHANGES_GRADIENTS, "never", site_of(run), other.name, facts=(update,))
+    else:
+        remedy = Remedy("zero_grad", Effect.CHANGES_GRADIENTS, "", site, name)
+    return warning(
+        site,
+        facts.code("optimizer", name),
+        facts.code("other", waiting[0].name if waiting is not None else ""),
+        facts.lines("made", site_of(waiting[1]) if waiting is not None else None),
+        facts.count("times", len(twice), "step"),
+        remedy=remedy,
+        form="same",
+        secondary=(Label(used, "used"),) if used is not None and used != site else (),
+        bridge=Bridge("grad", "attribute"),
+        freed=site_of(waiting[1]) if waiting is not None else made,
+    )
+
+
 _WHICH = "<{grad}><!grad:a gradient>< and {more} more>"
 
-WORDS = Words(
+_ADDED = Words(
     fault="gradients of earlier steps are added to those of this step",
     headline="the gradients of earlier steps [were|are] not cleared: each update uses the summed gradients of "
     "several steps",
@@ -78,3 +140,15 @@ WORDS = Words(
     "summed gradients of several steps.",
     labels={"fault": f"adds to {_WHICH}, which an earlier update already [used|uses]"},
 )
+
+WORDS = {
+    "": _ADDED,
+    "same": Words(
+        fault="an optimizer steps again with gradients that it has used already",
+        headline="{optimizer} steps again with gradients that it already used",
+        why="Since its last step, no `backward()` [computed|computes] new gradients for {optimizer}, and nothing "
+        "[cleared|clears] the old ones< ({times} that were looked at)>: each of these gradients counts twice.< The "
+        "`backward()` just before, on {made}, computes gradients for {other}.>",
+        labels={"fault": "uses the same gradients again", "used": "used them first"},
+    ),
+}

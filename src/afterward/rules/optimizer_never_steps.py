@@ -6,37 +6,22 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.gradients import BY_HAND
 from afterward.model.history import History, Optimizer
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._gradients import never_stepping
 from afterward.rules._silent import site_of, warning
-
-ENOUGH = 2  # passes whose gradients for it were cleared unused
 
 
 @rule("AFT410", Severity.WARNING)
 def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
     """Gradients are computed for an optimizer and cleared again, and it never steps."""
-    stepping = {step.owner for step in history.steps}
     told: set[tuple[str, int]] = set()  # several optimizers, one statement: one fault
-    for optimizer in history.optimizers:
-        if optimizer.id in stepping or optimizer.step_not_run or -1 in stepping:
-            continue
-        runs = _cleared_unused(history, optimizer)
-        made = site_of(history.run(runs[-1])) if len(runs) >= ENOUGH else None
-        if made is not None and (made.file, made.line) not in told:
+    for optimizer, runs in never_stepping(history):
+        made = site_of(history.run(runs[-1]))
+        if (made.file, made.line) not in told:
             told.add((made.file, made.line))
             yield _diagnose(history, optimizer, runs)
-
-
-def _cleared_unused(history: History, optimizer: Optimizer) -> list[int]:
-    """The passes that produced for it what was cleared unused; none where anything of it was ever used or read."""
-    mine = {key: fate for key, fate in history.ledger.fates.items() if key[1] in optimizer.leaves}
-    by_hand = any(one.step == BY_HAND and one.leaf in optimizer.leaves for one in history.ledger.empty)
-    if by_hand or any(fate.used_by or fate.read or fate.changed for fate in mine.values()):
-        return []
-    return list(dict.fromkeys(run for (run, _), fate in mine.items() if fate.cleared))
 
 
 def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagnosis:

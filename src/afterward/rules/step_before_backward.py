@@ -20,7 +20,8 @@ def step_before_backward(history: History) -> Iterator[Diagnosis]:
     """A step comes before the backward of its own iteration: it finds old gradients, or none."""
     for steps in steps_of_optimizers(history):
         early = comes_before_backward(history, steps)
-        if len(early) >= ENOUGH:
+        trained = any(step.uses for step in steps)
+        if len(early) >= ENOUGH or (early and not trained):  # of a run that trained nothing, one will do
             yield _diagnose(history, early, alone=not steps[0].uses)
 
 

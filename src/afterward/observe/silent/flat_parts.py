@@ -21,6 +21,8 @@ TIMES = 2  # passes, looked at, in which a part had no history
 FAR = 40  # statements followed back
 # What goes through one of these is meant to be a number.
 _NUMBERS = {"item", "tolist", "detach", "numpy", "float", "data", "cpu"}
+_REDUCES = {"mean", "sum", "view", "reshape", "squeeze"}
+_ADDS = (ast.Add, ast.Sub)
 # Methods that compute nothing but from the tensor itself.
 _CALCULATES = {"mean", "sum", "abs", "norm", "sqrt", "pow", "square", "clamp", "view", "reshape", "squeeze", "flatten"}
 
@@ -151,7 +153,11 @@ class _Flat:
 
 
 def _summands(value: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
+    """What is added up, looking through what reduces or scales a sum as a whole: `torch.mean(a + b) * k`."""
+    inner = _summed(value)
+    if inner is not None and len(terms := list(_summands(inner))) > 1:
+        yield from terms
+    elif isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
         yield from _summands(value.left)
         yield from _summands(value.right)
     elif isinstance(value, ast.UnaryOp):
@@ -162,6 +168,17 @@ def _summands(value: ast.expr) -> Iterator[ast.expr]:
             yield from _summands(element)
     else:
         yield value
+
+
+def _summed(value: ast.expr) -> ast.expr | None:
+    """`a + b` of `(a + b).mean()`, of `torch.mean(a + b)` and of `(a + b) / 2`."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _REDUCES:
+        of_torch = isinstance(value.func.value, ast.Name) and value.func.value.id == "torch"
+        return value.args[0] if of_torch and value.args else value.func.value
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Mult, ast.Div)):
+        sides = [_summed(side) or side for side in (value.left, value.right)]
+        return next((side for side in sides if isinstance(side, ast.BinOp) and isinstance(side.op, _ADDS)), None)
+    return None
 
 
 def _factors(term: ast.expr) -> Iterator[ast.expr]:

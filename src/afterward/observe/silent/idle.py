@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -41,11 +42,12 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
                 yield _idle(
                     after, name, late, frozenset(trained), trained, _site(after.places.where(late[0].place)) or site
                 )
-        elif never:
-            found = _idle(after, name, steps, never, trained, site)
-            found = found if found.cut is not None or found.instead else _with_part_replaced(after, found)
-            if found.cut is not None or found.instead:  # else they may well be unused on purpose
-                yield found
+        else:
+            parts = (_idle(after, name, steps, part, trained, site) for part in (unreached, never) if part)
+            found = [one if one.cut or one.instead else _with_part_replaced(after, one) for one in parts]
+            # What nothing stands in the way of, and nothing in the place of, may well be unused on purpose.
+            sure = [one for one in found if one.instead or (one.cut and one.parameters == len(never))]
+            yield from sure[:1]
 
 
 def _with_part_replaced(after: Aftermath, found: Idle) -> Idle:
@@ -73,15 +75,16 @@ def _instead(after: Aftermath, run: PassSeen, members: set[int] | frozenset[int]
     """Names of parameters of the very same shapes that a pass reaches and no optimizer holds."""
     others = _unheld(after, run)
     known = after.updates
-    wanted = sorted(held.shape for one in known.known.values() for leaf, held in one.held.items() if leaf in members)
-    if not others or sorted(known.shapes.get(leaf, ()) for leaf in others) != wanted:
+    shapes = {leaf: held.shape for one in known.known.values() for leaf, held in one.held.items() if leaf in members}
+    if not others or sorted(known.shapes.get(leaf, ()) for leaf in others) != sorted(shapes.values()):
         return ()
     return _names_of(after, others)
 
 
 def _unheld(after: Aftermath, run: PassSeen) -> list[int]:
-    """The leaves that a pass reaches and no optimizer holds."""
-    return [leaf for leaf in run.leaves or () if leaf not in after.held]
+    """The leaves that a pass reaches and no optimizer holds. What a single pass reaches is an input of its batch."""
+    reached = Counter(leaf for one in after.looked for leaf in one.leaves or ())
+    return [leaf for leaf in run.leaves or () if leaf not in after.held and reached[leaf] > 1]
 
 
 def _names_of(after: Aftermath, leaves: list[int]) -> tuple[str, ...]:

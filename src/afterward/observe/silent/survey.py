@@ -93,7 +93,7 @@ class Surveyor:
     def look(
         self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None, *, early: bool = False
     ) -> None:
-        """One survey: who holds what, while a pass is about to run or at the end. An early one tells sums alone."""
+        """One survey: who holds what, while a pass is about to run or at the end. An early one tells less."""
         names = search(list(user_frames(frame, is_user_file)), is_user_file)
         # To search all that is alive takes long: while the program runs, those with a name or a step will do.
         self._note_optimizers(living_optimizers(names) if seen is None else self.updates.living() | names.optimizers)
@@ -129,8 +129,8 @@ class Surveyor:
         groups: dict[str, list[Held]] = {}
         for held in names.held:
             groups.setdefault(container_of(held.name), []).append(held)
-        if early:
-            groups = {name: members for name, members in groups.items() if len(members) == 1}
+        if early:  # so few values under keys may each be the newest of its kind
+            groups = {name: held for name, held in groups.items() if len(held) == 1 or not _under_keys(held)}
         else:
             groups |= self._rows(groups, counters)
         for name, members in groups.items():
@@ -144,14 +144,14 @@ class Surveyor:
             depth = {bisect_right(counters, order) for order in inner if order < until}
             steps = min(max(len(ages), len(depth)), len(counters))
             oldest = min(compat.order_of(held.node) for held in members)
-            grown = "[" in members[0].name and self.grown.since(name, oldest, found, now)
+            grown = not early and "[" in members[0].name and self.grown.since(name, oldest, found, now)
             if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0):
                 continue
             if not grown and not _swept_apart(orders, passes):
                 continue
             if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record
-            under_keys = are_under_keys([held.name for held in members])
+            under_keys = _under_keys(members)
             if under_keys and len(depth) < STEPS and SLOW * len(ages) < len(counters):
                 continue  # a few values, each replaced now and then
             by_count = under_keys and len(ages) == steps
@@ -313,6 +313,10 @@ class Surveyor:
         counter = compat.sequence_counter()
         after = recorder.marks[place] & COUNTER if place < len(recorder.marks) else counter() if counter else 0
         return (event.counter, after) if after > event.counter else ()
+
+
+def _under_keys(members: list[Held]) -> bool:
+    return are_under_keys([held.name for held in members])
 
 
 def _nodes_of(statement: ast.stmt | None) -> Iterator[ast.AST]:

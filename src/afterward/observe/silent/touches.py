@@ -92,24 +92,32 @@ def _written(statement: ast.stmt, parts: list[ast.AST]) -> Iterator[ast.expr]:
 
 
 def _taken_from_gradients(after: Aftermath) -> dict[int, dict[str, set[str]]]:
-    """By function: the names of what it computes from gradients, and the tensors whose gradients those are."""
+    """By function: what it computes from gradients, as it is written, and the tensors whose gradients those are."""
     found: dict[int, dict[str, set[str]]] = {}
     for number in {place.number for place in after.trail}:
         statement = after.places.sources.statement(number)
-        if not isinstance(statement, ast.Assign) or kind_of(statement) != READ:
+        if statement is None or kind_of(statement) != READ:
             continue
-        owners = {_tensor(node.value) for node in ast.walk(statement.value) if _is_gradient(node)}  # type: ignore[attr-defined]
-        names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        parts = [node for part in head(statement) for node in ast.walk(part)]
+        owners = {_tensor(node.value) for node in parts if _is_gradient(node)}  # type: ignore[attr-defined]
         scope = found.setdefault(after.places.table[number].scope, {})
-        for name in names if owners else ():
-            scope.setdefault(name, set()).update(owners)
+        for target in _written(statement, parts) if owners else ():
+            scope.setdefault(_tensor(_written_to(target)), set()).update(owners)
     return found
+
+
+def _written_to(target: ast.expr) -> ast.expr:
+    """`velocity` of `velocity.mul_(0.9)`, which gives back what it has written to."""
+    while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
+        target = target.func.value
+    return target
 
 
 def _writes_with(statement: ast.stmt, taken: dict[str, set[str]]) -> bool:
     """Is a tensor changed with what was computed from its own gradient before: `e = p.grad * scale`, `p.add_(e)`?"""
     parts = [node for part in head(statement) for node in ast.walk(part)] if taken else []
-    read = {node.id for node in parts if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    places = (node for node in parts if isinstance(node, ast.Name | ast.Attribute | ast.Subscript))
+    read = {_tensor(node) for node in places if isinstance(node.ctx, ast.Load)}
     owners = {owner for name in read & taken.keys() for owner in taken[name]}
     return bool(owners) and any(_tensor(target) in owners for target in _written(statement, parts))
 
