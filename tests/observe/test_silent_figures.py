@@ -89,4 +89,5 @@ for step in range(8):
     )
     # Each step adds a product that saves its factor (a thousand bytes) and one that saves a number (8 bytes).
     assert found.code == "AFT302"
+    assert said(found).headline.startswith("`level` carries its graph from step to step")
     assert "adds about 3 nodes and 1008 B of saved values" in said(found).why

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model import facts
-from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.facts import Fact, FactKind
-from afterward.model.history import History, Pass
+from afterward.model.history import History, Pass, Value
 from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
@@ -22,7 +22,7 @@ def history_grows(history: History) -> Iterator[Diagnosis]:
     for runs in passes_by_site(history):
         growing = _growing(runs, TURNS if history.observed else FEW)
         if growing:
-            yield _diagnose(growing)
+            yield _diagnose(growing, _carried(history, growing))
 
 
 def _growing(runs: list[Pass], turns: int) -> list[Pass]:
@@ -44,15 +44,25 @@ def _growing(runs: list[Pass], turns: int) -> list[Pass]:
     return chain if len(chain) >= turns else []
 
 
-def _diagnose(chain: list[Pass]) -> Diagnosis:
+def _carried(history: History, chain: list[Pass]) -> Value | None:
+    """What held, when an earlier pass ran, a part that the last one goes through again: the simplest name of it."""
+    last = chain[-1]
+    earlier = {run.moment for run in chain[:-1]}
+    held = [one for one in history.values if one.read_at in earlier and one.node in (last.swept or ())]
+    return min(held, key=lambda one: (one.name.count(".") + one.name.count("["), len(one.name), one.name), default=None)
+
+
+def _diagnose(chain: list[Pass], carried: Value | None) -> Diagnosis:
     sizes = [len(run.swept or ()) for run in chain]
     site, turns = site_of(chain[-1]), len(chain) - 1
     return warning(
         site,
+        facts.code("value", carried.name if carried is not None else ""),
         Fact("sizes", FactKind.VERBATIM, ", ".join(f"{size:,}" for size in sizes[-4:]), measured=True),
         facts.count("growth", (sizes[-1] - sizes[0]) // turns, "node"),
         facts.size("growth_bytes", max((chain[-1].bytes - chain[0].bytes) // turns, 0)),
         remedy=Remedy("detach_state", Effect.CUTS_GRADIENTS, "growing", site),
+        bridge=Bridge(carried.name, carried.kind) if carried is not None else None,
         nodes=sizes[-1],
         size=chain[-1].bytes,
     )
@@ -60,11 +70,11 @@ def _diagnose(chain: list[Pass]) -> Diagnosis:
 
 WORDS = Words(
     fault="each `backward()` goes further back than the previous one",
-    headline="each `backward()` goes further back than the previous one",
-    why="A value carries its graph from one step to the next, so each `backward()` goes through the graphs of "
-    "all earlier "
-    "steps again. Nothing fails, because what they saved is kept or not needed.< Each step adds about {growth}"
-    "< and {growth_bytes} of saved values>.>",
+    headline="<{value} carries its graph from step to step: each `backward()` goes further back><!value:each "
+    "`backward()` goes further back than the previous one>",
+    why="<{value}><!value:A value> carries its graph from one step to the next, so each `backward()` goes through the "
+    "graphs of all earlier steps again. Nothing fails, because what they saved is kept or not needed.< Each step adds "
+    "about {growth}< and {growth_bytes} of saved values>.>",
     labels={
         "fault": "goes through <{sizes} nodes, one step after another><!sizes:the graphs of all earlier steps again>"
     },

@@ -87,6 +87,7 @@ class Account:
         self.mixed = False  # a graph went into something unknown: what a pass reaches is not all of it
         self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
+        self.held: list[Any] = []  # names of what passes used, as they were when a pass ran
         self.driven: dict[str, Value] = {}  # objects whose methods a library calls, by the name they have there
         self.seen: set[int] = set()
 

@@ -12,6 +12,7 @@ from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Module, Scope, Value
 from afterward.model.history import SUMMING, Kept, operation
+from afterward.model.history import Value as Named
 from afterward.model.names import container_of
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.site import Site
@@ -22,13 +23,23 @@ if TYPE_CHECKING:
 
 STEPS = 3  # graphs of so many steps must be held before a record is said to keep them
 CONFIRMED = 2  # so many are enough in a later run, which turns its loops less often and only confirms the first
+EARLY = 2  # the pass after which it is first noted who holds what it used
 LOOKS = (4, 8, 16, 32)  # passes after which records are looked at; they are too at the end of a loop
 
 
 def look(machine: Machine) -> None:
     """A pass was run: now and then, look for records that hold graphs of past steps."""
+    if len(machine.passes) in (EARLY, *LOOKS):
+        machine.account.held += _names_of(machine, machine.passes[-1])
     if len(machine.passes) in LOOKS:
         _look_for_records(machine)
+
+
+def _names_of(machine: Machine, made: PassMade) -> Iterator[Named]:
+    """The names that hold a part of what a pass used."""
+    for _, name, tensor in _held(machine):
+        if tensor.node is not None and tensor.node.number in made.swept:
+            yield Named(name, "attribute" if "." in name else "local", tensor.node.number, read_at=made.moment)
 
 
 def loop_left(machine: Any) -> None:

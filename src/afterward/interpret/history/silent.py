@@ -106,6 +106,7 @@ def history(machine: Machine) -> History | None:
             for number, one in enumerate(machine.optimizers)
         ),
         gradients=tuple(_gradients(machine, numbers, unsure)),
+        values=tuple(account.held),
         kept=tuple(one for one in each_once(account.kept.values()) if not is_window(machine, one)),
         idle=(
             *_idle(machine, unsure),

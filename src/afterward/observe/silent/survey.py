@@ -18,7 +18,7 @@ from typing import Any
 
 from afterward.follow.reading import head
 from afterward.model.gradients import Entry
-from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Optimizer, Pass, Step, operation
+from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Optimizer, Pass, Step, Value, operation
 from afterward.model.names import container_of, form_of, stem
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.steps import with_library_steps
@@ -89,6 +89,7 @@ class Surveyor:
         self.bare: list[Bare] = []
         self.parts: list[Part] = []  # of losses, that the pass at hand did not use
         self.leaf_names: dict[int, str] = {}
+        self.values: list[Value] = []  # names of what passes were about to use
 
     def look(
         self, recorder: Recorder, frame: FrameType | None, seen: PassSeen | None = None, *, early: bool = False
@@ -103,6 +104,7 @@ class Surveyor:
                 self.leaf_names.setdefault(number, name)
         self._note_kept(names, recorder, seen, early=early)
         if seen is not None and seen.swept is not None:
+            self.values += _names_of(names, seen)
             earlier = [
                 e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
             ]
@@ -226,6 +228,7 @@ class Surveyor:
                 leaves=self._leaves(leaf_numbers),
                 optimizers=tuple(self._optimizers(after)),
                 gradients=tuple(self._gradients(after)),
+                values=tuple(self.values),
                 kept=tuple(self._kept(places, after.passes)),
                 idle=tuple(find_idle(after)),
                 unswept=unswept,
@@ -313,6 +316,14 @@ class Surveyor:
         counter = compat.sequence_counter()
         after = recorder.marks[place] & COUNTER if place < len(recorder.marks) else counter() if counter else 0
         return (event.counter, after) if after > event.counter else ()
+
+
+def _names_of(names: Names, seen: PassSeen) -> Iterator[Value]:
+    """The names that hold a part of what a pass is about to use."""
+    for held in names.held[:NODES]:
+        order = compat.order_of(held.node)
+        if seen.swept is not None and contains(seen.swept, order):
+            yield Value(held.name, held.kind, order, held.output, read_at=clock_of(seen))
 
 
 def _under_keys(members: list[Held]) -> bool:
