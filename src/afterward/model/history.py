@@ -261,13 +261,13 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Wasted:
-    """A statement whose nodes no pass uses: evaluation without `no_grad`, an output that is never used."""
+class Unused:
+    """A statement that has built nodes, of which no pass that was looked at used one."""
 
     site: Site
     times: int  # that it ran, of the run that is still on record
     nodes: int
-    recorded: int  # nodes built in all that time
+    recorded: int  # nodes built in all that time, by whatever statement
     judged: int = 0  # runs of it of which it is known: after the last pass, or between passes that were all looked at
     after_last: bool = False  # did some run after the last pass?
 
@@ -315,7 +315,7 @@ class History:
     unswept: tuple[Unswept, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     flat: tuple[FlatPart, ...] = ()
-    wasted: tuple[Wasted, ...] = ()
+    unused: tuple[Unused, ...] = ()
     singles: tuple[Singles, ...] = ()
     raised: tuple[Raised, ...] = ()  # an error of autograd that no pass over a used-up graph raised
     gaps: tuple[Gap, ...] = ()

@@ -165,14 +165,14 @@ def _from(history: History, step: Taken, place: object) -> Taken:
     """What a step used of the passes from one statement, where no other optimizer had used them before."""
     uses = []
     for use in step.uses:
-        mine = tuple(run for run in use.runs if place_of(history, run) == place and not _shared(history, run, step))
+        mine = tuple(r for r in use.runs if place_of(history, r) == place and not _shared(history, r, use.leaf, step))
         uses += [replace(use, runs=mine)] if mine else []
     return replace(step, uses=uses, empty=[one for one in step.empty if not one.begun])
 
 
-def _shared(history: History, run: int, step: Taken) -> bool:
-    """Has a step of another optimizer used what this pass produced?"""
-    used = {number for fate in history.ledger.produced_by(run).values() for number in fate.used_by if number >= 0}
+def _shared(history: History, run: int, leaf: int, step: Taken) -> bool:
+    """Has a step of another optimizer used what this pass produced for a leaf?"""
+    used = [number for number in history.ledger.fates[run, leaf].used_by if number >= 0]
     return any(step.step is None or history.step(number).owner != step.step.owner for number in used)
 
 

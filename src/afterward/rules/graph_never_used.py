@@ -6,16 +6,23 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
-from afterward.model.history import History
+from afterward.model.history import History, Unused
 from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
+
+TIMES = 3  # executions of a statement of which it is known that nothing used them
+NODES = 50  # that it built
+SHARE = 0.1  # of all nodes that were recorded
 
 
 @rule("AFT305", Severity.INFO)
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
-    for one in history.wasted:
+    told = [one.site for one in (*history.unswept, *history.left_out)]  # AFT304: it is a loss
+    found = [one for one in history.unused if _is_much(one) and not any(one.site.same_lines(site) for site in told)]
+    # A function that is called from such a statement is part of it: the largest stands for all.
+    for one in sorted(found, key=lambda one: -one.nodes)[:1]:
         yield warning(
             one.site,
             facts.count("nodes", one.nodes, "node"),
@@ -26,6 +33,10 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
             form="at_end" if one.after_last else "",
             nodes=one.nodes,
         )
+
+
+def _is_much(one: Unused) -> bool:
+    return one.judged >= TIMES and one.nodes >= max(NODES, SHARE * one.recorded)
 
 
 def _words(how: str) -> Words:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from afterward.tasks.run import Watched
 
 # Of a history, what a look back has noticed: each has the site of a statement.
-_NOTICED = ("kept", "idle", "unswept", "left_out", "wasted", "singles")
+_NOTICED = ("kept", "idle", "unswept", "left_out", "unused", "singles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ def look_since(watched: Watched, since: Start) -> tuple[History, tuple[Diagnosis
 
 
 def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) -> History:
-    """The part of a history whose statements have run since. What a later cell may still use is not wasted yet."""
+    """The part of a history whose statements have run since. What a later cell may still use is not unused yet."""
 
     def ran(record: Any) -> bool:
         site: Site | None = record.site
         return site is None or (site.file, site.line) in executed
 
     parts: dict[str, Any] = {name: tuple(filter(ran, getattr(history, name))) for name in _NOTICED}
-    parts["wasted"] = tuple(one for one in parts["wasted"] if not one.after_last)
+    parts["unused"] = tuple(one for one in parts["unused"] if not one.after_last)
     return replace(history.since(since.moment), **parts)
 
 

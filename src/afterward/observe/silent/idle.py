@@ -82,9 +82,10 @@ def _instead(after: Aftermath, run: PassSeen, members: set[int] | frozenset[int]
 
 
 def _unheld(after: Aftermath, run: PassSeen) -> list[int]:
-    """The leaves that a pass reaches and no optimizer holds. What a single pass reaches is an input of its batch."""
-    reached = Counter(leaf for one in after.looked for leaf in one.leaves or ())
-    return [leaf for leaf in run.leaves or () if leaf not in after.held and reached[leaf] > 1]
+    """The leaves that the passes of its statement reach and no optimizer holds. What one pass alone reaches is an
+    input of its batch."""
+    reached = Counter(leaf for one in after.looked if one.site == run.site for leaf in one.leaves or ())
+    return [leaf for leaf, times in reached.items() if leaf not in after.held and times > 1]
 
 
 def _names_of(after: Aftermath, leaves: list[int]) -> tuple[str, ...]:

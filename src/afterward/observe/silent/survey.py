@@ -40,9 +40,9 @@ from afterward.observe.silent.overwritten_losses import find_unswept
 from afterward.observe.silent.singles import SingleRows, find_singles
 from afterward.observe.silent.stored_graphs import Storage
 from afterward.observe.silent.touches import steps_not_run, touches_of
+from afterward.observe.silent.unused import Part, find_left_out, find_unused, parts_left_out
 from afterward.observe.silent.updates import Known, Updates
 from afterward.observe.silent.used_nodes import contains
-from afterward.observe.silent.wasted import Part, find_left_out, find_wasted, parts_left_out
 
 NEARLY = 0.8  # of the steps that have gone by must have left something in a container of objects
 SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
@@ -214,9 +214,6 @@ class Surveyor:
         places = Places(recorder)
         after = Aftermath(recorder, places, self.updates, self.leaf_names)
         leaf_numbers = sorted(after.reached | after.held)
-        unswept, left_out = find_unswept(after), tuple(find_left_out(after, self.parts))
-        sites = [*(one.site for one in unswept), *(one.site for one in left_out)]
-        told = {(site.file, site.line) for site in sites}
         return with_library_steps(
             History(
                 (),
@@ -231,9 +228,9 @@ class Surveyor:
                 values=tuple(self.values),
                 kept=tuple(self._kept(places, after.passes)),
                 idle=tuple(find_idle(after)),
-                unswept=unswept,
-                left_out=left_out,
-                wasted=tuple(find_wasted(after, told)) if final else (),
+                unswept=find_unswept(after),
+                left_out=tuple(find_left_out(after, self.parts)),
+                unused=tuple(find_unused(after)) if final else (),
                 flat=tuple(find_flat_parts(after, self.bare)),
                 singles=tuple(find_singles(after, self.single_rows)) if final else (),
                 gaps=tuple(gaps),

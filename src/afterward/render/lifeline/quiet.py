@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.gradients import BY_HAND
-from afterward.model.history import FlatPart, History, Leaf, LeftOut, Pass, Singles, Step, Wasted
+from afterward.model.history import FlatPart, History, Leaf, LeftOut, Pass, Singles, Step, Unused
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
@@ -28,9 +28,9 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     for flat in history.flat:
         if flat.site.same_lines(site):
             return _flat(flat, sources)
-    for wasted in history.wasted:
-        if wasted.site.same_lines(site):
-            return _wasted(wasted, sources)
+    for unused in history.unused:
+        if unused.site.same_lines(site):
+            return _unused(unused, sources)
     for empty in (one for one in history.ledger.empty if one.step != BY_HAND):
         step = history.step(empty.step)
         here = [one for one in (empty.cleared, _site_of(step)) if one is not None and one.same_lines(site)]
@@ -149,21 +149,21 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     return sheet.story(f"`{flat.name}` is added to the loss, and has no graph")
 
 
-def _wasted(wasted: Wasted, sources: SourceTexts) -> Story:
+def _unused(unused: Unused, sources: SourceTexts) -> Story:
     sheet = Sheet()
-    lane = sheet.lane(_lane(wasted.site, sources, sources.named(wasted.site) or "this line", "bridge"))
+    lane = sheet.lane(_lane(unused.site, sources, sources.named(unused.site) or "this line", "bridge"))
     blocks = []
-    count = min(wasted.times, ITERATIONS)
+    count = min(unused.times, ITERATIONS)
     for number in range(1, count + 1):
-        if number == count and wasted.times > count:
-            sheet.column(f"{wasted.times - count:,} more times", "gap")
-        sheet.column(f"time {wasted.times if number == count else number:,}")
-        each = wasted.nodes // max(wasted.times, 1)
+        if number == count and unused.times > count:
+            sheet.column(f"{unused.times - count:,} more times", "gap")
+        sheet.column(f"time {unused.times if number == count else number:,}")
+        each = unused.nodes // max(unused.times, 1)
         blocks.append(sheet.block(lane, "unused", counted(each, "node") if each else "a graph"))
-    sheet.say(f"Line {wasted.site.line} builds a graph each time it runs.", block=blocks[0])
-    sheet.say(f"Nothing uses it: {counted(wasted.nodes, 'node')} of {wasted.recorded:,} recorded.", "fails",
+    sheet.say(f"Line {unused.site.line} builds a graph each time it runs.", block=blocks[0])
+    sheet.say(f"Nothing uses it: {counted(unused.nodes, 'node')} of {unused.recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip
-    return sheet.story(f"Line {wasted.site.line} builds graphs that no `backward()` ever uses")
+    return sheet.story(f"Line {unused.site.line} builds graphs that no `backward()` ever uses")
 
 
 def _site_of(event: Step | Pass) -> Site | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from afterward.follow.path import Place
-from afterward.model.history import LeftOut, Wasted
+from afterward.model.history import LeftOut, Unused
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
 from afterward.observe.provenance.naming import Held, Names
@@ -22,9 +22,7 @@ from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.used_nodes import contains, meets
 
 _CUTS = ("detach", "item", "tolist", "numpy", "argmax")
-TIMES = 3  # executions that are known to be in vain before a statement is spoken of
-NODES = 50
-SHARE = 0.1  # of all recorded operations
+TIMES = 3  # executions that are known to be in vain before a part is spoken of
 LATER = 2  # passes, all looked at, that must have come after a node before it counts as never used
 
 
@@ -116,7 +114,7 @@ def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
             )
 
 
-# Statements whose nodes are all in vain
+# Statements whose nodes no pass has used
 
 
 @dataclass(slots=True)
@@ -131,45 +129,21 @@ class _Execution:
         return self.end - self.place.order_at
 
 
-def find_wasted(after: Aftermath, told: set[tuple[str, int]]) -> Iterator[Wasted]:
-    """Statements that build nodes each time they run, of which no pass has used any; the largest of each function."""
+def find_unused(after: Aftermath) -> Iterator[Unused]:
+    """Statements that build nodes each time they run, of which no pass has used any."""
     if not after.trail or not after.looked:
         return
-    recorded = after.followed_nodes
-    swept = _all_swept(after)
-    best: dict[int, Wasted] = {}
-    for number in {place.number for place in after.trail}:
-        found = _in_vain(after, number, swept, recorded)
-        if found is None or (found.site.file, found.site.line) in told:
+    recorded, swept = after.followed_nodes, _all_swept(after)
+    for number in sorted({place.number for place in after.trail}):
+        executions = [one for one in _executions(after, number) if one.nodes > 0]
+        # A statement whose value keeps its history may be used in another phase of the program, between two looks.
+        cut = _gives_no_history(after.places.sources.statement(number))
+        certain = [one for one in executions if one.last or (one.certain and cut)]
+        where = after.places.where(certain[-1].place) if certain else None
+        if where is None or any(meets(swept, one.place.order_at, one.end) for one in executions):
             continue
-        scope = after.places.table[number].scope
-        if scope not in best or found.nodes > best[scope].nodes:
-            best[scope] = found
-    # A function that is called from a wasted statement is told of there.
-    yield from sorted(best.values(), key=lambda one: -one.nodes)[:1]
-
-
-def _in_vain(after: Aftermath, number: int, swept: array[int], recorded: int) -> Wasted | None:
-    executions = [one for one in _executions(after, number) if one.nodes > 0]
-    # A statement whose value keeps its history may be used in another phase of the program, between two looks.
-    cut = _gives_no_history(after.places.sources.statement(number))
-    certain = [one for one in executions if one.last or (one.certain and cut)]
-    nodes = sum(one.nodes for one in executions)
-    if len(certain) < TIMES or nodes < max(NODES, SHARE * recorded):
-        return None
-    if any(meets(swept, one.place.order_at, one.end) for one in executions):
-        return None
-    where = after.places.where(certain[-1].place)
-    if where is None:
-        return None
-    return Wasted(
-        where.site,
-        len(executions),
-        nodes,
-        recorded,
-        len(certain),
-        any(one.last for one in certain),
-    )
+        nodes = sum(one.nodes for one in executions)
+        yield Unused(where.site, len(executions), nodes, recorded, len(certain), any(one.last for one in certain))
 
 
 def _gives_no_history(statement: ast.stmt | None) -> bool:
