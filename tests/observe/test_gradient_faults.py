@@ -33,6 +33,11 @@ for x in torch.randn(3, 3, 4):
     model(x).pow(2).mean().backward()
     optimizer.step()
 """),
+    "two steps in all, never cleared": ("AFT402", """
+for x in torch.randn(2, 3, 4):
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+"""),
     "two steps for one loss, none for the other": ("AFT402", """
 head = torch.nn.Linear(1, 1)
 other = torch.optim.SGD(head.parameters(), lr=0.1)

@@ -27,7 +27,8 @@ def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
     told: set[int] = set()
     for steps in again.values():
         leaves = frozenset(use.leaf for step in steps for use in _used_again(history, step))
-        if len(steps) >= ENOUGH and not leaves <= told:
+        few = history.observed and not _ever_cleared(history, leaves)
+        if (len(steps) >= ENOUGH or few) and not leaves <= told:
             told |= leaves
             yield _diagnose(history, [_adding(history, step) for step in steps], leaves)
     if any(never_stepping(history)):
@@ -36,6 +37,11 @@ def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
         twice = [step for step in steps if _used_before(history, step)]
         if len(twice) >= ENOUGH:
             yield _diagnose_same(history, twice)
+
+
+def _ever_cleared(history: History, leaves: frozenset[int]) -> bool:
+    """Was any gradient of these leaves cleared, or lost from sight? If none was, in a whole run, one use will do."""
+    return any(fate.cleared or fate.unseen for (_, leaf), fate in history.ledger.fates.items() if leaf in leaves)
 
 
 def _used_again(history: History, step: Taken) -> list[Use]:
