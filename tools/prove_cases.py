@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -123,7 +124,7 @@ def _as_fixed(folder: Path) -> str:
 
 def _printed(folder: Path, program: str) -> tuple[int | None, str]:
     output = folder / "printed.txt"
-    status = forking.forked(lambda: forking.as_main(program), folder, 120, output)
+    status = forking.forked(lambda: (warnings.simplefilter("ignore"), forking.as_main(program)), folder, 120, output)
     return status, output.read_text(encoding="utf-8", errors="replace")
 
 

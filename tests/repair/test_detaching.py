@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from afterward.observe.proving.structure import structure_of
 from afterward.repair import Workshop
 from afterward.repair.detaching import Shapes, detached, holding, likely_shape
 from afterward.repair.source import Source
-from afterward.tasks.structure import structure_of
 
 
 class Leaf:

@@ -114,3 +114,79 @@ def test_a_repeated_backward_is_dropped_and_never_becomes_a_loss_counted_twice(
     result = fixed(runner, tmp_path, REPEATED)
     once = REPEATED.replace("    loss.backward()\n    loss.backward()\n", "    loss.backward()\n")
     assert [option[str(tmp_path / "train.py")] for option in result.options] == [once]
+
+
+CARRIED = """from dataclasses import dataclass, replace
+import torch
+torch.manual_seed(0)
+
+
+@dataclass(frozen=True)
+class Belief:
+    mean: torch.Tensor
+    seen: int
+
+
+class Filter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain, self.belief = torch.nn.Linear(3, 3), Belief(torch.zeros(2, 3), 0)
+
+    def predict(self):
+        old = self.belief
+        return replace(old, mean=torch.tanh(self.gain(old.mean)))
+
+    def forward(self, x):
+        prior = self.predict()
+        self.belief = Belief(prior.mean + self.gain(x), prior.seen + 1)
+        return (x - prior.mean).pow(2).mean()
+{method}
+
+model = torch.nn.ModuleList([Filter()])
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for chunk in torch.randn(5, 4, 2, 3):
+    loss = torch.stack([model[0](x) for x in chunk]).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "cut"),
+    [
+        ("", "model[0].belief = Belief(mean=model[0].belief.mean.detach(), seen=model[0].belief.seen)"),
+        (
+            "\n    def detach(self):\n        self.belief = replace(self.belief, mean=self.belief.mean.detach())\n",
+            "model[0].detach()",
+        ),
+    ],
+)
+def test_a_state_is_cut_where_the_next_rollout_begins_by_the_names_of_its_loop(
+    runner: TrialRunner, tmp_path: Path, method: str, cut: str
+) -> None:
+    """A cut inside of the rollout, where the state is read, would be another gradient."""
+    program = CARRIED.format(method=method)
+    best = fixed(runner, tmp_path, program).options[0][str(tmp_path / "train.py")]
+    assert best == program.replace("    loss = torch.stack", f"    {cut}\n    loss = torch.stack")
+
+
+def test_a_factor_that_is_cut_is_no_term_of_a_sum_that_is_lost(runner: TrialRunner, tmp_path: Path) -> None:
+    program = """import torch
+torch.manual_seed(0)
+actor, critic = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
+a_opt = torch.optim.SGD(actor.parameters(), lr=0.05)
+c_opt = torch.optim.SGD(critic.parameters(), lr=0.05)
+for s in torch.randn(5, 3):
+    advantage = 1.0 - critic(s)
+    c_loss = advantage.pow(2).mean()
+    c_opt.zero_grad()
+    c_loss.backward()
+    c_opt.step()
+    a_loss = -(actor(s) * advantage).mean()
+    a_opt.zero_grad()
+    a_loss.backward()
+    a_opt.step()
+"""
+    best = fixed(runner, tmp_path, program).options[0][str(tmp_path / "train.py")]
+    assert best == program.replace("actor(s) * advantage)", "actor(s) * advantage.detach())")

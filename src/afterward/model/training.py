@@ -17,6 +17,24 @@ class Line(NamedTuple):
     line: int
 
 
+class Border(NamedTuple):
+    """Two passes of one line, in steps that follow each other, and the lines of the loop that takes those steps."""
+
+    before: int  # number of the pass
+    after: int
+    file: str
+    first: int
+    last: int
+
+
+class Carried(NamedTuple):
+    """A value of the step before that a later pass goes through, by its name in the function of the loop."""
+
+    name: str
+    structure: object  # what it is, as plain data (`observe.proving.structure`)
+    method: str = ""  # by which what keeps it cuts it: `memory.detach`
+
+
 @dataclass(slots=True)
 class PassTaken:
     """One call of `backward()` or `autograd.grad()`, as it began."""
@@ -84,4 +102,14 @@ class Training:
     optimizers: dict[int, str] = field(default_factory=dict)  # names of optimizers
     taken: dict[int, int] = field(default_factory=dict)  # optimizer -> steps in all
     modules: dict[str, tuple[int, ...]] = field(default_factory=dict)  # name of a module -> all its parameters
+    carried: tuple[Carried, ...] = ()  # over the border that was asked for
     gap: str = ""  # why it could not be followed any further
+
+    def border(self, file: str, first: int, last: int) -> Border | None:
+        """The pass that fails and the one before it on the same line, in a loop of these lines; None: there is none."""
+        passes = [taken for taken in self.happenings if isinstance(taken, PassTaken)]
+        failed = next((taken for taken in passes if taken.failed), None)
+        earlier = [
+            taken.number for taken in passes if failed is not None and taken.at == failed.at and not taken.failed
+        ]
+        return Border(earlier[-1], failed.number, file, first, last) if failed is not None and earlier else None

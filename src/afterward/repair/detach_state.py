@@ -12,7 +12,7 @@ from afterward.model.diagnosis import Form
 from afterward.model.facts import Fact
 from afterward.model.site import Site
 from afterward.repair import idle_cuts, resets
-from afterward.repair.detaching import Shapes, likely_shape
+from afterward.repair.detaching import Shapes, cut_lines, likely_shape, shapes_in
 from afterward.repair.names import assignable, assignment, named, normal, root, stem, targets, wrapped
 from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.scopes import known_at, names_at_loop
@@ -30,6 +30,7 @@ def candidates(job: Job) -> Candidates:
     yield from _where_it_is_read(job)
     for source, statement, name in _places(job):
         yield from _shapes(job, source, statement, name)
+    yield from _all_that_is_carried(job)
     yield from resets.candidates(job)
     yield from _where_it_is_stored(job)
     if not _is_kept(job):
@@ -126,15 +127,22 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
 
 def _at_the_border(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
     """`if (t + 1) % 5 == 0: loss.backward()`: a rollout of several iterations ends there, and the state is cut."""
+    place = _end_of_rollout(job)
+    if place is not None and whole:
+        source, first = place
+        for name in dict.fromkeys(names_at_loop(job, source, first, whole)):
+            yield source, first, name
+
+
+def _end_of_rollout(job: Job) -> tuple[Source, Statement] | None:
+    """The first statement of the condition that a rollout's `backward()` stands under, within its loop."""
     place = job.at(job.found.reused)
-    if place is None or not whole:
-        return
-    source, sweeping = place
-    block = source.block_of(sweeping) or []
-    holder = source.parent(source.parent(sweeping) or sweeping)
-    if isinstance(holder, cst.If) and source.loops_around(holder) and block:
-        for name in dict.fromkeys(names_at_loop(job, source, sweeping, whole)):
-            yield source, block[0], name
+    if place is None:
+        return None
+    source, using = place
+    block = source.block_of(using) or []
+    holder = source.parent(source.parent(using) or using)
+    return (source, block[0]) if isinstance(holder, cst.If) and source.loops_around(holder) and block else None
 
 
 def _where_the_sweeper_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
@@ -149,6 +157,31 @@ def _where_the_sweeper_begins(job: Job, whole: str) -> Iterator[tuple[Source, St
         if calling is not None and calling[0] is source and source.function_of(calling[1]) is function:
             for name in dict.fromkeys(names_at_loop(job, source, calling[1], whole)):
                 yield source, calling[1], name
+
+
+def _all_that_is_carried(job: Job) -> Candidates:
+    """What a run shows that the step before has left with its graph, cut where a step begins, all of it together."""
+    source = job.shop.source(job.found.ways.loop)
+    loop = source.loop_at(job.found.ways.loop) if source is not None else None
+    body = source.body(loop) if source is not None and loop is not None else None
+    if source is None or loop is None or not body:
+        return
+    end = _end_of_rollout(job)
+    first = end[1] if end is not None and end[0] is source and loop in source.ancestors(end[1]) else body[0]
+    where = source.range(loop)
+    carried = [one for one in job.shop.carried(source.file, where.start.line, where.end.line) if assignable(one.name)]
+    cuts = {one.name: cut_lines(one.name, shape) for one in carried for shape in list(shapes_in(one.structure))[:1]}
+    methods = {one.name: (f"{one.method}()",) if one.method else cuts.get(one.name, ()) for one in carried}
+    for ways in (methods, cuts):
+        lines = tuple(dict.fromkeys(line for each in ways.values() for line in each))
+        if lines and all(ways.values()) and len(ways) == len(carried):
+            code = facts.code("code", lines[0] if len(lines) == 1 else "")
+            said = (
+                Form.STEP_START,
+                (facts.names("target", tuple(ways)) if len(ways) > 1 else facts.code("target", *ways), code),
+            )
+            summary = f"detach what is carried over, before line {source.range(first).start.line}"
+            yield job.patch(summary, source, source.insert_before(first, *lines), said=said)
 
 
 def source_loops(source: Source, statement: Statement) -> list[list[Statement]]:

@@ -174,16 +174,30 @@ def _as_property(job: Job, makers: list[Maker]) -> Candidates:
         name = source.code(targets(maker)[0]) if len(targets(maker)) == 1 else ""
         if function.name.value != "__init__" or not name.startswith("self.") or not name[5:].isidentifier():
             continue
-        known = {"self"} | module_names(source) | imported(source)
+        kept = _kept(source, function)
+        known = {"self"} | module_names(source) | imported(source) | kept.keys()
         if not reads(source, made.value) <= known or _set_elsewhere(source, maker, name):
             continue
         unit = source.indent(maker)[len(source.indent(function)) :]
         text = source.code(made.value)
+        begin = source.span(made.value)[0]
+        places = [(source.span(node), other) for one, other in kept.items() for node in named(source, made.value, one)]
+        for (start, end), other in sorted(places, reverse=True):  # the last first: the places before it stay
+            text = text[: start - begin] + other + text[end - begin :]
         text = f"({text})" if breaks_off(text) else text
         lines = ("", "@property", f"def {name[5:]}(self):", f"{unit}return {text}")
         edits = (source.delete(maker), source.insert_after(function, *lines))
         line = source.range(maker).start.line
         yield job.patch(f"make `{name[5:]}` of line {line} a property: computed each time", source, *edits)
+
+
+def _kept(source: Source, function: cst.FunctionDef) -> dict[str, str]:
+    """The parameters that a constructor keeps as they are: `self.classes` for `classes`."""
+    given = set(parameters_of(function))
+    made = [(assignment(each), targets(each)) for each in source.statements if source.function_of(each) is function]
+    plain = [(one.value, aims[0]) for one, aims in made if isinstance(one, cst.Assign) and len(aims) == 1]
+    names = [(value.value, source.code(aim)) for value, aim in plain if isinstance(value, cst.Name)]
+    return {name: attribute for name, attribute in names if name in given and attribute.startswith("self.")}
 
 
 def _set_elsewhere(source: Source, maker: Statement, name: str) -> bool:

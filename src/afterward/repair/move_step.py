@@ -58,16 +58,17 @@ def _stepped(statement: Statement) -> cst.BaseExpression | None:
 
 
 def _instead(job: Job, source: Source, sweeping: Statement) -> Candidates:
-    """The step that follows the backward is that of another optimizer."""
+    """A step that follows the backward is that of another optimizer: one that has stepped already, or the first."""
     block = source.block_of(sweeping) or []
-    for statement in block[block.index(sweeping) + 1 :] if sweeping in block else []:
-        other = _stepped(statement)
-        if other is not None and job.remedy.target and normal(source.code(other)) != normal(job.remedy.target):
-            line = source.range(statement).start.line
-            edit = source.replace(other, job.remedy.target)
-            said = _instead_of(source, statement, job.remedy.target)
-            yield job.patch(f"`{job.remedy.target}.step()` on line {line}", source, edit, said=said)
-            return
+    later = block[block.index(sweeping) + 1 :] if sweeping in block else []
+    steps = [(each, other) for each in later if (other := _stepped(each)) is not None]
+    names = [normal(source.code(other)) for _, other in steps]
+    repeated = [step for place, step in enumerate(steps) if names[place] in names[:place]]
+    for statement, other in [*repeated, *steps[:1]] if job.remedy.target and job.remedy.target not in names else ():
+        line = source.range(statement).start.line
+        edit = source.replace(other, job.remedy.target)
+        said = _instead_of(source, statement, job.remedy.target)
+        yield job.patch(f"`{job.remedy.target}.step()` on line {line}", source, edit, said=said)
 
 
 def of_the_one_that_waits(job: Job, source: Source, writing: Statement) -> Candidates:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from afterward.errors import SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Remedy
 from afterward.model.facts import Fact
 from afterward.model.site import Site
+from afterward.model.training import Carried
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.source import Source, Statement
 
@@ -24,6 +25,8 @@ class Workshop:
     texts: Mapping[str, str]
     _sources: dict[str, Source | None] = field(default_factory=dict)
     tries: bool = False  # are patches run, so that a trial tells what a value is?
+    # What the steps of a loop (file, first and last line) hand on with its graph, as a run of the program shows it.
+    carried: Callable[[str, int, int], tuple[Carried, ...]] = lambda file, first, last: ()
 
     def source(self, site: Site | None) -> Source | None:
         """The file of a site; None where it cannot be edited."""

@@ -31,6 +31,8 @@ def _foreign(history: History, step: Taken) -> list[tuple[Use, int, int]]:
     """The gradients in a step whose pass another optimizer had used before the next pass began: (use, pass, step)."""
     found = []
     for use in step.uses:
+        if _has_no_loss_of_its_own(history, step, use):
+            continue
         for run, later in pairwise(use.runs):
             taken = _taken_by_another(history, step, run, later)
             if taken is not None and not use.again:
@@ -38,16 +40,28 @@ def _foreign(history: History, step: Taken) -> list[tuple[Use, int, int]]:
     return found
 
 
-def _taken_by_another(history: History, step: Taken, run: int, later: int) -> int | None:
+def _has_no_loss_of_its_own(history: History, step: Taken, use: Use) -> bool:
+    """Have other optimizers used every pass already, as where an encoder steps last, for all of its decoders?"""
+    return all(_users_before(history, step, run) for run in use.runs)
+
+
+def _users_before(history: History, step: Taken, run: int) -> list[int]:
+    """The steps of other optimizers, with other parameters, that used the gradients of a pass before this step."""
     assert step.step is not None
-    for fate in history.ledger.produced_by(run).values():
-        for number in fate.used_by:
-            other = history.step(number) if number >= 0 else None
-            if other is None or other.owner == step.step.owner or other.leaves & step.step.leaves:
-                continue
-            if history.run(run).moment < other.moment < history.run(later).moment:
-                return number
-    return None
+    numbers = {number for fate in history.ledger.produced_by(run).values() for number in fate.used_by if number >= 0}
+    return [
+        number
+        for number in sorted(numbers)
+        if (other := history.step(number)).owner != step.step.owner
+        and not other.leaves & step.step.leaves
+        and other.moment < step.step.moment
+    ]
+
+
+def _taken_by_another(history: History, step: Taken, run: int, later: int) -> int | None:
+    moments = history.run(run).moment, history.run(later).moment
+    users = (number for number in _users_before(history, step, run))
+    return next((number for number in users if moments[0] < history.step(number).moment < moments[1]), None)
 
 
 def _diagnose(history: History, step: Taken, found: list[tuple[Use, int, int]], times: int) -> Diagnosis:

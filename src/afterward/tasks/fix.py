@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
@@ -17,6 +18,7 @@ from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, Severity
 from afterward.model.facts import Note
 from afterward.model.saved import SavedRun
+from afterward.model.training import Carried
 from afterward.tasks import proof as judging
 from afterward.tasks.book import read_any, read_book
 from afterward.tasks.choices import naming_all, remedies_for, whole
@@ -167,8 +169,8 @@ class Fixer:
             cures.sort(
                 key=lambda c: (
                     id(c) not in inputs,  # nothing is computed again, and only another network's gradients go
+                    kept and c.remedy.kind == "recompute_forward",  # the same gradients, at the cost of a forward pass
                     c.remedy.kind not in listed,
-                    kept and c.remedy.kind == "recompute_forward",
                 )
             )
             told[id(fault)] = self._remedies(fault, cures, tried, texts)
@@ -195,7 +197,7 @@ class Fixer:
         # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
         depth = 1 if RETAIN in listed else 0
         retained: _Cure | None = None
-        if advice is not None and _in_one_step(found) and "create_graph" not in listed:
+        if advice is not None and judging.in_one_step(found) and "create_graph" not in listed:
             # The program as it is written, had its graphs been kept: what the steps after the fault would use.
             retained = self._share(bench, advice, texts, depth)
             unfaulty = retained is not None and retained.verdict.next is None
@@ -265,7 +267,7 @@ class Fixer:
         """The first patch of one remedy that is proven; else the one that came furthest."""
         from afterward.repair import Workshop, candidates
 
-        shop = Workshop(texts, tries=True)
+        shop = Workshop(texts, tries=True, carried=partial(self._carried, bench.before, texts))
         writing = candidates(shop, bench.found, remedy)
         failed: _Cure | None = None
         answer: str | None = None
@@ -292,6 +294,14 @@ class Fixer:
             answer = f"{cure.trial.error}\n{cure.trial.refused}" if cure.trial.ending == "raised" else ""
         return failed
 
+    def _carried(self, run: Trial, texts: Mapping[str, str], file: str, first: int, last: int) -> tuple[Carried, ...]:
+        """What the steps of a loop hand on, seen in one more run up to the fault."""
+        border = run.training.border(file, first, last)
+        if border is None:
+            return ()
+        request = replace(self._request(texts), passes=border.after, border=border)
+        return self.runner.run(request, limit=self.limit + 15).training.carried
+
     def _try(self, bench: Bench, remedy: Remedy, patch: Patch, texts: Mapping[str, str]) -> _Cure | None:
         if patch.form:
             told = {fact.name: fact for fact in (*remedy.facts, *patch.facts)}
@@ -304,19 +314,22 @@ class Fixer:
         if not new or not all(compiles(text, file) for file, text in new.items()):
             return None
         self._trials += 1
-        passes = self._broken_at + MARGIN if self._broken_at is not None else None
-        request = replace(
-            self.request,
-            arguments=self.proof_arguments if self.proof_arguments is not None else self.request.arguments,
-            patched={file: self.originals[file].program(text) for file, text in {**self._books, **new}.items()},
-            passes=passes,
-            seconds=self.limit,
-            shown=False,
-        )
-        trial = self.runner.run(request, limit=self.limit + 15, tick=self._tick(summary))
+        trial = self.runner.run(self._request(new), limit=self.limit + 15, tick=self._tick(summary))
         self._hindered = self._hindered or trial.hindered
         verdict = judging.judge(bench, remedy, trial)
         return _Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
+
+    def _request(self, texts: Mapping[str, str]) -> Request:
+        """To run the program with these texts, past the point of failure."""
+        new = {file: text for file, text in texts.items() if text != self.originals[file].text}
+        return replace(
+            self.request,
+            arguments=self.proof_arguments if self.proof_arguments is not None else self.request.arguments,
+            patched={file: self.originals[file].program(text) for file, text in {**self._books, **new}.items()},
+            passes=self._broken_at + MARGIN if self._broken_at is not None else None,
+            seconds=self.limit,
+            shown=False,
+        )
 
     def _follow(self, bench: Bench, cure: _Cure, depth: int) -> _Cure | None:
         """The patch has brought another fault to light: cure that one too, on top of it."""
@@ -390,10 +403,3 @@ class Fixer:
     def _tick(self, what: str) -> Callable[[float], None] | None:
         progress = self.progress
         return None if progress is None else lambda seconds: progress(what, seconds)
-
-
-def _in_one_step(found: Diagnosis) -> bool:
-    """Was the graph freed and needed again within one step?"""
-    if not found.code.startswith("AFT1") or found.freed is None or found.reused is None:
-        return False
-    return found.freed.step == found.reused.step

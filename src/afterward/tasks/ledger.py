@@ -221,13 +221,17 @@ class Ledger:
         """Losses in a step that another optimizer's step came after, before this optimizer's own loss was there."""
         found: set[tuple[int, Loss]] = set()
         groups = self._groups()
-        for optimizer, steps in self.steps.items():
-            for step in steps:
-                sources = {source for use in step.uses.values() for source in use.sources}
+        users: dict[int, set[int]] = defaultdict(set)  # of each pass, the optimizers that have stepped with it so far
+        for step in (each for each in self.training.happenings if isinstance(each, StepTaken)):
+            optimizer = step.optimizer
+            sources = {source for use in step.uses.values() for source in use.sources}
+            if not all(users[source] - {optimizer} for source in sources):  # else it has no loss of its own
                 latest = max((groups.get(source, 0) for source in sources), default=0)
                 own = {loss for source in sources if groups.get(source) == latest for loss in self._of(source)}
                 early = {loss for source in sources if groups.get(source, 0) < latest for loss in self._of(source)}
                 found |= {(optimizer, loss) for loss in early - own}
+            for source in sources:
+                users[source].add(optimizer)
         return found
 
     def wasted(self) -> Counter[tuple[int, Loss]]:

@@ -147,6 +147,13 @@ def _cuts_first(bench: Bench, remedy: Remedy) -> bool:
     return remedy.kind in CUTS and outside and found.reused is not None and found.reused.step is not None
 
 
+def in_one_step(found: Diagnosis) -> bool:
+    """Was the graph freed and needed again within one step?"""
+    if not found.code.startswith("AFT1") or found.freed is None or found.reused is None:
+        return False
+    return found.freed.step == found.reused.step
+
+
 def is_repeated(base: Trial) -> bool:
     """Was `backward()` called on one loss by two statements?"""
     return bool(Ledger(base.training, LineMap(base.sources, base.sources)).repeated())

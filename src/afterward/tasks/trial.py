@@ -21,9 +21,8 @@ from afterward.model import facts
 from afterward.model.diagnosis import Report
 from afterward.model.facts import Note
 from afterward.model.saved import Chapter
-from afterward.model.training import Training
+from afterward.model.training import Border, Training
 from afterward.tasks.run import Watched, run
-from afterward.tasks.structure import structure_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Request:
     patched: Mapping[str, bytes] = field(default_factory=dict)
     passes: int | None = None  # stop once this many have begun
     seconds: float | None = None  # stop at the first pass after so many
+    border: Border | None = None  # where to look for what one step hands to the next
     stdin: bytes | None = None  # what was piped in: each run gets all of it
     shown: bool = False  # the user's own run: its output goes to the terminal, and what it writes stays
 
@@ -73,7 +73,8 @@ def perform(request: Request, give: Callable[[Trial], None]) -> None:
     from afterward.observe.proving.meter import Meter
 
     _connect(request)
-    meter = Meter(request.passes, time.monotonic() + request.seconds if request.seconds is not None else None)
+    until = time.monotonic() + request.seconds if request.seconds is not None else None
+    meter = Meter(request.passes, until, border=request.border)
     seen: list[Watched] = []
     broken: list[int] = []
 
@@ -167,6 +168,8 @@ def _refused(error: BaseException | None) -> str:
     """What the value is that has no `detach`: a container, an object, None, a number."""
     if not isinstance(error, AttributeError) or error.name != "detach":
         return ""
+    from afterward.observe.proving.structure import structure_of
+
     return repr(structure_of(error.obj))
 
 

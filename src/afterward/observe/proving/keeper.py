@@ -14,22 +14,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.model.history import operation
-from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Training, Use
+from afterward.model.training import Border, Cleared, Line, PassTaken, StepTaken, Training, Use
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, leading_to, roots_of, saved_bytes, walk
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, ENTER, EXIT, KEEPS, RESUME, SHIFT, SUSPEND, Statement
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import Names, search
+from afterward.observe.proving.carried import Handover
+from afterward.observe.proving.terms import is_number, terms_of
 from afterward.observe.recording.recorder import Recorders
 
 FIRST, LAST = 1200, 300  # happenings kept from the beginning and from the end of a run
 NUMBERS = 256  # of each gradient, evenly spread
 WHOLE = 1 << 20  # numbers of a gradient that go into its digest; of a larger one as many, evenly spread
 BACK = 1 << 14  # marks that are looked through for the caller of a function that has ended
-TERMS = 64  # numbers that a loss is the sum of, told apart
-_SUMS = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Stack", "Cat", "Unsqueeze", "Squeeze", "View"})
 
 State = tuple[int, int] | None  # of a gradient: where it lies and how often it was written to; None: there is none
 
@@ -39,6 +38,7 @@ class Keeper:
     """Follows every gradient from the passes that produce it to the step that uses it, or to its clearing."""
 
     recorders: Recorders
+    border: Border | None = None
     training: Training = field(default_factory=Training)
     passes: int = 0
     _parameters: Numbered = field(default_factory=lambda: Numbered())
@@ -50,6 +50,7 @@ class Keeper:
     _steps: list[StepTaken] = field(default_factory=list)  # those that are being taken
     _began: dict[Line | None, int] = field(default_factory=dict)  # the node counter at the last pass of each line
     _named: set[int] = field(default_factory=set)
+    _handover: Handover | None = None
 
     # Who takes part
 
@@ -117,6 +118,8 @@ class Keeper:
             if state != before.get(number) and state is not None and taken.accumulates:
                 self._sources.setdefault(number, []).append(taken.number)
             self._states[number] = state
+        if self.border is not None and taken.number == self.border.before:
+            self._handover = Handover.at(self.border, sys._getframe(1))
 
     def _look(self, taken: PassTaken, outputs: Any, inputs: Iterable[Any]) -> None:
         """Walk the graph that a pass is about to go through."""
@@ -135,21 +138,29 @@ class Keeper:
         others = {id(leaf): tuple(leaf.shape) for leaf in leaves if leaf is not None and known[id(leaf)] is None}
         taken.inputs = tuple(sorted(others.values()))
         since = self._began.get(taken.at, 0)
-        newer = {place for place in executed if compat.order_of(found.nodes[place]) > since}
+        newer = {place for place in executed if compat.order_of(found.nodes[place]) >= since}
         behind = {below for place in newer for below, _ in found.nodes[place].next_functions if below is not None}
         fresh = (self._parameters.known(getattr(below, "variable", None)) for below in behind)
         taken.fresh = frozenset(number for number in fresh if number is not None)
         lines = _Lines(self.recorders)
         taken.through = frozenset(line for place in executed if (line := lines.of(found.nodes[place])) is not None)
+        if self._handover is not None and self.border is not None and taken.number == self.border.after:
+            self.training.carried = tuple(self._handover.into(b for b in behind if compat.order_of(b) < since))
         orders = [order for place in executed if (order := compat.order_of(found.nodes[place])) != compat.LEAF_ORDER]
         taken.oldest, counter = min(orders, default=-1), compat.sequence_counter()
         taken.counter = counter() if counter is not None else 0
         self._began[taken.at] = taken.counter
-        terms = _terms(roots)
-        taken.terms = tuple(sorted(line for line in map(lines.of, terms) if line is not None))
-        taken.numbers = frozenset(compat.order_of(node) for node in terms if _is_number(node))
+        terms = terms_of(roots)
+        trained = [node for node in terms if len(terms) == 1 or self._is_trained(node)]
+        taken.terms = tuple(sorted(line for line in map(lines.of, trained) if line is not None))
+        taken.numbers = frozenset(compat.order_of(node) for node in terms if is_number(node))
         taken.doubled = frozenset(line for node, times in terms.items() if times > 1 and (line := lines.of(node)))
         taken.size = saved_bytes(found.nodes[place] for place in executed)
+
+    def _is_trained(self, term: Any) -> bool:
+        """Does a number lead to a parameter, and not only to a tensor that nothing steps?"""
+        leaves = (getattr(node, "variable", None) for node in walk([term], limit=LOOK_NODES).nodes)
+        return any(leaf is not None and self._parameters.known(leaf) is not None for leaf in leaves)
 
     # Steps and clears
 
@@ -306,46 +317,6 @@ class _Lines:
             elif statement.flags & (ENTER | RESUME):
                 depth -= 1
         return self._table[self._marks[place] >> SHIFT]
-
-
-def _terms(roots: Iterable[Any]) -> dict[Any, int]:
-    """The nodes that made the numbers which a loss is the sum of, each with how often it is counted.
-
-    A sum of numbers is followed to its summands, the newest node first.
-    """
-    times: dict[Any, int] = {}
-    found: dict[Any, int] = {}
-    for root in roots:
-        times[root] = times.get(root, 0) + 1
-    while times and len(found) < TERMS:
-        node = max(times, key=compat.order_of)
-        count = times.pop(node)
-        below = [child for child, _ in node.next_functions if child is not None]
-        if operation(node.name()) in _SUMS and below and all(map(_is_made_of_numbers, below)):
-            for child in below:
-                times[child] = times.get(child, 0) + count
-        else:
-            found[node] = found.get(node, 0) + count
-    return found
-
-
-def _is_made_of_numbers(node: Any, depth: int = 3) -> bool:
-    """Is it a number, or several of them put together: `torch.stack(losses)`?"""
-    if _is_number(node) or not depth or operation(node.name()) not in _SUMS:
-        return _is_number(node)
-    below = [child for child, _ in node.next_functions if child is not None]
-    return bool(below) and all(_is_made_of_numbers(child, depth - 1) for child in below)
-
-
-def _is_number(node: Any) -> bool:
-    """Did the forward operation of this node make a single number?"""
-    if compat.order_of(node) == compat.LEAF_ORDER:
-        return False
-    made = getattr(node, "_input_metadata", None)
-    try:
-        return made is not None and len(made) == 1 and all(int(size) == 1 for size in made[0].shape)
-    except Exception:  # a node of another make
-        return False
 
 
 def _here() -> Line | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.model.training import Training
+from afterward.model.training import Border, Training
 from afterward.observe.proving.keeper import Keeper
 from afterward.observe.recording.engine import Hook
 from afterward.observe.recording.recorder import Recorders
@@ -23,6 +23,7 @@ class Meter:
     limit: int | None = None
     deadline: float | None = None  # on the monotonic clock
     enough: Callable[[str], None] | None = None
+    border: Border | None = None  # where to look for what one step hands to the next
     passes: int = 0
     sizes: list[int] = field(default_factory=list)  # graph bytes that each pass found
     _keeper: Keeper | None = None
@@ -35,7 +36,7 @@ class Meter:
         """Torch is there: keep a record of training from now on. Returns what ends it."""
         if self._keeper is not None:
             return lambda: None
-        self._keeper = Keeper(recorders)
+        self._keeper = Keeper(recorders, self.border)
         return self._keeper.install()
 
     def around(self, begins: Hook) -> Hook:

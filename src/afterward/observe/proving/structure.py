@@ -18,7 +18,7 @@ def structure_of(value: Any, depth: int = DEPTH) -> Structure:
     """Plain data about a value. What holds no tensor, and what must stay as it is (a parameter), is "other"."""
     if value is None:
         return "none"
-    if hasattr(type(value), "detach"):
+    if hasattr(type(value), "detach") and hasattr(type(value), "requires_grad"):
         return "other" if value.requires_grad and value.is_leaf else "tensor"
     kind = _kind(value) if depth else None
     if kind is None:

@@ -1,0 +1,108 @@
+"""What one step of training hands to the next: values, by the names of the loop's function, that a later backward
+pass goes through. Exact, by the order of nodes; it takes a search for names, so one pair of passes is looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from inspect import signature
+from types import FrameType, FunctionType
+from typing import Any
+
+from afterward.model.training import Border, Carried
+from afterward.observe import compat
+from afterward.observe.marks.stack import user_frames
+from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.provenance.naming import search
+from afterward.observe.proving.structure import structure_of
+
+_SLOTS = ("list", "dict", "mapping", "record", "object")  # what can be given another part
+_PART = re.compile(r"\.(\w+)|\[([^\]]*)\]")
+
+Way = list[tuple[str, Any]]  # from a variable to a value: each name, and what it stands for
+
+
+@dataclass
+class Handover:
+    """The values with a graph as a step ends: their names, and the order of their nodes."""
+
+    frame: FrameType
+    values: list[tuple[str, int]]
+
+    @classmethod
+    def at(cls, border: Border, frame: FrameType) -> Handover | None:
+        """In the innermost function that stands in the loop."""
+        for each in user_frames(frame, is_user_file):
+            if each.f_code.co_filename == border.file and border.first <= each.f_lineno <= border.last:
+                held = search([each], is_user_file).held
+                return cls(each, [(one.name, compat.order_of(one.node)) for one in held])
+        return None
+
+    def into(self, nodes: Iterable[Any]) -> list[Carried]:
+        """Those that a later step begins with, each by the longest name that a statement can give another value.
+
+        `nodes` are where the graph of that step meets the graph of the steps before.
+        """
+        orders = {compat.order_of(node) for node in nodes}
+        space = {**self.frame.f_globals, **self.frame.f_locals}
+        ways = [_way(space, name) for name, order in self.values if order in orders]
+        slots = [_slot(way) for way in ways if way]
+        wholes = [way[-2][0] if len(way) > 1 else "" for way in slots]
+        rows = [wholes.count(whole) > 1 and _is_row(way) for way, whole in zip(slots, wholes, strict=True)]
+        found = {way[-1][0]: way for way in (_slot(w[:-1]) if row else w for w, row in zip(slots, rows, strict=True))}
+        return [Carried(name, structure_of(way[-1][1]), _own_method(way)) for name, way in found.items()]
+
+
+def _way(space: dict[str, Any], name: str) -> Way:
+    """The way to a value; nothing where the function cannot say its name, or means another value by it."""
+    first = re.match(r"\w+", name)
+    if first is None or first[0] not in space:
+        return []
+    way: Way = [(first[0], space[first[0]])]
+    for part in _PART.finditer(name, first.end()):
+        way.append((way[-1][0] + part[0], _part(way[-1][1], part)))
+    return way if way[-1][0] == name and way[-1][1] is not None else []
+
+
+def _part(value: Any, part: re.Match[str]) -> Any:
+    """An attribute or an element, read without running code of the program's."""
+    own = getattr(value, "__dict__", {})
+    modules = own.get("_modules") or {}
+    if part[1] is not None:
+        fields = getattr(type(value), "_fields", ())
+        if part[1] in fields:
+            return tuple.__getitem__(value, fields.index(part[1]))
+        spaces = (own, own.get("_buffers") or {}, modules)
+        return next((space[part[1]] for space in spaces if part[1] in space), None)
+    key = part[2].strip("\"'")
+    if isinstance(value, dict):
+        return next((item for name, item in dict.items(value) if str(name) == key), None)
+    return value[int(key)] if isinstance(value, (list, tuple)) and key.isdigit() else modules.get(key)
+
+
+def _slot(way: Way) -> Way:
+    """As far as something can be given another value: a tuple's part cannot, the tuple can."""
+    while len(way) > 1 and _kind(way[-2][1]) not in _SLOTS:
+        way = way[:-1]
+    return way
+
+
+def _is_row(way: Way) -> bool:
+    return _kind(way[-2][1]) in ("list", "dict")
+
+
+def _kind(value: Any) -> str:
+    found = structure_of(value)
+    return str(found[0]) if isinstance(found, tuple) else "object" if hasattr(value, "__dict__") else ""
+
+
+def _own_method(way: Way) -> str:
+    """`memory.detach`: a method without arguments by which what keeps the value cuts it."""
+    kind = compat.torch_module().nn.Module
+    for name, owner in way[:-1][::-1]:
+        for method in sorted(dir(type(owner))) if isinstance(owner, kind) else ():
+            made = getattr(type(owner), method, None)
+            if method.startswith("detach") and isinstance(made, FunctionType) and len(signature(made).parameters) == 1:
+                return f"{name}.{method}"
+    return ""

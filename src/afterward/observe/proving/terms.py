@@ -1,0 +1,59 @@
+"""The numbers that a loss is the sum of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from afterward.model.history import operation
+from afterward.observe import compat
+
+TERMS = 64  # numbers that a loss is the sum of, told apart
+_SCALES = frozenset({"Mul", "Div"})  # by a number without a graph; a product of two losses is one number
+_SUMS = _SCALES | {"Add", "Sub", "Neg", "Mean", "Sum", "Stack", "Cat", "Unsqueeze", "Squeeze", "View"}
+
+
+def terms_of(roots: Iterable[Any]) -> dict[Any, int]:
+    """The nodes that made the numbers which a loss is the sum of, each with how often it is counted.
+
+    A sum of numbers is followed to its summands, the newest node first.
+    """
+    times: dict[Any, int] = {}
+    found: dict[Any, int] = {}
+    for root in roots:
+        times[root] = times.get(root, 0) + 1
+    while times and len(found) < TERMS:
+        node = max(times, key=compat.order_of)
+        count = times.pop(node)
+        below = [child for child, _ in node.next_functions if child is not None]
+        if _adds_up(node, below) and all(map(_is_made_of_numbers, below)):
+            for child in below:
+                times[child] = times.get(child, 0) + count
+        else:
+            found[node] = found.get(node, 0) + count
+    return found
+
+
+def _is_made_of_numbers(node: Any, depth: int = 3) -> bool:
+    """Is it a number, or several of them put together: `torch.stack(losses)`?"""
+    below = [child for child, _ in node.next_functions if child is not None]
+    if is_number(node) or not depth or not _adds_up(node, below):
+        return is_number(node)
+    return all(_is_made_of_numbers(child, depth - 1) for child in below)
+
+
+def _adds_up(node: Any, below: list[Any]) -> bool:
+    """Is what a node makes the sum of what is below it, each scaled by a number that has no graph?"""
+    kind = operation(node.name())
+    return kind in _SUMS and bool(below) and (len(below) == 1 or kind not in _SCALES)
+
+
+def is_number(node: Any) -> bool:
+    """Did the forward operation of this node make a single number?"""
+    if compat.order_of(node) == compat.LEAF_ORDER:
+        return False
+    made = getattr(node, "_input_metadata", None)
+    try:
+        return made is not None and len(made) == 1 and all(int(size) == 1 for size in made[0].shape)
+    except Exception:  # a node of another make
+        return False
