@@ -109,6 +109,9 @@ retain-table: $(READY)  ## the same, and write docs/retain_graph.md from the pro
 plant: $(READY)  ## plant faults in correct programs, ask run, check and fix; COUNT=300 for a sample; goes on where it was stopped
 	$(BIN)/python tools/plant.py --cases $(CASES) --count $(COUNT) --page docs/planted.md
 
+costs: $(READY)  ## what a proof costs on the shipped examples: the table in docs/fix.md
+	$(BIN)/python tools/cost_fix.py --page docs/fix.md
+
 kills: $(READY)  ## kill `fix --write` 200 times at random moments: nothing may be left over
 	$(BIN)/python tools/kill_fix.py 200 --seed $(SEED)
 

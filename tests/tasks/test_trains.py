@@ -190,3 +190,21 @@ for s in torch.randn(5, 3):
 """
     best = fixed(runner, tmp_path, program).options[0][str(tmp_path / "train.py")]
     assert best == program.replace("actor(s) * advantage)", "actor(s) * advantage.detach())")
+
+
+def test_what_is_left_of_an_average_over_all_steps_is_no_loss(runner: TrialRunner, tmp_path: Path) -> None:
+    """Cut, the average lets the new loss count a tenth from the second step on."""
+    program = """import torch
+torch.manual_seed(0)
+net, average = torch.nn.Linear(3, 1), None
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+for x in torch.randn(5, 8, 3):
+    loss = net(x).pow(2).mean()
+    average = loss if average is None else 0.9 * average + 0.1 * loss
+    opt.zero_grad()
+    average.backward()
+    opt.step()
+"""
+    result = fixed(runner, tmp_path, program)
+    wrong = ("average = average.detach()", "0.9 * average.detach()")
+    assert not any(cut in option[str(tmp_path / "train.py")] for option in result.options for cut in wrong)

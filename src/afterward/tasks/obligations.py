@@ -19,6 +19,8 @@ from afterward.tasks.step_calls import last_name, step_calls
 from afterward.tasks.training_names import Names
 from afterward.tasks.trial import Trial
 
+SCALED = 0.01  # a loss that counts so much more or less is scaled
+
 
 @dataclass
 class Comparison:
@@ -210,6 +212,23 @@ class Comparison:
         for failed, before in self._failing():
             lost = {*failed.terms} & ({*before.terms} if before is not None else {*failed.terms}) - now
             yield from self.names.told("not_trained", {("made", line): failed.reached for line in lost})
+
+    def scaled(self) -> Iterator[Note]:
+        """Where the failing loss is a sum with numbers of earlier steps, its own numbers count as they did at first:
+        what is left of an average over all steps is a part of the new loss."""
+        for failed, before in self._failing():
+            if before is None or not any(number < before.counter for number in failed.numbers):
+                continue
+            taken = [one for one in self.now.passes.values() if self.now.lines.back(one.at) == failed.at]
+            for place, one in enumerate(taken[1:], 2):
+                pairs = [
+                    (taken[0].weights[line], one.weights[line]) for line in taken[0].weights if line in one.weights
+                ]
+                off = max((abs(now / first - 1) for first, now in pairs if first and now == now), default=0.0)
+                if off > SCALED:
+                    subject = self.names.subject(sorted(one.reached))
+                    yield Note("other_gradient", (subject, facts.count("step", place), facts.share("off", off)))
+                    return
 
     def _expected(self) -> set[tuple[int, Loss]]:
         found: set[tuple[int, Loss]] = set()

@@ -123,6 +123,7 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
         yield from compared.reach()
         if remedy.kind in CUTS:
             yield from compared.terms()
+        yield from compared.scaled()
         yield from compared.strangers()
         if bench.reference is not None:
             yield from compared.against(bench.reference)

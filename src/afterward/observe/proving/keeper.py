@@ -154,7 +154,10 @@ class Keeper:
         trained = [node for node in terms if len(terms) == 1 or self._is_trained(node)]
         taken.terms = tuple(sorted(line for line in map(lines.of, trained) if line is not None))
         taken.numbers = frozenset(compat.order_of(node) for node in terms if is_number(node))
-        taken.doubled = frozenset(line for node, times in terms.items() if times > 1 and (line := lines.of(node)))
+        taken.doubled = frozenset(line for node, each in terms.items() if each.times > 1 and (line := lines.of(node)))
+        for node, each in terms.items():
+            if (line := lines.of(node)) is not None:
+                taken.weights[line] = taken.weights.get(line, 0.0) + each.weight
         taken.size = saved_bytes(found.nodes[place] for place in executed)
 
     def _is_trained(self, term: Any) -> bool:

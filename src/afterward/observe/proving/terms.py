@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from afterward.model.history import operation
 from afterward.observe import compat
@@ -13,25 +14,51 @@ _SCALES = frozenset({"Mul", "Div"})  # by a number without a graph; a product of
 _SUMS = _SCALES | {"Add", "Sub", "Neg", "Mean", "Sum", "Stack", "Cat", "Unsqueeze", "Squeeze", "View"}
 
 
-def terms_of(roots: Iterable[Any]) -> dict[Any, int]:
-    """The nodes that made the numbers which a loss is the sum of, each with how often it is counted.
+class Counted(NamedTuple):
+    """How often a number enters a sum, and with which factor in all."""
+
+    times: int = 0
+    weight: float = 0.0
+
+    def also(self, other: Counted, factor: float = 1.0) -> Counted:
+        return Counted(self.times + other.times, self.weight + factor * other.weight)
+
+
+def terms_of(roots: Iterable[Any]) -> dict[Any, Counted]:
+    """The nodes that made the numbers which a loss is the sum of, each with how it is counted.
 
     A sum of numbers is followed to its summands, the newest node first.
     """
-    times: dict[Any, int] = {}
-    found: dict[Any, int] = {}
+    times: dict[Any, Counted] = {}
+    found: dict[Any, Counted] = {}
     for root in roots:
-        times[root] = times.get(root, 0) + 1
+        times[root] = times.get(root, Counted()).also(Counted(1, 1.0))
     while times and len(found) < TERMS:
         node = max(times, key=compat.order_of)
         count = times.pop(node)
         below = [child for child, _ in node.next_functions if child is not None]
         if _adds_up(node, below) and all(map(_is_made_of_numbers, below)):
             for child in below:
-                times[child] = times.get(child, 0) + count
+                times[child] = times.get(child, Counted()).also(count, _factor(node))
         else:
-            found[node] = found.get(node, 0) + count
+            found[node] = found.get(node, Counted()).also(count)
     return found
+
+
+def _factor(node: Any) -> float:
+    """By what a sum scales its summands: `loss / 4`, `0.1 * loss`, a mean; not a number where it was freed."""
+    try:
+        return _saved_factor(node, operation(node.name()))
+    except RuntimeError:
+        return math.nan
+
+
+def _saved_factor(node: Any, kind: str) -> float:
+    if kind == "Mean":
+        return 1.0 / (getattr(node, "_saved_self_sym_numel", 1) or 1)
+    saved = [getattr(node, name, None) for name in ("_saved_other", "_saved_self")] if kind in _SCALES else []
+    by = next((float(one) for one in saved if one is not None and one.numel() == 1), 1.0)
+    return 1.0 / by if kind == "Div" and by else by
 
 
 def _is_made_of_numbers(node: Any, depth: int = 3) -> bool:
