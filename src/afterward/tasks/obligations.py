@@ -214,20 +214,19 @@ class Comparison:
             yield from self.names.told("not_trained", {("made", line): failed.reached for line in lost})
 
     def scaled(self) -> Iterator[Note]:
-        """Where the failing loss is a sum with numbers of earlier steps, its own numbers count as they did at first:
-        what is left of an average over all steps is a part of the new loss."""
+        """Where the failing loss counts a number that the pass before it has counted, a new one beside it counts as the
+        first did: what is left of an average over all steps is a part of the new loss."""
         for failed, before in self._failing():
-            if before is None or not any(number < before.counter for number in failed.numbers):
+            if before is None or not failed.numbers & before.numbers:
                 continue
-            taken = [one for one in self.now.passes.values() if self.now.lines.back(one.at) == failed.at]
-            for place, one in enumerate(taken[1:], 2):
-                pairs = [
-                    (taken[0].weights[line], one.weights[line]) for line in taken[0].weights if line in one.weights
-                ]
+            passes = [one for one in self.now.passes.values() if self.now.lines.back(one.at) == failed.at]
+            plain = [one for one in passes if len(one.terms) == len(one.weights)]  # one number by each statement
+            for place, one in enumerate(plain[1:], 2):
+                pairs = [(first, one.weights[line]) for line, first in plain[0].weights.items() if line in one.weights]
                 off = max((abs(now / first - 1) for first, now in pairs if first and now == now), default=0.0)
                 if off > SCALED:
-                    subject = self.names.subject(sorted(one.reached))
-                    yield Note("other_gradient", (subject, facts.count("step", place), facts.share("off", off)))
+                    told = self.names.subject(sorted(one.reached)), facts.count("step", place), facts.share("off", off)
+                    yield Note("other_gradient", told)
                     return
 
     def _expected(self) -> set[tuple[int, Loss]]:
