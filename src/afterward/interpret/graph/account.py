@@ -88,6 +88,7 @@ class Account:
         self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
         self.held: list[Any] = []  # names of what passes used, as they were when a pass ran
+        self.collected: dict[Site, Any] = {}  # by statement: what it put into a record in a loop that is over
         self.driven: dict[str, Value] = {}  # objects whose methods a library calls, by the name they have there
         self.seen: set[int] = set()
 

@@ -158,11 +158,12 @@ def _steps(machine: Machine, passes: list[PassMade]) -> list[int]:
 
 
 def _held(machine: Machine) -> Iterator[tuple[int, str, Tensor]]:
-    """Every tensor with a history that names of the living calls lead to, with the scope of the name: calls inside
+    """Every tensor with a history that names of the living calls and generators lead to, with the scope: calls inside
     each other may each have a `loss`, and that is no record. Windows of a fixed length are left out."""
     seen: set[int] = set()
     scopes: dict[int, Scope] = {}
-    for frame in machine.frames:
+    waiting = [one.frame for one in machine.started if not one.done]  # generators that have yielded
+    for frame in (*machine.frames, *waiting):
         scope: Scope | None = frame.scope
         while scope is not None:
             scopes.setdefault(id(scope), scope)

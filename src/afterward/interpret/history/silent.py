@@ -13,6 +13,7 @@ from afterward.interpret.graph.account import Dropped
 from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
+from afterward.interpret.graph.unused_records import kept_for_nothing
 from afterward.interpret.history.left_out import find_left_out
 from afterward.interpret.library.torch.module_tree import as_written, parameters
 from afterward.interpret.machine.core import site_of
@@ -107,7 +108,11 @@ def history(machine: Machine) -> History | None:
         ),
         gradients=tuple(_gradients(machine, numbers, unsure)),
         values=tuple(account.held),
-        kept=tuple(one for one in each_once(account.kept.values()) if not is_window(machine, one)),
+        kept=tuple(
+            one
+            for one in each_once([*account.kept.values(), *kept_for_nothing(machine, lost)])
+            if not is_window(machine, one)
+        ),
         idle=(
             *_idle(machine, unsure),
             *_partly_idle(machine, unsure),

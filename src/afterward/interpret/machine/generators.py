@@ -159,8 +159,8 @@ class Generators(Expressions):
             getter = self.attribute(value, "__getitem__", node)
             if not isinstance(getter, Unknown):
                 return Iter(self._items(getter, node), False)
-        cut = getattr(value, "cut", None)
-        return Iter(_forever(lambda: self.unknown(cut=cut)), False)
+        cut, plain = getattr(value, "cut", None), getattr(value, "plain", False)
+        return Iter(_forever(lambda: Unknown(None, cut, plain)), False)
 
     def _nexts(self, owner: Value, node: ast.AST | None) -> Iterator[Value]:
         while True:

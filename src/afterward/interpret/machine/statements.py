@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from afterward.interpret.graph import keeping
+from afterward.interpret.graph import keeping, unused_records
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.branches import Branches
 from afterward.interpret.machine.budget import LONG, SHORT
@@ -203,6 +203,7 @@ class Statements(Branches):
     def _loop(self, statement: Any) -> Any:
         left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
         keeping.loop_left(self)
+        unused_records.note(self, statement)  # type: ignore[arg-type]
         return left
 
     def _while(self, statement: ast.While) -> Any:

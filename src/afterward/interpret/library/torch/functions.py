@@ -93,6 +93,8 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
         return made_data
     if name in _WRAPS:
         return _wrap(machine, name, args, kwargs, node)
+    if path.startswith("torch.Tensor.") and args and isinstance(args[0], Tensor):
+        return tensors.method(machine, args[0], name, args[1:], kwargs, node)
     if path.startswith(("torch.linalg.", "torch.fft.", "torch.special.", "torch.sparse.", "torch.Tensor.")):
         if path == "torch.linalg.norm" or path == "torch.linalg.vector_norm":
             return tensors.function(machine, "norm", args, kwargs, node)

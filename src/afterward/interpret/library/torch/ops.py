@@ -128,6 +128,8 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
                 cut = value.cut or value.switched
         elif isinstance(value, Unknown):
             unknown = unknown or not value.plain
+            if cut is None and value.plain:
+                cut = value.cut
     graph = machine.graph
     if graph.records:
         if needing:

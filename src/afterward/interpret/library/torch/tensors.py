@@ -67,11 +67,7 @@ def method(machine: Machine, owner: Tensor, name: str, args: Args, kwargs: Kwarg
     if name in PLAIN:
         return machine.unknown("attr", owner, name, *[arg for arg in args if isinstance(arg, (int, str))])
     if name in _NUMBERS:
-        return (
-            machine.unknown(cut=ops.cut_of(machine, owner, _NUMBERS[name], node))
-            if name != "numpy"
-            else (machine.unknown(cut=ops.cut_of(machine, owner, ".numpy()", node)))
-        )
+        return Unknown(None, ops.cut_of(machine, owner, _NUMBERS[name], node), plain=True)
     return function(machine, name, [owner, *args], kwargs, node)
 
 

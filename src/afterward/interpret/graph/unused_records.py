@@ -1,0 +1,106 @@
+"""Looks for records that keep graphs which no backward ever uses: the losses of an evaluation, say.
+
+When a loop ends, what its body collects (`values.append(...)`, `total += ...`) is noted. Only at the end of the run is
+it known whether a backward went through any of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import GraphNode, Tensor
+from afterward.interpret.machine.core import site_of
+from afterward.interpret.machine.values import Instance, Value
+from afterward.model.history import Kept
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+ITERATIONS = 3  # of the loop, whose graphs a record must hold
+_INSIDE = ("forward", "__call__")  # what a network collects there is part of its result
+
+
+@dataclass(slots=True)
+class Collected:
+    """What one statement has collected, in all loops that ended so far."""
+
+    name: str
+    nodes: list[GraphNode] = field(default_factory=list)
+    iterations: int = 0
+
+
+def note(machine: Machine, loop: ast.stmt) -> None:
+    """A loop is over: what has its body collected?"""
+    if not machine.graph.records or any(frame.function in _INSIDE for frame in machine.frames):
+        return
+    frame = machine.frame
+    for statement, target in _collecting(loop):
+        value = _value(machine, target)
+        tensors = value if isinstance(value, list) else [value]
+        nodes = [one.node for one in tensors if isinstance(one, Tensor) and one.node is not None]
+        if not nodes:
+            continue
+        made = nodes if isinstance(value, list) else machine.graph.reach(nodes)
+        loops = site_of(frame.file, loop)
+        turns = {
+            (turn.entry, turn.number) for one in made if one.where for turn in one.where.turns if turn.loop == loops
+        }
+        site = site_of(frame.file, statement)
+        found = machine.account.collected.setdefault(site, Collected(ast.unparse(target)))
+        found.nodes += nodes
+        newest = max((entry for entry, _ in turns), default=0)
+        found.iterations = max(found.iterations, sum(entry == newest for entry, _ in turns))
+
+
+def kept_for_nothing(machine: Machine, lost: set[int]) -> Iterator[Kept]:
+    """The records that no backward went through, of what an optimizer trains; of a run that came to its end."""
+    if machine.account.blind or machine.budget.used > machine.budget.statements:
+        return
+    swept: set[int] = set().union(*(one.swept for one in machine.passes))
+    trained = {id(leaf) for one in machine.steps for leaf in one.leaves}
+    for site, found in machine.account.collected.items():
+        under = machine.graph.reach(found.nodes)
+        own = {one.number for one in under if one.leaf is None}
+        if found.iterations < ITERATIONS or own & swept or own & lost:
+            continue
+        leaves = [_leaves(machine, node) for node in found.nodes]
+        if leaves and all(one == leaves[0] for one in leaves) and leaves[0] & trained:
+            yield Kept(found.name, found.iterations, len(own), 0, site)
+
+
+def _leaves(machine: Machine, node: GraphNode) -> frozenset[int]:
+    return frozenset(id(one.leaf) for one in machine.graph.reach([node]) if one.leaf is not None)
+
+
+def _collecting(loop: ast.stmt) -> list[tuple[ast.stmt, ast.expr]]:
+    """The statements of a loop's body that add to something, with what they add to."""
+    known: list[tuple[ast.stmt, ast.expr]] | None = getattr(loop, "_collecting", None)
+    if known is None:
+        known = []
+        todo: list[ast.AST] = list(getattr(loop, "body", ()))
+        while todo:
+            one = todo.pop(0)
+            if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add):
+                known.append((one, one.target))
+            elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+                called = one.value.func
+                if isinstance(called, ast.Attribute) and called.attr == "append":
+                    known.append((one, called.value))
+            elif isinstance(one, (ast.If, ast.With, ast.Try)):  # not a loop: it ends by itself
+                todo += [*one.body, *getattr(one, "orelse", ())]
+        loop._collecting = known  # type: ignore[attr-defined]
+    return known
+
+
+def _value(machine: Machine, target: ast.expr) -> Value:
+    """What a name, or an attribute of one, holds now."""
+    if isinstance(target, ast.Name):
+        scope = machine.frame.scope.find(target.id)
+        return scope.names[target.id] if scope is not None else None
+    if isinstance(target, ast.Attribute):
+        owner = _value(machine, target.value)
+        return owner.attributes.get(target.attr) if isinstance(owner, Instance) else None
+    return None
