@@ -405,3 +405,25 @@ class Actor(torch.nn.Module):
         self.optimizer.step()
 """
     assert check_source(source, tmp_path) == []
+
+
+OUTPUTS = """\
+import torch
+net = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def outputs(x):
+    y = net(x)
+    return y, y.softmax(-1).log().mean()
+def train(batches):
+    for x in batches:
+        {statement}
+        optimizer.zero_grad()
+        y.pow(2).mean().backward()
+        optimizer.step()
+train(torch.randn(20, 8, 4))
+"""
+
+
+def test_an_output_that_is_not_needed() -> None:
+    assert codes(OUTPUTS.format(statement="y, entropy = outputs(x)")) == []
+    assert codes(OUTPUTS.format(statement="y = net(x); entropy = y.softmax(-1).log().mean()")) == ["AFT304"]

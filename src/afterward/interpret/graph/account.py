@@ -199,7 +199,7 @@ class Account:
     def assigns(self, frame: Frame, name: str, value: Tensor) -> None:
         if value.node is None or frame.statement is None:
             return
-        if frame.function and name in _never_read(frame.node):
+        if frame.function and name in _never_read(frame.node) and _is_sole_target(frame.statement, name):
             self.never_read.append((name, Assigned(value.node, frame.statement, frame.file, tuple(frame.turns))))
         if not frame.turns:
             return
@@ -295,6 +295,12 @@ def _never_read(function: ast.AST | None) -> frozenset[str]:
         if function is not None:
             function._never_read = known  # type: ignore[attr-defined]
     return known
+
+
+def _is_sole_target(statement: ast.stmt, name: str) -> bool:
+    """Is the whole value given to that name? What is unpacked beside others is an output that is not needed here."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(isinstance(one, ast.Name) and one.id == name for one in targets)
 
 
 def _names(statement: ast.stmt) -> set[str]:
