@@ -85,9 +85,9 @@ def main() -> int:
         todo = commands(options)
         timed(todo["afterward check, again"][0], folder, environment)  # fills the cache
         best = dict.fromkeys(todo, (float("inf"), float("inf")))
-        for turn in range(options.rounds):
+        for iteration in range(options.rounds):
             for name, (command, times) in todo.items():
-                if turn < times:
+                if iteration < times:
                     taken = timed(command, folder, environment)
                     best[name] = (min(best[name][0], taken[0]), min(best[name][1], taken[1]))
     cold, work = best["afterward check, cold"]

@@ -1,4 +1,4 @@
-"""How long the post-mortem of a graph of a hundred thousand nodes takes, beside building that graph and sweeping it.
+"""How long the post-mortem of a graph of a hundred thousand nodes takes, beside building that graph and its backward.
 
     python tools/bench_postmortem.py [NODES]
 

@@ -92,11 +92,11 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
     def rounds(name: str, modes: dict[str, Mode], steps: int, number: int, warm_up: int = WARM_UP) -> None:
         ratios: dict[str, list[float]] = {mode: [] for mode in modes}
         order = list(modes)
-        for turn in range(number + 2):
+        for iteration in range(number + 2):
             random.shuffle(order)
             spent: dict[str, float] = {}
             for mode in order:
-                if mode in DEAR and turn % 10:
+                if mode in DEAR and iteration % 10:
                     continue
                 loop, context = modes[mode]
                 switch(mode == "afterward run")
@@ -106,7 +106,7 @@ def _measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
                     start = clock()
                     loop(length, options.device)
                     spent[mode] = (clock() - start) / length
-            if turn > 1:  # the first rounds warm up
+            if iteration > 1:  # the first rounds warm up
                 for mode, time_of_step in spent.items():
                     ratios[mode].append(time_of_step / spent["plain"])
         for mode in modes:

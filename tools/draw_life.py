@@ -108,14 +108,14 @@ def draw(title: str, roots: dict[str, Tensor], world: World, outcome: Outcome | 
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _box(node: Node, x: float, y: float, turn: int | None, failed: bool) -> list[str]:
+def _box(node: Node, x: float, y: float, iteration: int | None, failed: bool) -> list[str]:
     fill, stroke, _ = STATES[state_of(node)]
     name = f"{node.leaf.name}.grad" if node.leaf is not None else node.name
     below = [] if node.leaf is not None else [_saves(node)]
     if failed:
         below.append("the pass fails here")
-    elif turn is not None:
-        below.append(f"ran as no. {turn}")
+    elif iteration is not None:
+        below.append(f"ran as no. {iteration}")
     line = f'stroke="{stroke}" stroke-width="{3 if failed else 1.4}"'
     dash = ' stroke-dasharray="5 3"' if state_of(node) == "freed" else ""
     return [

@@ -59,7 +59,7 @@ MUTANTS = [
     Mutant("runs a node whose gradient is only handed back", "engine.py",
            "            if node not in wanted.needed:\n                continue\n", ""),
     Mutant("runs the oldest node first", "parts.py", "self.order = -number", "self.order = number"),
-    Mutant("sweeps no further than a missing gradient", "engine.py",
+    Mutant("goes no further than a missing gradient", "engine.py",
            "            if wanted is None or target in wanted.needed",
            "            if sent[i] is None:\n                continue\n"
            "            if wanted is None or target in wanted.needed"),
@@ -77,7 +77,7 @@ MUTANTS = [
            "result.version = tape.fresh(0).version", "pass"),
     Mutant("a write through a view leaves the base's history alone", "histories.py",
            "base.node, base.slot = around, 0", "pass"),
-    Mutant("a write through a view can be swept twice", "unpacking.py",
+    Mutant("a write through a view can be used twice", "unpacking.py",
            "        if node.released:\n            return Fault.SECOND_TIME\n        assert node.inner",
            "        assert node.inner"),
     Mutant("a view keeps its old node after a write", "histories.py",

@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def _size(event: object) -> int:
-    return sys.getsizeof(event) + 250 + (len(event.swept) * 8 if getattr(event, "swept", None) is not None else 0)
+    return sys.getsizeof(event) + 250 + (len(event.used) * 8 if getattr(event, "used", None) is not None else 0)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from afterward.model.history import History
 
 SOURCE = Path(__file__).parents[2] / "src" / "afterward"
 # Worked out by the writers of a history, and read by one rule: to be turned into facts. The list may only get shorter.
-VERDICTS = {"kept", "unswept", "left_out", "singles"}
+VERDICTS = {"kept", "unused_losses", "left_out", "singles"}
 
 # Facts that most rules ask for by a question of the history.
 FACTS = {"cuts", "writes", "values", "links", "steps", "leaves", "raised", "unused"}

@@ -117,9 +117,9 @@ def test_running_a_cell_again_is_the_next_step(book: Notebook) -> None:
 
 def test_a_forward_in_another_cell_is_outside_the_cell_that_is_run_again(book: Notebook) -> None:
     book.run("features = model[0](x).tanh()")
-    sweep = "loss = model[2](features).mean()\nloss.backward()"
-    book.run(sweep)
-    text = " ".join(book.run(sweep).text.split())
+    run_backward = "loss = model[2](features).mean()\nloss.backward()"
+    book.run(run_backward)
+    text = " ".join(book.run(run_backward).text.split())
     assert "error[AFT104]" in text
     assert "every run of the cell calls `backward()` through it" in text
 

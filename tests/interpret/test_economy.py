@@ -45,7 +45,7 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 """
 
 
-def test_a_fault_of_a_late_turn_is_found(tmp_path: Path) -> None:
+def test_a_fault_of_a_late_iteration_is_found(tmp_path: Path) -> None:
     source = HEAD + (
         "h = torch.zeros(1, 2)\n"
         "for step in range(40):\n"
@@ -56,19 +56,19 @@ def test_a_fault_of_a_late_turn_is_found(tmp_path: Path) -> None:
     assert [found.code for found in check_source(source, tmp_path)] == ["AFT103"]
 
 
-def test_turns_that_repeat_are_left_out(tmp_path: Path) -> None:
+def test_iterations_that_repeat_are_left_out(tmp_path: Path) -> None:
     loop = "for step in range(50):\n    opt.zero_grad()\n    net(torch.randn(1, 2)).sum().backward()\n    opt.step()\n"
     assert interpret(HEAD + loop, tmp_path).statements < 40
     counted = HEAD + loop.replace("    opt.step()\n", "    if step == 30:\n        print(step)\n    opt.step()\n")
-    assert interpret(counted, tmp_path).statements > 100  # what a turn does may hang on its number
+    assert interpret(counted, tmp_path).statements > 100  # what an iteration does may hang on its number
 
 
 def test_a_branch_that_only_prints_is_no_reason_for_another_run(tmp_path: Path) -> None:
     loop = "for x in data:\n    opt.zero_grad()\n    loss = net(x).sum()\n    loss.backward()\n    opt.step()\n"
     prints = "    if loss < 1:\n        print('small', loss.item())\n"
     assert interpret(HEAD + "from somewhere import data\n" + loop + prints, tmp_path).runs == 1
-    sweeps = "    if loss < 1:\n        net(x).sum().backward()\n"
-    assert interpret(HEAD + "from somewhere import data\n" + loop + sweeps, tmp_path).runs > 1
+    calls_backward = "    if loss < 1:\n        net(x).sum().backward()\n"
+    assert interpret(HEAD + "from somewhere import data\n" + loop + calls_backward, tmp_path).runs > 1
 
 
 def test_the_same_choices_are_not_run_twice(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ for _ in range(4):
     meta.step()
 """,
 }
-# What a derivative leads back to: taking one of it frees the forward pass, which then can not be swept.
+# What a derivative leads back to: taking one of it frees the forward pass, which then can not be used.
 LEADING_BACK = (
     "torch.tanh(h)", "torch.sigmoid(h)", "h.exp()", "h.softmax(-1)", "h.log_softmax(-1)", "torch.relu(h)",
     "(h * h + 1).sqrt()", "(h * h + 1).rsqrt()", "(h * h + 1).reciprocal()", "h.sin()", "h.cos()", "h.pow(3)", "h ** 2",

@@ -16,13 +16,13 @@ from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, R
 from afterward.model.facts import Note
 from afterward.model.history import Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.saved import Chapter, SavedRun, as_saved, files_of, read_saved
-from afterward.model.site import Level, Site, Turn, Where
+from afterward.model.site import Iteration, Level, Site, Where
 
 _number = st.integers(0, 2**63)
 _few = st.integers(0, 5)
 _site = st.builds(Site, st.text(max_size=6), _few, _few, _few, st.none() | _few, st.none() | _few)
-_turn = st.builds(Turn, _site, _few, _few)
-_level = st.builds(Level, _few, st.text(max_size=4), _site, _number, st.tuples(_turn) | st.just(()))
+_iteration = st.builds(Iteration, _site, _few, _few)
+_level = st.builds(Level, _few, st.text(max_size=4), _site, _number, st.tuples(_iteration) | st.just(()))
 _where = st.builds(Where, st.lists(_level, min_size=1, max_size=3).map(tuple))
 _edge = st.builds(Edge, _few, _few)
 _saved = st.builds(
@@ -107,7 +107,7 @@ def test_a_file_of_a_later_version_is_read_as_far_as_it_is_known() -> None:
         ('{"a": 1}', "did not write"),
         ('{"schema": "afterward/1"}', "--history"),
         ('{"schema": "sarif"}', "something else"),
-        ('{"schema": "afterward-history/1"}', "damaged"),
+        ('{"schema": "afterward-history/2"}', "damaged"),
     ],
 )
 def test_another_file_is_refused(text: str, words: str) -> None:

@@ -47,18 +47,18 @@ WAYS = {  # how the state is kept and read: (before the loop, in it, the name of
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_call_reads_has_a_name(tmp_path: Path, way: str) -> None:
-    before, turn, name = WAYS[way]
-    turn = "\n    ".join([*turn.split("; "), "loss = h.sum()"])
-    (found,) = watch_source(LOOP.format(before=before, turn=turn), tmp_path).findings
+    before, iteration, name = WAYS[way]
+    iteration = "\n    ".join([*iteration.split("; "), "loss = h.sum()"])
+    (found,) = watch_source(LOOP.format(before=before, iteration=iteration), tmp_path).findings
     assert found.bridge is not None
     assert found.bridge.name == name
     assert f"`{name}`" in said(found).why
 
 
 def test_what_retaining_a_kept_state_leads_to_is_said(tmp_path: Path) -> None:
-    before, turn, _ = WAYS["from the end"]
-    turn = "\n    ".join([*turn.split("; "), "loss = h.sum()"])
-    source = LOOP.format(before=before, turn=turn)
+    before, iteration, _ = WAYS["from the end"]
+    iteration = "\n    ".join([*iteration.split("; "), "loss = h.sum()"])
+    source = LOOP.format(before=before, iteration=iteration)
     (found,) = watch_source(source, tmp_path).findings
     assert found.retain is not None
     assert found.retain.kind == "retain_fails_later"

@@ -42,7 +42,7 @@ def test_a_program_of_very_many_statements_is_looked_at_here_and_there(tmp_path:
     one = "y = (w * w).sum(); y.backward()\n"
     seen = watch_source("w = torch.ones(3, requires_grad=True)\n" + one * (ALL_LOOKS + 40), tmp_path)
     passes = [event for event in seen.session.recorders.main.settle() if isinstance(event, PassSeen)]
-    assert sum(event.swept is not None for event in passes) <= ALL_LOOKS + 1
+    assert sum(event.used is not None for event in passes) <= ALL_LOOKS + 1
 
 
 def test_very_many_failing_statements_are_not_all_examined(tmp_path: Path, torch_as_it_was: None) -> None:

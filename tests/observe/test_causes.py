@@ -96,13 +96,13 @@ for step in range(1, 7):
 """
 
 
-def test_turns_of_one_update_belong_together(tmp_path: Path, torch_as_it_was: None) -> None:
+def test_iterations_of_one_update_belong_together(tmp_path: Path, torch_as_it_was: None) -> None:
     """The sum goes over two turns and begins anew; what comes from the update before is the state."""
     (finding,) = watch_source(UNROLLED, tmp_path).findings
     assert (finding.code, finding.bridge.name) == ("AFT103", "theta")
 
 
-def test_a_pass_over_several_losses_of_which_one_was_swept(tmp_path: Path, torch_as_it_was: None) -> None:
+def test_a_pass_over_several_losses_of_which_one_was_used(tmp_path: Path, torch_as_it_was: None) -> None:
     source = """
 net = torch.nn.Linear(3, 2)
 first, second = net(torch.ones(3)).exp()

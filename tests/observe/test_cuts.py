@@ -102,8 +102,8 @@ FOR_NOBODY = {
 
 @pytest.mark.parametrize("how", FOR_NOBODY)
 def test_a_cut_that_nobody_keeps_is_mentioned(tmp_path: Path, how: str) -> None:
-    before, turn, expected = FOR_NOBODY[how]
-    (found,) = watch_source(CARRIED.format(before=before, turn=turn), tmp_path).findings
+    before, iteration, expected = FOR_NOBODY[how]
+    (found,) = watch_source(CARRIED.format(before=before, iteration=iteration), tmp_path).findings
     assert found.code == "AFT103"
     mentioned = [said(found).notes[n] for n, note in enumerate(found.notes) if note.kind == "lost_cut"]
     assert len(mentioned) == (expected is not None)

@@ -12,7 +12,7 @@ from afterward.follow.path import Place
 from afterward.observe.marks import tape
 from afterward.observe.marks.statements import COUNTER, SHIFT, Statements
 from afterward.observe.replay import replay
-from afterward.observe.replay.repetitions import Cycles, Turn
+from afterward.observe.replay.repetitions import Cycles, Iteration
 from afterward.observe.replay.replay import Replay
 
 PROGRAM = """
@@ -75,7 +75,7 @@ class Event:
 
 
 def told(place: Place | None) -> object:
-    return None if place is None else [(p.call, p.number, p.moment, p.turns, p.order_at) for p in place.chain()]
+    return None if place is None else [(p.call, p.number, p.moment, p.iterations, p.order_at) for p in place.chain()]
 
 
 def outcome(statements: Statements, marks: array[int], moments: list[int], orders: list[int], untold: range) -> object:
@@ -136,21 +136,21 @@ def test_most_of_a_long_loop_is_skipped(record, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("make", ["C", "Python"])
-def test_turns_are_alike_when_the_same_statements_build_nodes(make: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_iterations_are_alike_when_the_same_statements_build_nodes(make: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if make == "Python":
         monkeypatch.setattr(tape, "_tape", None)
-    turns = [(1, 5), (2, 0), (3, 1)]  # (statement, nodes it builds)
+    iterations = [(1, 5), (2, 0), (3, 1)]  # (statement, nodes it builds)
     marks, counter = array("Q"), 0
     for _ in range(10):
-        for number, nodes in turns:
+        for number, nodes in iterations:
             marks.append(number << SHIFT | counter)
             counter += nodes
     cycles = Cycles(marks)
-    turn = Turn(3, 0)
-    assert cycles.repeats(2, turn, most=100) == 8  # what the last mark builds is not known: nothing comes after it
-    assert cycles.repeats(2, turn, most=5) == 5
-    assert cycles.repeats(3, turn, most=100) == 8
-    marks[17] += 1  # statement 3 of the sixth turn now begins after its node was built
-    assert Cycles(marks).repeats(2, turn, most=100) == 4
-    assert Cycles(marks).repeats(len(marks) - 1, turn, most=100) == 0
-    assert Cycles(marks).repeats(2, turn, most=0) == 0
+    iteration = Iteration(3, 0)
+    assert cycles.repeats(2, iteration, most=100) == 8  # what the last mark builds is not known: nothing comes after it
+    assert cycles.repeats(2, iteration, most=5) == 5
+    assert cycles.repeats(3, iteration, most=100) == 8
+    marks[17] += 1  # statement 3 of the sixth iteration now begins after its node was built
+    assert Cycles(marks).repeats(2, iteration, most=100) == 4
+    assert Cycles(marks).repeats(len(marks) - 1, iteration, most=100) == 0
+    assert Cycles(marks).repeats(2, iteration, most=0) == 0

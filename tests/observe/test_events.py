@@ -13,7 +13,7 @@ from afterward.observe.recording.events import EVENT_LIMIT, FIRST_EVENTS, LAST_E
 
 def _pass(moment: int, *, grad: bool, looked: bool) -> PassSeen:
     seen = PassSeen(moment, 10 * moment, (), False, False, "grad" if grad else "backward")
-    seen.swept = array("Q", [1]) if looked else None
+    seen.used = array("Q", [1]) if looked else None
     return seen
 
 

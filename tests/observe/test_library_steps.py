@@ -190,4 +190,4 @@ def test_passes_inside_of_a_pass_are_no_steps(tmp_path: Path, torch_as_it_was: N
     seen = watch_source(fine, tmp_path)
     history = seen.session.look_back()
     assert history is not None
-    assert {turn.entry < 0 for run in history.passes for turn in run.where.turns} == {False}
+    assert {iteration.entry < 0 for run in history.passes for iteration in run.where.iterations} == {False}

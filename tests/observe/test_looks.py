@@ -30,12 +30,12 @@ def test_first_passes_then_powers_of_two(source: str, sites: int, tmp_path: Path
     seen = watch_source("weight = torch.ones(3, requires_grad=True)" + source, tmp_path)
     passes = [event for event in seen.session.recorders.main.settle() if isinstance(event, PassSeen)]
     assert len(passes) == 100 * sites
-    looked = [number // sites + 1 for number, event in enumerate(passes) if event.swept is not None]
+    looked = [number // sites + 1 for number, event in enumerate(passes) if event.used is not None]
     expected = [*range(1, FIRST_LOOKS + 1), 16, 32, 64]
     assert looked == [number for number in expected for _ in range(sites)]
     # Passes share a window only if every pass between them was looked at too.
     windows: dict[int, list[int]] = {}
     for number, event in enumerate(passes):
-        if event.swept is not None:
+        if event.used is not None:
             windows.setdefault(event.window, []).append(number)
     assert all(numbers == list(range(numbers[0], numbers[-1] + 1)) for numbers in windows.values())

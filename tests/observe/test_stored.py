@@ -118,7 +118,7 @@ def _codes(source: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
-def test_a_memory_of_graphs_that_nobody_sweeps(source: str, tmp_path: Path, torch_as_it_was: None) -> None:
+def test_a_memory_of_graphs_that_no_pass_uses(source: str, tmp_path: Path, torch_as_it_was: None) -> None:
     seen = watch_source(HEAD + source, tmp_path)
     (found,) = [one for one in seen.findings if one.code == "AFT301"]
     assert "append(" in (HEAD + source).splitlines()[found.primary.site.line - 1]
@@ -127,5 +127,5 @@ def test_a_memory_of_graphs_that_nobody_sweeps(source: str, tmp_path: Path, torc
 
 
 @pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
-def test_what_is_swept_or_forgotten_is_left_in_peace(source: str, tmp_path: Path, torch_as_it_was: None) -> None:
+def test_what_is_used_or_forgotten_is_left_in_peace(source: str, tmp_path: Path, torch_as_it_was: None) -> None:
     assert "AFT301" not in _codes(source, tmp_path)

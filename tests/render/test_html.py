@@ -185,8 +185,8 @@ def test_cells_of_a_notebook_are_named_as_there() -> None:
     named = as_saved(run)
     assert "step 1" in (picture(run) or "")
     document = json.loads(named)
-    for turn in document["pools"]["turns"]:
-        turn[3] = "In[7]"
+    for iteration in document["pools"]["iterations"]:
+        iteration[3] = "In[7]"
     drawn = picture(read_saved(json.dumps(document))) or ""
     assert "In[7]" in drawn
     assert "step 1" not in drawn
@@ -240,7 +240,7 @@ def test_a_strange_history_still_makes_a_page(data: st.DataObject) -> None:
     runs = runs_of_all_rules()
     document = json.loads(as_saved(runs[data.draw(st.sampled_from(sorted(runs)))]))
     pools = document["pools"]
-    pool = data.draw(st.sampled_from([name for name in ("sites", "turns", "levels") if pools[name]]))
+    pool = data.draw(st.sampled_from([name for name in ("sites", "iterations", "levels") if pools[name]]))
     row = data.draw(st.sampled_from(pools[pool]))
     place = data.draw(st.sampled_from([n for n, value in enumerate(row) if type(value) is int]))
     row[place] = data.draw(st.sampled_from([0, 1, 2]) if pool != "sites" else st.sampled_from([-3, 0, 1, 10**9]))

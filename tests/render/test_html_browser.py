@@ -16,7 +16,7 @@ from tests.render.chromium import browser
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Report
 from afterward.model.history import Edge, History, Node, Pass, Saved
 from afterward.model.saved import Chapter, SavedRun, as_saved, read_saved
-from afterward.model.site import Level, Site, Turn, Where
+from afterward.model.site import Iteration, Level, Site, Where
 from afterward.render.html import as_html
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -273,20 +273,22 @@ def _deep(steps: int, each: int) -> SavedRun:
     loop, lines = Site("train.py", 2, 2), 8
     nodes, passes = [], []
     for step in range(1, steps + 1):
-        turns = (Turn(loop, 1, step),)
-        ways = [Where((Level(1, "", Site("train.py", 3 + n, 3 + n), step * 100 + n, turns),)) for n in range(lines + 1)]
+        iterations = (Iteration(loop, 1, step),)
+        ways = [
+            Where((Level(1, "", Site("train.py", 3 + n, 3 + n), step * 100 + n, iterations),)) for n in range(lines + 1)
+        ]
         for position in range(each):
             number = len(nodes)
             before = (Edge(number - 1),) if number else ()
             way = ways[position * lines // each]
             saved = (Saved("result", "freed"),)
             nodes.append(Node(number, "TanhBackward0", number, (number + 1) << 40, way, before, saved, None, 64))
-        newest, swept = (
+        newest, used = (
             len(nodes),
             frozenset(range(len(nodes)) if step == steps else range(len(nodes) - each, len(nodes))),
         )
         error = "second_backward" if step == steps else None
-        passes.append(Pass(step, ways[lines], (newest << 40) + 5, (Edge(newest - 1),), swept=swept, error=error))
+        passes.append(Pass(step, ways[lines], (newest << 40) + 5, (Edge(newest - 1),), used=used, error=error))
     source = "import torch\nfor x in data:\n" + "".join(f"    h{n} = layer(h{n - 1})\n" for n in range(lines))
     late = Label(Site("train.py", 3 + lines, 3 + lines, 0, 5, steps), "reused")
     found = Diagnosis(late, bridge=Bridge("h7", "local"), code="AFT103")

@@ -103,7 +103,7 @@ for x in torch.randn(6, 3):
     assert (seen.error, seen.findings) == (None, [])
 
 
-def test_a_vector_of_losses_swept_one_by_one_shares_a_forward_pass(tmp_path: Path, torch_as_it_was: None) -> None:
+def test_a_vector_of_losses_used_one_by_one_shares_a_forward_pass(tmp_path: Path, torch_as_it_was: None) -> None:
     source = """
 layer = torch.nn.Linear(3, 2)
 criterion = torch.nn.CrossEntropyLoss(reduction="none")

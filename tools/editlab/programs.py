@@ -137,7 +137,7 @@ class Writer:
                 yield from self._compound(depth)
             else:
                 yield self._line(depth)
-            if self.chance.random() < 0.1:  # several losses, swept in the same way
+            if self.chance.random() < 0.1:  # several losses, used in the same way
                 model = self.chance.choice(
                     ("{}.backward()", "scaler.scale({}).backward()", "({} * 2).mean().backward()")
                 )

@@ -175,7 +175,7 @@ class Writer:
             self.operation(body)
 
     def training(self, body: list[Statement], depth: int) -> None:
-        """The usual loop: some computation, a pass, perhaps a step; what it binds is there the next turn."""
+        """The usual loop: some computation, a pass, perhaps a step; what it binds is there in the next iteration."""
         inner: list[Statement] = []
         for _ in range(1 + self.below(3)):
             self.operation(inner)
@@ -379,7 +379,7 @@ class Writer:
         return out
 
     def gradient_as_value(self, body: list[Statement]) -> None:
-        """A recorded gradient enters a loss, and another recorded pass adds to it before that loss is swept."""
+        """A recorded gradient enters a loss, and another recorded pass adds to it before that loss is used."""
         leaf = self.pick(self.parameters)
         if self.names[leaf] != "M":
             return

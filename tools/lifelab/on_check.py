@@ -53,5 +53,7 @@ def verdict(text: str) -> str:
     if said == happens:
         return "said, and so it is"
     if happens is not None and happens[1] == "another" and (happens[0] <= said[0] or "\nfor " in text):
-        return "ended before, by something else"  # a wrong shape, say, or a turn before: shapes are not interpreted
+        return (
+            "ended before, by something else"  # a wrong shape, say, or an iteration before: shapes are not interpreted
+        )
     return "WRONG"

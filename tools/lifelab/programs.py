@@ -126,7 +126,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """Runs on the turns of the innermost loop whose number is even, or odd; outside of loops on turn 0."""
+    """Runs on the iterations of the innermost loop whose number is even, or odd; outside of loops on iteration 0."""
 
     parity: int
     body: tuple[Statement, ...]

@@ -86,7 +86,7 @@ class Runner:
         self.env: dict[str, Any] = {}
         self.facts: list[Fact] = []
         self.count = 0
-        self.turn = 0
+        self.iteration = 0
 
     def run(self, program: Program) -> list[Fact]:
         self._block(program)
@@ -99,12 +99,12 @@ class Runner:
                 with self.machine.under(statement.mode):
                     self._block(statement.body)
             elif isinstance(statement, For):
-                before = self.turn
-                for self.turn in range(statement.count):
+                before = self.iteration
+                for self.iteration in range(statement.count):
                     self._block(statement.body)
-                self.turn = before
+                self.iteration = before
             elif isinstance(statement, If):
-                if self.turn % 2 == statement.parity:
+                if self.iteration % 2 == statement.parity:
                     self._block(statement.body)
             else:
                 self._one(statement)

@@ -90,7 +90,7 @@ def _block(body: tuple[Statement, ...], depth: int, guarded: bool, loops: int) -
 
 
 def _counter(loops: int) -> str:
-    return ("0", "i")[loops] if loops < 2 else f"i{loops}"  # outside of loops it is always turn 0
+    return ("0", "i")[loops] if loops < 2 else f"i{loops}"  # outside of loops it is always iteration 0
 
 
 def _plain(statement: Statement) -> list[str]:

@@ -126,19 +126,19 @@ def restorable(sources: Program, value: Value, node: Node, consumer: Where | Non
     """
     if consumer is None or node.where is None or value.kind not in ("item", "attribute"):
         return value
-    turn = next((t for t in consumer.turns if node.where.turn_of(t) is not None), None)
-    if turn is None:
+    iteration = next((t for t in consumer.iterations if node.where.iteration_of(t) is not None), None)
+    if iteration is None:
         return value
-    level = next(lv for lv in consumer.levels if turn in lv.turns)
+    level = next(lv for lv in consumer.levels if iteration in lv.iterations)
     statement = _statement(sources, level)
-    loop = sources.statement_at(turn.loop.file, turn.loop.line, turn.loop.column)
+    loop = sources.statement_at(iteration.loop.file, iteration.loop.line, iteration.loop.column)
     if statement is None or loop is None:
         return value
     made_in_loop = {target.text for inner in ast.walk(loop) if isinstance(inner, ast.stmt) for target in targets(inner)}
     if any(name.text in made_in_loop for name in reads(statement)):
         return value  # something new comes in with each step
     for number, moment in executed.items():
-        if moment >= sources.entered_at(turn):
+        if moment >= sources.entered_at(iteration):
             continue
         earlier = sources.statement(number)
         if not isinstance(earlier, ast.Assign) or not isinstance(earlier.value, (ast.Name, ast.Attribute)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from afterward.model.site import Site, Turn
+from afterward.model.site import Iteration, Site
 
 
 @dataclass(slots=True, eq=False)
@@ -18,7 +18,7 @@ class Place:
     call: int
     number: int  # of the statement
     moment: int
-    turns: tuple[tuple[int, int, int], ...]  # (number of the loop statement, entry, iteration)
+    iterations: tuple[tuple[int, int, int], ...]  # (number of the loop statement, entry, iteration)
     order_at: int = 0  # the node counter when it began
 
     def chain(self) -> list[Place]:
@@ -59,5 +59,5 @@ class Program(Protocol):
 
     def file_at(self, file: str, moment: int | None) -> str: ...
 
-    def entered_at(self, loop: Turn) -> int:
+    def entered_at(self, loop: Iteration) -> int:
         """When the loop of this iteration was entered, on the clock of the places."""

@@ -115,7 +115,7 @@ class Ways:
     freed: tuple[Site, ...] = ()
     reused: tuple[Site, ...] = ()
     written: tuple[Site, ...] = ()
-    loop: Site | None = None  # the loop whose turns the report counts as steps
+    loop: Site | None = None  # the loop whose iterations the report counts as steps
     assigned: Site | None = None  # the statement that gave the bridge its name
 
 

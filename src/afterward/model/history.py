@@ -92,7 +92,7 @@ class Leaf:
 class Pass:
     """One run of the engine: a call of `.backward()` or of `autograd.grad()`.
 
-    `swept` holds the recorded nodes that it walked; None where it was not looked at.
+    `used` holds the recorded nodes that it walked; None where it was not looked at.
     """
 
     id: int
@@ -102,7 +102,7 @@ class Pass:
     call: str = "backward"  # or "grad"
     retains_graph: bool = False
     creates_graph: bool = False
-    swept: frozenset[NodeId] | None = None
+    used: frozenset[NodeId] | None = None
     nested_in: str | None = None  # the custom function whose backward made this call
     read_in: Where | None = None  # the statement of a custom function's backward that met the error
     error: str | None = None
@@ -215,7 +215,7 @@ class Kept:
     nodes: int
     bytes: int
     site: Site | None = None  # the statement that put the value there
-    swept: bool = True
+    used: bool = True
     by_count: bool = False  # many values, each of its own step; not one that leads to many steps
 
 
@@ -241,7 +241,7 @@ class FlatPart:
     name: str
     site: Site  # where it is added
     taken: Site  # where the derivative was taken
-    swept: Site  # the pass over the sum
+    used: Site  # the pass over the sum
     times: int
     linear: bool = True  # the loss is linear in it: it then changes no gradient at all
 
@@ -251,12 +251,12 @@ class LeftOut:
     """A part of a loss with a graph of its own that no pass uses, though another part of it is used."""
 
     name: str
-    swept_part: str
+    used_part: str
     nodes: int
     bytes: int
     parameters: int
     site: Site  # where it was computed
-    swept: Site  # the pass that used the other part
+    used: Site  # the pass that used the other part
     kept_by: Site | None = None  # the pass that kept a graph for it, where one did
 
 
@@ -280,18 +280,18 @@ class Singles:
     loop: Site
     times: int
     nodes: int  # of the whole pass
-    swept: Site
+    used: Site
     kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
 
 
 @dataclass(frozen=True, slots=True)
-class Unswept:
+class UnusedLoss:
     """A statement that gave a name a new loss several times per pass, of which only the last was used."""
 
     name: str
     times: int
     site: Site
-    swept: Site  # the pass that used the last one
+    used: Site  # the pass that used the last one
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ class History:
     values: tuple[Value, ...] = ()
     kept: tuple[Kept, ...] = ()
     idle: tuple[Idle, ...] = ()
-    unswept: tuple[Unswept, ...] = ()
+    unused_losses: tuple[UnusedLoss, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     flat: tuple[FlatPart, ...] = ()
     unused: tuple[Unused, ...] = ()
@@ -398,7 +398,7 @@ class History:
 
     def walk_of(self, run: Pass) -> frozenset[NodeId]:
         """The nodes a pass walks, or would have walked had it not failed."""
-        return run.swept if run.swept is not None else self.reached(edge.node for edge in run.roots)
+        return run.used if run.used is not None else self.reached(edge.node for edge in run.roots)
 
     def leaves_under(self, nodes: Iterable[NodeId]) -> frozenset[LeafId]:
         return frozenset(leaf for leaf in (self._by_id[n].leaf for n in nodes if n in self._by_id) if leaf is not None)

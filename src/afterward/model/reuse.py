@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write
-from afterward.model.site import Parting, Turn, parting
+from afterward.model.site import Iteration, Parting, parting
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,21 @@ class Reuse:
 
 
 def _lies(node: Node, reuse: Reuse) -> Parting | None:
-    """ "outside" or "turns" for the outermost loop of the pass that does not hold the node in the same iteration.
+    """ "outside" or "iterations" for the outermost loop of the pass that does not hold the node in the same iteration.
 
     A loop that does not hold the earlier pass is not why the part was used twice.
     """
     late, early = reuse.late.where, reuse.early.where if reuse.early is not None else None
     if node.where is None or late is None:
         return None
-    for turn in late.turns:
-        number = node.where.turn_of(turn)
-        if number is None and early is not None and early.turn_of(turn) is None:
+    for iteration in late.iterations:
+        number = node.where.iteration_of(iteration)
+        if number is None and early is not None and early.iteration_of(iteration) is None:
             continue
         if number is None:
-            return Parting("outside", turn)
-        if number != turn.number:
-            return Parting("turns", turn)
+            return Parting("outside", iteration)
+        if number != iteration.number:
+            return Parting("iterations", iteration)
     part = reuse.passes_part
     if part is not None and part.how == "calls" and reuse.early is not None and reuse.early.where is not None:
         earlier = {level.call for level in reuse.early.where.levels}
@@ -87,7 +87,12 @@ def _lies(node: Node, reuse: Reuse) -> Parting | None:
         if not own & {level.call for level in node.where.levels}:
             return Parting("outside", None)
     found = parting(node.where, late)
-    if found.how == "outside" and found.loop is not None and early is not None and early.turn_of(found.loop) is None:
+    if (
+        found.how == "outside"
+        and found.loop is not None
+        and early is not None
+        and early.iteration_of(found.loop) is None
+    ):
         return Parting("statements", None)
     return found
 
@@ -99,7 +104,7 @@ def find_reuse(history: History, late: Pass) -> Reuse | None:
     if late.error == "inplace":
         return _overwritten(history, late)
     if late.error == "ddp_ready_twice":
-        return _swept_again(history, late)
+        return _used_again(history, late)
     return None
 
 
@@ -138,23 +143,23 @@ def _walked(history: History, late: Pass) -> list[Node]:
 def _used_after_free(history: History, late: Pass) -> Reuse | None:
     walked = _walked(history, late)
     freeing = [p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id]
-    known = [p for p in freeing if p.swept is not None]
+    known = [p for p in freeing if p.used is not None]
     made = {n.id: n.moment for n in walked}
-    stale = {n for p in known for n in p.swept or () if made.get(n, p.moment) < p.moment}
+    stale = {n for p in known for n in p.used or () if made.get(n, p.moment) < p.moment}
     others = other_outputs(late, known)
     stale -= {n.id for n in walked if n.id in others and not n.freed}
     culprit = next((n for n in walked if n.id in stale and n.freed), None)
     certain = culprit is not None
     if culprit is None:
         # Nothing looked at the pass that freed it. Whatever is freed and older than such a pass may be its doing.
-        unknown = [p for p in freeing if p.swept is None]
+        unknown = [p for p in freeing if p.used is None]
         last = max((p.moment for p in unknown), default=0)
         stale = {n.id for n in walked if n.moment < last and n.freed}
         culprit = next((n for n in walked if n.id in stale), None)
         known = unknown
     if culprit is None:
         return None
-    candidates = [p for p in known if culprit.moment < p.moment and (p.swept is None or culprit.id in p.swept)]
+    candidates = [p for p in known if culprit.moment < p.moment and (p.used is None or culprit.id in p.used)]
     early = min(candidates, key=lambda p: p.moment, default=None)
     certain = certain or len(candidates) == 1
     return _reuse(history, late, early, walked, stale, culprit, certain)
@@ -181,7 +186,7 @@ def _overwritten(history: History, late: Pass) -> Reuse | None:
     since = write.moment if write is not None else culprit.moment + 1
     stale = {n.id for n in walked if n.moment < since}
     before = [p for p in history.passes if culprit.moment < p.moment < since and p.id != late.id]
-    seen = [p for p in before if p.swept is None or culprit.id in p.swept] or before
+    seen = [p for p in before if p.used is None or culprit.id in p.used] or before
     early = max(seen, key=lambda p: p.moment, default=None)
     leaf = history.leaf(min(leaf_ids)) if leaf_ids else None
     return _reuse(history, late, early, walked, stale, culprit, write is not None, write, leaf)
@@ -195,11 +200,11 @@ def _write_since(history: History, node: Node, late: Pass, leaves: set[int]) -> 
     return min(found, key=lambda write: write.moment, default=None)
 
 
-def _swept_again(history: History, late: Pass) -> Reuse | None:
+def _used_again(history: History, late: Pass) -> Reuse | None:
     walked = _walked(history, late)
-    earlier = [p for p in history.passes if p.moment < late.moment and p.id != late.id and p.swept]
+    earlier = [p for p in history.passes if p.moment < late.moment and p.id != late.id and p.used]
     for early in sorted(earlier, key=lambda p: p.moment, reverse=True):
-        stale = {n.id for n in walked if n.id in (early.swept or ())}
+        stale = {n.id for n in walked if n.id in (early.used or ())}
         if stale:
             culprit = next(n for n in walked if n.id in stale)
             return _reuse(history, late, early, walked, stale, culprit, True)
@@ -222,26 +227,29 @@ def _reuse(
     fresh = frozenset(n.id for n in walked) - stale
     found = Reuse(late, early, entries, culprit, frozenset(stale), fresh, certain, write, written)
     built = found.built_parts
-    if built is not None and built.how == "turns" and built.loop is not None:
+    if built is not None and built.how == "iterations" and built.loop is not None:
         # What comes from an earlier iteration may reach the old part through nodes that no pass has used.
-        loop, last = built.loop, last_turn_before(history, found, built.loop)
+        loop, last = built.loop, last_iteration_before(history, found, built.loop)
         places = {id(n.where): n.where for n in walked}  # few, where nodes are many
-        turns = {key: where.turn_of(loop) if where is not None else None for key, where in places.items()}
-        early_places = {key for key, turn in turns.items() if turn is None or turn <= last}
+        iterations = {key: where.iteration_of(loop) if where is not None else None for key, where in places.items()}
+        early_places = {key for key, iteration in iterations.items() if iteration is None or iteration <= last}
         before = {n.id for n in walked if id(n.where) in early_places}
         entries = _entries(history, late, walked, before, above)
         found = replace(found, entries=entries) if entries else found
     return found
 
 
-def last_turn_before(history: History, reuse: Reuse, loop: Turn) -> int:
+def last_iteration_before(history: History, reuse: Reuse, loop: Iteration) -> int:
     """The last iteration, before the present, in which the line of this pass ran: those since are of one update."""
     late, early = reuse.late, reuse.early
     same = (p.where for p in history.passes if p.moment < late.moment and p.where is not None)
-    turns = [where.turn_of(loop) for where in same if late.where and where.site.same_lines(late.where.site)]
+    iterations = [where.iteration_of(loop) for where in same if late.where and where.site.same_lines(late.where.site)]
     if early is not None and early.where is not None:
-        turns.append(early.where.turn_of(loop))
-    return max((turn for turn in turns if turn is not None and turn < loop.number), default=loop.number - 1)
+        iterations.append(early.where.iteration_of(loop))
+    return max(
+        (iteration for iteration in iterations if iteration is not None and iteration < loop.number),
+        default=loop.number - 1,
+    )
 
 
 def _entries(

@@ -19,12 +19,12 @@ from typing import Any
 from afterward.errors import HistoryUnreadable
 from afterward.model.diagnosis import Report
 from afterward.model.history import History
-from afterward.model.site import Level, Site, Turn, Where
+from afterward.model.site import Iteration, Level, Site, Where
 
-SCHEMA = "afterward-history/1"
+SCHEMA = "afterward-history/2"
 
 # Many nodes share a place: each of these is written once and referred to by its number.
-_SHARED: dict[str, type] = {"sites": Site, "turns": Turn, "levels": Level, "wheres": Where}
+_SHARED: dict[str, type] = {"sites": Site, "iterations": Iteration, "levels": Level, "wheres": Where}
 _POOL_OF = {kind: name for name, kind in _SHARED.items()}
 
 

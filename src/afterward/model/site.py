@@ -31,7 +31,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Iteration:
     """One iteration of a loop: which loop (its statement), which entry into it, and the how-manyeth iteration."""
 
     loop: Site
@@ -52,7 +52,7 @@ class Level:
     function: str
     site: Site
     moment: int
-    turns: tuple[Turn, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +70,21 @@ class Where:
         return self.levels[-1].moment
 
     @property
-    def turns(self) -> Iterator[Turn]:
+    def iterations(self) -> Iterator[Iteration]:
         for level in self.levels:
-            yield from level.turns
+            yield from level.iterations
 
-    def turn_of(self, loop: Turn) -> int | None:
+    def iteration_of(self, loop: Iteration) -> int | None:
         """The iteration number in that very run of the loop; None when this place lies outside of it."""
-        for turn in self.turns:
-            if turn.entry == loop.entry:
-                return turn.number
+        for iteration in self.iterations:
+            if iteration.entry == loop.entry:
+                return iteration.number
         return None
 
     @property
-    def innermost_turn(self) -> Turn | None:
-        turns = tuple(self.turns)
-        return turns[-1] if turns else None
+    def innermost_iteration(self) -> Iteration | None:
+        iterations = tuple(self.iterations)
+        return iterations[-1] if iterations else None
 
     def shared_call(self, other: Where) -> int:
         """How many outer levels are the very same calls: at least the last of them was alive all along."""
@@ -102,12 +102,12 @@ class Where:
         mine = [(level.call, level.moment) for level in self.levels[: len(other.levels)]]
         return mine == [(level.call, level.moment) for level in other.levels]
 
-    def site_at(self, loop: Turn | None, level: int = -1) -> Site:
+    def site_at(self, loop: Iteration | None, level: int = -1) -> Site:
         """The site of a level, dated by its iteration of the given loop."""
-        turn = next((t for t in self.turns if t.entry == loop.entry), None) if loop is not None else None
-        if turn is None:
+        iteration = next((t for t in self.iterations if t.entry == loop.entry), None) if loop is not None else None
+        if iteration is None:
             return replace(self.levels[level].site, step=None)
-        return replace(self.levels[level].site, step=turn.number, cell=turn.cell)
+        return replace(self.levels[level].site, step=iteration.number, cell=iteration.cell)
 
 
 def parting(one: Where, other: Where) -> Parting:
@@ -116,15 +116,15 @@ def parting(one: Where, other: Where) -> Parting:
         if mine.call != theirs.call:
             # One statement called twice: a closure, a comprehension, a library's loop.
             return _called_apart(mine, theirs) or Parting("calls", None)
-        for here, there in zip(mine.turns, theirs.turns, strict=False):
+        for here, there in zip(mine.iterations, theirs.iterations, strict=False):
             if here.entry != there.entry:
                 return Parting("statements", None)
             if here.number != there.number:
-                return Parting("turns", there)
-        if len(mine.turns) < len(theirs.turns):
-            return Parting("outside", theirs.turns[len(mine.turns)])
-        if len(mine.turns) > len(theirs.turns):
-            return Parting("after", mine.turns[len(theirs.turns)])
+                return Parting("iterations", there)
+        if len(mine.iterations) < len(theirs.iterations):
+            return Parting("outside", theirs.iterations[len(mine.iterations)])
+        if len(mine.iterations) > len(theirs.iterations):
+            return Parting("after", mine.iterations[len(theirs.iterations)])
         if mine.moment != theirs.moment:
             return Parting("statements", None)
     return Parting("same", None)
@@ -132,17 +132,17 @@ def parting(one: Where, other: Where) -> Parting:
 
 def _called_apart(mine: Level, theirs: Level) -> Parting | None:
     """Two calls from outside of the program's own code, as a test runner makes them, are two iterations of a loop."""
-    for here, there in zip(mine.turns[:1], theirs.turns[:1], strict=False):
+    for here, there in zip(mine.iterations[:1], theirs.iterations[:1], strict=False):
         if here.entry == there.entry and here.number != there.number:
-            return Parting("turns", there)
+            return Parting("iterations", there)
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """`how` is "turns" (same loop, other iteration: `loop` is the later one's), "outside" (the first place lies
+    """`how` is "iterations" (same loop, other iteration: `loop` is the later one's), "outside" (the first place lies
     before or around the loop that holds the second), "after" (the other way round), "statements" (one
     after the other), "calls" (one statement called both), or "same"."""
 
     how: str
-    loop: Turn | None
+    loop: Iteration | None

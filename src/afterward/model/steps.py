@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from afterward.model.history import History, Pass
-from afterward.model.site import Level, Site, Turn, Where
+from afterward.model.site import Iteration, Level, Site, Where
 
 LIBRARY_LOOP = -(1 << 48)  # entries below this are of loops that the record does not show
 
@@ -32,11 +32,11 @@ class LibraryLoop:
     boundaries: tuple[int, ...]
     numbers: tuple[int, ...]
 
-    def turn_at(self, moment: int, site: Site) -> Turn:
+    def iteration_at(self, moment: int, site: Site) -> Iteration:
         """The step that a moment on the record's clock belongs to."""
         position = bisect_left(self.boundaries, moment)
         since = self.boundaries[position - 1] if position else 0
-        return Turn(site, self.entry, self.numbers[position], since=since)
+        return Iteration(site, self.entry, self.numbers[position], since=since)
 
 
 def with_library_steps(history: History) -> History:
@@ -66,24 +66,27 @@ class _Dated:
         return self.sure(where, moment) if where is not None and moment else where
 
     def sure(self, where: Where, moment: int) -> Where:
-        turns = {
-            depth: loop.turn_at(moment, level.site)
+        iterations = {
+            depth: loop.iteration_at(moment, level.site)
             for depth, level in enumerate(where.levels)
             if (loop := self.loops.get((level.call, level.moment))) is not None
         }
         outside = self.loops.get(OUTSIDE)
-        first = (outside.turn_at(moment, where.levels[0].site),) if outside is not None else ()
-        if not turns and not first:
+        first = (outside.iteration_at(moment, where.levels[0].site),) if outside is not None else ()
+        if not iterations and not first:
             return where
-        key = (id(where), (*(turn.number for turn in turns.values()), *(turn.number for turn in first)))
+        key = (
+            id(where),
+            (*(iteration.number for iteration in iterations.values()), *(iteration.number for iteration in first)),
+        )
         known = self._known.get(key)
         if known is None:
             self._alive.append(where)
             levels = [
-                replace(level, turns=(*level.turns, turns[depth])) if depth in turns else level
+                replace(level, iterations=(*level.iterations, iterations[depth])) if depth in iterations else level
                 for depth, level in enumerate(where.levels)
             ]
-            levels[0] = replace(levels[0], turns=(*first, *levels[0].turns))
+            levels[0] = replace(levels[0], iterations=(*first, *levels[0].iterations))
             known = self._known[key] = Where(tuple(levels))
         return known
 

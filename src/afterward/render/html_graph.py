@@ -46,7 +46,7 @@ def graph_data(history: History, sources: SourceTexts) -> dict[str, Any] | None:
 
 
 def _boxes(history: History, nodes: list[Node], late: Pass, reuse: Reuse | None) -> list[_Box]:
-    loop = late.where.innermost_turn if late.where is not None else None
+    loop = late.where.innermost_iteration if late.where is not None else None
     clock = clock_of(history, reuse) if reuse is not None else clock_for(history, loop)
     columns = sorted({clock.column(node.where, node.moment) for node in nodes})
     shown = set(columns) if len(columns) <= STEPS else {*columns[:3], *columns[-3:]}

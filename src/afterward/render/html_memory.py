@@ -41,7 +41,7 @@ def watched_html(history: History, sources: SourceTexts) -> str:
 
 
 def _watched(file: str, line: int, runs: list[Pass], sources: SourceTexts) -> str:
-    nodes = max(run.nodes or len(run.swept or ()) for run in runs)
+    nodes = max(run.nodes or len(run.used or ()) for run in runs)
     size = max(run.bytes for run in runs)
     kept = sum(run.retains_graph for run in runs)
     fate = "freed each time" if not kept else "kept each time" if kept == len(runs) else f"kept {kept:,} times"

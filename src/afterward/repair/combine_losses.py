@@ -7,7 +7,7 @@ import libcst as cst
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, fresh, normal, reads, root, wrapped
-from afterward.repair.passes import keyword, only_call, pass_calls, swept
+from afterward.repair.passes import keyword, loss_of, only_call, pass_calls
 from afterward.repair.scopes import argument_for, known_at
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
@@ -16,7 +16,7 @@ from afterward.repair.workshop import Candidates, Job
 def candidates(job: Job) -> Candidates:
     if job.found.name == "loss-never-used":
         yield from _added_to_the_loss(job)
-        yield from _sweep_each_turn(job)
+        yield from _backward_each_iteration(job)
         return
     yield from _two_statements(job)
     yield from _one_in_a_branch(job)
@@ -42,18 +42,20 @@ def _two_statements(job: Job) -> Candidates:
         members = [*block[block.index(first) : block.index(second) + 1], *rest]
         calls = [s for s in members if _same_call(source, s, second)]
         first_loss = _loss_call(source, first)
-        swept_there = pass_calls(first) or (first_loss and _is_swept_there(job, source, first, first_loss[0]))
-        if len(calls) >= 2 and swept_there:
+        used_there = pass_calls(first) or (first_loss and _is_used_there(job, source, first, first_loss[0]))
+        if len(calls) >= 2 and used_there:
             yield _summed(job, source, calls, members)
 
 
-def _is_swept_there(job: Job, source: Source, statement: Statement, loss: cst.BaseExpression) -> bool:
+def _is_used_there(job: Job, source: Source, statement: Statement, loss: cst.BaseExpression) -> bool:
     """Does the function that is called here use the very thing that it is handed?"""
     place = job.at(job.found.freed)
     if place is None:
         return False
     function = place[0].function_of(place[1])
-    roots = [name for call in pass_calls(place[1]) if (end := swept(call)) is not None for name in reads(place[0], end)]
+    roots = [
+        name for call in pass_calls(place[1]) if (end := loss_of(call)) is not None for name in reads(place[0], end)
+    ]
     if not isinstance(function, cst.FunctionDef):
         return False
     return any(argument_for(source, statement, function, name) is loss for name in roots)
@@ -78,7 +80,7 @@ def _loss_call(source: Source, statement: Statement) -> tuple[cst.BaseExpression
     passing = pass_calls(statement)
     if passing and (keyword(passing[0], "gradient") is not None or keyword(passing[0], "inputs") is not None):
         return None
-    loss = swept(call) if passing and passing[0] is call else _first_argument(call)
+    loss = loss_of(call) if passing and passing[0] is call else _first_argument(call)
     while isinstance(loss, cst.Call) and isinstance(loss.func, cst.Attribute) and loss.func.attr.value == "scale":
         inner = _first_argument(loss)
         if inner is None:
@@ -203,7 +205,7 @@ def _one_statement_in_a_loop(job: Job) -> Candidates:
         found = _loss_call(source, statement)
         if found is None or not source.alone(statement) or not source.alone(loop):
             continue
-        if not pass_calls(statement) and not _is_swept_there(job, source, statement, found[0]):
+        if not pass_calls(statement) and not _is_used_there(job, source, statement, found[0]):
             continue
         moved = _updates(source, loop)
         if moved is None or (any(moved) and not job.found.code.startswith("AFT2")):
@@ -241,7 +243,7 @@ def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Sta
     before: list[Statement] = []
     after: list[Statement] = []
     body = source.body(loop) or []
-    of_a_turn = assigned_names(source, loop)
+    of_an_iteration = assigned_names(source, loop)
     for node in descendants(loop):
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             continue
@@ -250,7 +252,7 @@ def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Sta
         statement = source.statement_of(node)
         if statement not in body or only_call(statement) is not node or not source.alone(statement):
             return None
-        if reads(source, statement) & of_a_turn:
+        if reads(source, statement) & of_an_iteration:
             return None  # each iteration steps something else
         (before if node.func.attr.value == "zero_grad" else after).append(statement)
     return before, after
@@ -272,29 +274,29 @@ def _added_to_the_loss(job: Job) -> Candidates:
     place = job.at(job.found.freed)
     if place is None or job.found.bridge is None or job.found.bridge.kind != "item":
         return
-    source, sweeping = place
-    if root(job.name) not in known_at(source, sweeping):
+    source, backward = place
+    if root(job.name) not in known_at(source, backward):
         return
-    for call in pass_calls(sweeping):
-        loss = swept(call)
+    for call in pass_calls(backward):
+        loss = loss_of(call)
         if loss is not None:
             whole = f"{wrapped_term(source, loss)} + {job.name}"
             text = f"({whole})" if isinstance(source.parent(loss), cst.Attribute) else whole
-            line = source.range(sweeping).start.line
+            line = source.range(backward).start.line
             yield job.patch(f"add `{job.name}` to the loss of line {line}", source, source.replace(loss, text))
 
 
 # A loss that is overwritten before anyone uses it
 
 
-def _sweep_each_turn(job: Job) -> Candidates:
+def _backward_each_iteration(job: Job) -> Candidates:
     """Call backward where the loss is computed, in each iteration."""
     built: Site | None = job.remedy.site or job.found.built
-    computed, sweeping = job.at(built), job.at(job.found.freed)
-    if computed is None or sweeping is None or computed[0] is not sweeping[0]:
+    computed, backward = job.at(built), job.at(job.found.freed)
+    if computed is None or backward is None or computed[0] is not backward[0]:
         return
     source, statement = computed
-    if not source.alone(sweeping[1]) or only_call(sweeping[1]) is None:
+    if not source.alone(backward[1]) or only_call(backward[1]) is None:
         return
-    edits = (source.insert_after(statement, *source.dedented(sweeping[1])), source.delete(sweeping[1]))
+    edits = (source.insert_after(statement, *source.dedented(backward[1])), source.delete(backward[1]))
     yield job.patch(f"call backward in each iteration, after line {source.range(statement).start.line}", source, *edits)

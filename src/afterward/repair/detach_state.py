@@ -115,7 +115,7 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
         for name in dict.fromkeys(names_at_loop(job, source, loop, whole)):
             yield source, body[0], name
     yield from _at_the_border(job, whole)
-    yield from _where_the_sweeper_begins(job, whole)
+    yield from _where_the_backward_begins(job, whole)
     place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
     if place is not None:
         name = _read_as(job, place[0]) or whole
@@ -145,13 +145,13 @@ def _end_of_rollout(job: Job) -> tuple[Source, Statement] | None:
     return (source, block[0]) if isinstance(holder, cst.If) and source.loops_around(holder) and block else None
 
 
-def _where_the_sweeper_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
+def _where_the_backward_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
     """The function that uses computes its loss by a call that renews the state: the cut goes before that call."""
     place = job.at(job.found.reused)
     if place is None or not whole:
         return
-    source, sweeping = place
-    function = source.function_of(sweeping)
+    source, backward = place
+    function = source.function_of(backward)
     for site in job.found.ways.built[:-1]:
         calling = job.at(site)
         if calling is not None and calling[0] is source and source.function_of(calling[1]) is function:

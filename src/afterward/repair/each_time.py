@@ -16,8 +16,8 @@ Maker = tuple[Source, Statement]
 
 def candidates(job: Job, makers: list[Maker]) -> Candidates:
     """`makers` are the statements that may have made the value."""
-    yield from _in_its_own_turn(job, makers)
-    yield from _block_of_each_turn(job)
+    yield from _in_its_own_iteration(job, makers)
+    yield from _block_of_each_iteration(job)
     yield from _bound_late(job, makers)
     yield from _handed_over_as_closure(job)
     yield from _as_property(job, makers)
@@ -26,7 +26,7 @@ def candidates(job: Job, makers: list[Maker]) -> Candidates:
 # A loop over values that were all made before its first iteration
 
 
-def _in_its_own_turn(job: Job, makers: list[Maker]) -> Candidates:
+def _in_its_own_iteration(job: Job, makers: list[Maker]) -> Candidates:
     """`for key, loss in losses.items():` gets `loss = make_losses()[key]`: each is made in its own iteration."""
     loop_source = job.shop.source(job.found.ways.loop)
     loop = loop_source.loop_at(job.found.ways.loop) if loop_source is not None else None
@@ -37,7 +37,7 @@ def _in_its_own_turn(job: Job, makers: list[Maker]) -> Candidates:
         if source is not loop_source or not isinstance(made, cst.Assign) or len(targets(maker)) != 1:
             continue
         name = source.code(targets(maker)[0])
-        found = _turns_over(source, loop, name)
+        found = _iterations_over(source, loop, name)
         body = source.body(loop)
         if found is None or not body:
             continue
@@ -47,7 +47,7 @@ def _in_its_own_turn(job: Job, makers: list[Maker]) -> Candidates:
         yield job.patch(f"make `{value}` again in each iteration of line {line}", source, *edits)
 
 
-def _turns_over(source: Source, loop: cst.For, name: str) -> tuple[str, str, list[Edit]] | None:
+def _iterations_over(source: Source, loop: cst.For, name: str) -> tuple[str, str, list[Edit]] | None:
     """(the key of an iteration, its value, what has to be changed at the head) of a loop over the values of a name."""
     over, target = normal(source.code(loop.iter)), loop.target
     parts = [source.code(e.value) for e in target.elements] if isinstance(target, cst.Tuple) else []
@@ -63,7 +63,7 @@ def _turns_over(source: Source, loop: cst.For, name: str) -> tuple[str, str, lis
 # A block that caches, around the loop
 
 
-def _block_of_each_turn(job: Job) -> Candidates:
+def _block_of_each_iteration(job: Job) -> Candidates:
     """`with cached(): for x in data:` becomes `for x in data: with cached():`; each iteration makes what it caches."""
     source = job.shop.source(job.found.ways.loop)
     loop = source.loop_at(job.found.ways.loop) if source is not None else None
@@ -124,8 +124,8 @@ def _handed_over_as_closure(job: Job) -> Candidates:
     place = job.at(job.found.reused)
     if place is None or "." in job.name:
         return
-    source, sweeping = place
-    function = source.function_of(sweeping)
+    source, backward = place
+    function = source.function_of(backward)
     if not isinstance(function, cst.FunctionDef) or job.name not in parameters_of(function):
         return
     for site in reversed(job.found.ways.reused[:-1]):

@@ -22,21 +22,21 @@ def candidates(job: Job) -> Candidates:
     place = job.at(job.found.freed or job.remedy.site)
     if place is None:
         return
-    source, sweeping = place
+    source, backward = place
     if job.remedy.form == NEVER:
-        yield from _instead(job, source, sweeping)
-        yield from _put_in(job, source, sweeping)
+        yield from _instead(job, source, backward)
+        yield from _put_in(job, source, backward)
     else:
-        yield from _after(job, source, sweeping)
-    yield from swapped(job, source, sweeping)
+        yield from _after(job, source, backward)
+    yield from swapped(job, source, backward)
 
 
-def _after(job: Job, source: Source, sweeping: Statement) -> Candidates:
+def _after(job: Job, source: Source, backward: Statement) -> Candidates:
     """After the first backward that follows the step, else after a later one."""
-    for step in _steps(source, sweeping):
+    for step in _steps(source, backward):
         block = source.block_of(step) or []
         later = block[block.index(step) + 1 :] if step in block else []
-        home = source.in_block(sweeping, block)
+        home = source.in_block(backward, block)
         for each in later:
             if (pass_calls(each) or each is home) and source.alone(step):
                 edits = (source.delete(step), source.insert_after(each, *source.dedented(step)))
@@ -44,9 +44,9 @@ def _after(job: Job, source: Source, sweeping: Statement) -> Candidates:
                 yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
 
 
-def _steps(source: Source, sweeping: Statement) -> Iterator[Statement]:
+def _steps(source: Source, backward: Statement) -> Iterator[Statement]:
     """The statements that are a call of `step()`, in the function of a backward."""
-    function = source.function_of(sweeping)
+    function = source.function_of(backward)
     return (each for each in source.statements if source.function_of(each) is function and _stepped(each) is not None)
 
 
@@ -57,10 +57,10 @@ def _stepped(statement: Statement) -> cst.BaseExpression | None:
     return call.func.value if call is not None and stepping and isinstance(call.func, cst.Attribute) else None
 
 
-def _instead(job: Job, source: Source, sweeping: Statement) -> Candidates:
+def _instead(job: Job, source: Source, backward: Statement) -> Candidates:
     """A step that follows the backward is that of another optimizer: one that has stepped already, or the first."""
-    block = source.block_of(sweeping) or []
-    later = block[block.index(sweeping) + 1 :] if sweeping in block else []
+    block = source.block_of(backward) or []
+    later = block[block.index(backward) + 1 :] if backward in block else []
     steps = [(each, other) for each in later if (other := _stepped(each)) is not None]
     names = [normal(source.code(other)) for _, other in steps]
     repeated = [step for place, step in enumerate(steps) if names[place] in names[:place]]
@@ -89,9 +89,9 @@ def of_the_one_that_waits(job: Job, source: Source, writing: Statement) -> Candi
             yield job.patch(f"`{name}.step()` on line {line}", source, edit, said=said)
 
 
-def swapped(job: Job, source: Source, sweeping: Statement) -> Candidates:
+def swapped(job: Job, source: Source, backward: Statement) -> Candidates:
     """Two optimizers step, each for the other."""
-    steps = [(each, other) for each in _steps(source, sweeping) if (other := _stepped(each)) is not None]
+    steps = [(each, other) for each in _steps(source, backward) if (other := _stepped(each)) is not None]
     for number, (first, one) in enumerate(steps):
         for second, two in steps[number + 1 :]:
             texts = source.code(one), source.code(two)
@@ -112,14 +112,14 @@ def _site(source: Source, statement: Statement) -> Site:
     return Site(source.file, where.start.line, where.end.line)
 
 
-def _put_in(job: Job, source: Source, sweeping: Statement) -> Candidates:
+def _put_in(job: Job, source: Source, backward: Statement) -> Candidates:
     """After the pass, or after the step of another optimizer that follows it."""
-    block = source.block_of(sweeping) or []
+    block = source.block_of(backward) or []
     name = job.remedy.target
-    if not name or sweeping not in block:
+    if not name or backward not in block:
         return
-    places = [sweeping]
-    for statement in block[block.index(sweeping) + 1 :]:
+    places = [backward]
+    for statement in block[block.index(backward) + 1 :]:
         if _stepped(statement) is not None:
             places.append(statement)
             break

@@ -23,7 +23,7 @@ def candidates(job: Job) -> Candidates:
         source, statement = place
         line = source.range(statement).start.line
         name = _written_name(source, statement)
-        if name is not None and _names_a_turn(source, statement, name):
+        if name is not None and _names_an_iteration(source, statement, name):
             yield from _several(job, source, statement, name)
             continue  # a new value for the loop's own name would be lost with the iteration
         text = _rewritten(source, statement)
@@ -39,7 +39,7 @@ def candidates(job: Job) -> Candidates:
 # Several tensors, written one after the other
 
 
-def _names_a_turn(source: Source, statement: Statement, name: str) -> bool:
+def _names_an_iteration(source: Source, statement: Statement, name: str) -> bool:
     """Is it the name that a loop gives to what it goes over?"""
     loops = [loop for loop in source.loops_around(statement) if isinstance(loop, cst.For)]
     return any(name in _target_names(source, loop) for loop in loops)

@@ -39,7 +39,7 @@ def _ends(call: cst.Call) -> str | None:
     return "grad" if last == "grad" and call.args else None
 
 
-def swept(call: cst.Call) -> cst.BaseExpression | None:
+def loss_of(call: cst.Call) -> cst.BaseExpression | None:
     """The loss of a backward call: what it is called on, or, for a function, its first argument."""
     function = call.func
     given = [arg.value for arg in call.args if arg.keyword is None and not arg.star]

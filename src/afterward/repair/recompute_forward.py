@@ -73,7 +73,7 @@ def _ways_in(job: Job, source: Source, maker: Statement) -> list[Patch]:
     found: list[Patch] = []
     if block is None or not isinstance(maker, cst.SimpleStatementLine) or not assigned_names(source, maker):
         return found
-    for inner in _sweepers(job, source, maker):
+    for inner in _backward_calls(job, source, maker):
         home = source.in_block(inner, block)
         body = source.body(inner)
         together = source.function_of(inner) is source.function_of(maker)
@@ -119,7 +119,7 @@ def _repeated(job: Job, source: Source, maker: Statement, inner: Statement, body
     return job.patch(f"repeat line {first} in the loop of line {loop}", source, edit)
 
 
-def _sweepers(job: Job, source: Source, maker: Statement) -> Iterator[Statement]:
+def _backward_calls(job: Job, source: Source, maker: Statement) -> Iterator[Statement]:
     """Loops and functions that hold the failing pass but not the maker, outermost first."""
     around = {id(each) for each in source.ancestors(maker)}
     for site in (job.found.ways.loop, *job.found.ways.reused, job.found.bridge.site if job.found.bridge else None):

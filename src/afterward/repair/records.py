@@ -34,12 +34,12 @@ def _read_anew(
     job: Job, source: Source, value: cst.BaseExpression, stored: Stored, field: str, by_key: bool
 ) -> Candidates:
     """Where the field is read from some record, what made it, with the fields of that very record."""
-    sweeping = job.at(job.found.reused)
-    if sweeping is None or sweeping[0] is not source:
+    backward = job.at(job.found.reused)
+    if backward is None or backward[0] is not source:
         return
     edits = []
     for statement in source.statements:
-        if source.function_of(statement) is not source.function_of(sweeping[1]):
+        if source.function_of(statement) is not source.function_of(backward[1]):
             continue
         for node in own_nodes(statement):
             owner = _owner(source, node, field, by_key)

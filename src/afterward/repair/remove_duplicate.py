@@ -9,39 +9,39 @@ import libcst as cst
 from afterward.model import facts
 from afterward.repair.names import assignable, assignment, fresh, normal, plain_names, stem, targets
 from afterward.repair.out_of_place import gone_over
-from afterward.repair.passes import only_call, own_nodes, pass_calls, swept
+from afterward.repair.passes import loss_of, only_call, own_nodes, pass_calls
 from afterward.repair.scopes import names_at_loop
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
-    yield from _part_already_swept(job)
+    yield from _part_already_used(job)
     yield from _surplus_pass(job)
 
 
 # A running sum
 
 
-def _part_already_swept(job: Job) -> Candidates:
+def _part_already_used(job: Job) -> Candidates:
     """Call backward on the new loss alone and add its number to the sum; or cut the sum once it was used."""
     place = job.at(job.found.reused)
     if place is None or job.found.name not in ("loss-accumulated", "stepped-before-backward", "history-cached"):
         return
-    source, sweeping = place
-    calls = pass_calls(sweeping)
-    loss = swept(calls[0]) if calls else None
+    source, backward = place
+    calls = pass_calls(backward)
+    loss = loss_of(calls[0]) if calls else None
     if loss is not None:
-        yield from _new_loss_alone(job, source, sweeping, loss)
+        yield from _new_loss_alone(job, source, backward, loss)
     whole = stem(job.name)
-    if not whole or not assignable(whole) or only_call(sweeping) is None or not source.alone(sweeping):
+    if not whole or not assignable(whole) or only_call(backward) is None or not source.alone(backward):
         return
-    line = source.range(sweeping).start.line
-    names = [*_collections(job, whole), *names_at_loop(job, source, sweeping, whole)]
+    line = source.range(backward).start.line
+    names = [*_collections(job, whole), *names_at_loop(job, source, backward, whole)]
     for name in dict.fromkeys(names):
         said = ("clear_terms", (facts.code("target", name),))
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
-            edit = source.insert_after(sweeping, cut)
+            edit = source.insert_after(backward, cut)
             yield job.patch(f"drop what backward has used, after line {line}", source, edit, said=said)
 
 
@@ -59,10 +59,10 @@ def _collections(job: Job, name: str) -> Iterator[str]:
                 yield several
 
 
-def _new_loss_alone(job: Job, source: Source, sweeping: Statement, loss: cst.BaseExpression) -> Candidates:
+def _new_loss_alone(job: Job, source: Source, backward: Statement, loss: cst.BaseExpression) -> Candidates:
     name = source.code(loss)
-    block = source.block_of(sweeping) or []
-    before = block[: block.index(sweeping)] if sweeping in block else []
+    block = source.block_of(backward) or []
+    before = block[: block.index(backward)] if backward in block else []
     for statement in reversed(before):
         if not any(normal(source.code(target)) == normal(name) for target in targets(statement)):
             continue
@@ -74,7 +74,7 @@ def _new_loss_alone(job: Job, source: Source, sweeping: Statement, loss: cst.Bas
         edits = [source.replace(added, f"{new}.item()"), source.replace(loss, new)]
         if alone is None:
             edits.append(source.insert_before(statement, f"{new} = {source.code(added)}"))
-        line = source.range(sweeping).start.line
+        line = source.range(backward).start.line
         yield job.patch(f"call backward on the new loss alone on line {line}", source, *edits)
         return
 

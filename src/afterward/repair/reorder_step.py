@@ -19,8 +19,8 @@ def candidates(job: Job) -> Candidates:
     parted = job.parting(job.found.ways.written, job.found.ways.reused)
     if parted is None:
         return
-    source, inner, sweeping = parted
-    together = _in_one_block(source, inner, sweeping)
+    source, inner, backward = parted
+    together = _in_one_block(source, inner, backward)
     if together is None:
         return
     block, writing, home = together
@@ -38,7 +38,7 @@ def candidates(job: Job) -> Candidates:
 
 
 def _in_one_block(
-    source: Source, writing: Statement, sweeping: Statement
+    source: Source, writing: Statement, backward: Statement
 ) -> tuple[list[Statement], Statement, Statement] | None:
     """The innermost block that holds both, and its two statements: a step under an `if` moves with the `if`."""
     for each in (writing, *source.ancestors(writing)):
@@ -46,7 +46,7 @@ def _in_one_block(
             return None
         if isinstance(each, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
             block = source.block_of(each)
-            home = source.in_block(sweeping, block) if block is not None else None
+            home = source.in_block(backward, block) if block is not None else None
             if block is not None and home is not None and home is not each:
                 return block, each, home
     return None

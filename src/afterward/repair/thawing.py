@@ -23,9 +23,9 @@ def candidates(job: Job) -> Candidates:
     place = job.at(job.found.reused or job.found.primary.site)
     if place is None:
         return
-    source, sweeping = place
+    source, backward = place
     for other, freezing in _freezing(job):
-        body = _turn_of(source, sweeping, freezing) if other is source else None
+        body = _iteration_of(source, backward, freezing) if other is source else None
         if not body or freezing is body[0]:
             continue
         lines = [_OFF.sub(lambda found: f"{found[1]}True", line, count=1) for line in source.dedented(freezing)]
@@ -38,12 +38,12 @@ def candidates(job: Job) -> Candidates:
         yield job.patch(f"thaw `{what}` before line {line}", source, source.insert_before(body[0], *lines), said=said)
 
 
-def _turn_of(source: Source, sweeping: Statement, freezing: Statement) -> list[Statement] | None:
+def _iteration_of(source: Source, backward: Statement, freezing: Statement) -> list[Statement] | None:
     """What begins anew for the pass: its function, or the loop that freezes, too, after it."""
-    function = source.function_of(sweeping)
+    function = source.function_of(backward)
     if source.function_of(freezing) is not function:
         return source.body(function) if isinstance(function, cst.FunctionDef) else None
-    shared = [loop for loop in source.loops_around(sweeping) if loop in source.loops_around(freezing)]
+    shared = [loop for loop in source.loops_around(backward) if loop in source.loops_around(freezing)]
     return source.body(shared[0]) if shared else None
 
 

@@ -20,27 +20,27 @@ def candidates(job: Job) -> Candidates:
     place = job.at(job.remedy.site or job.found.freed)
     if place is None:
         return
-    source, sweeping = place
+    source, backward = place
     if job.remedy.form == EARLIER:
-        yield from _moved(job, source, sweeping)
+        yield from _moved(job, source, backward)
         return
-    yield from _never_called(job, source, sweeping)
-    for name in _optimizers(source, sweeping):
-        yield from _before_its_passes(job, source, sweeping, name)
-        edit = source.insert_before(sweeping, f"{name}.zero_grad()")
-        yield job.patch(f"`{name}.zero_grad()` before line {source.range(sweeping).start.line}", source, edit)
-    yield from _each_of_several(job, source, sweeping)
-    yield from _by_hand(job, source, sweeping)
+    yield from _never_called(job, source, backward)
+    for name in _optimizers(source, backward):
+        yield from _before_its_passes(job, source, backward, name)
+        edit = source.insert_before(backward, f"{name}.zero_grad()")
+        yield job.patch(f"`{name}.zero_grad()` before line {source.range(backward).start.line}", source, edit)
+    yield from _each_of_several(job, source, backward)
+    yield from _by_hand(job, source, backward)
 
 
-def _before_its_passes(job: Job, source: Source, sweeping: Statement, name: str) -> Candidates:
+def _before_its_passes(job: Job, source: Source, backward: Statement, name: str) -> Candidates:
     """Before the first of the passes that lead up to a step: those after the step of any other optimizer."""
-    for step in _steps_of(source, sweeping, name):
+    for step in _steps_of(source, backward, name):
         first = first_pass_before(source, step)
         if first is None:
             continue
         line = source.range(first).start.line
-        zeroing = _zeroing(source, sweeping, name)
+        zeroing = _zeroing(source, backward, name)
         edits = [source.delete(each) for each in zeroing if source.alone(each) and _in_loop_with(source, each, first)]
         edits.append(source.insert_before(first, f"{name}.zero_grad()"))
         yield job.patch(f"`{name}.zero_grad()` before line {line}", source, *edits)
@@ -65,19 +65,19 @@ def _in_loop_with(source: Source, zeroing: Statement, first: Statement) -> bool:
     return zeroing in _statements_in(first)
 
 
-def _steps_of(source: Source, sweeping: Statement, name: str) -> list[Statement]:
+def _steps_of(source: Source, backward: Statement, name: str) -> list[Statement]:
     wanted = normal(f"{name}.step")
     return [
         statement
-        for statement in _around(source, sweeping)
+        for statement in _around(source, backward)
         if any(isinstance(n, cst.Call) and normal(source.code(n.func)) == wanted for n in own_nodes(statement))
     ]
 
 
-def _zeroing(source: Source, sweeping: Statement, name: str) -> list[Statement]:
+def _zeroing(source: Source, backward: Statement, name: str) -> list[Statement]:
     wanted = normal(f"{name}.zero_grad")
     found = []
-    for statement in _around(source, sweeping):
+    for statement in _around(source, backward):
         call = only_call(statement)
         if call is not None and normal(source.code(call.func)) == wanted:
             found.append(statement)
@@ -125,8 +125,8 @@ def _moved(job: Job, source: Source, zeroing: Statement) -> Candidates:
 def _earlier_places(job: Job, source: Source, zeroing: Statement) -> Iterator[Statement]:
     """Before the pass, in its block; before the first of all passes that lead up to the step; before their loop."""
     block = source.block_of(zeroing) or []
-    swept = job.at(job.found.freed)
-    before = source.in_block(swept[1], block) if swept is not None and swept[0] is source else None
+    freeing = job.at(job.found.freed)
+    before = source.in_block(freeing[1], block) if freeing is not None and freeing[0] is source else None
     if before is not None and block.index(before) < block.index(zeroing):
         yield before
     for step in _later_steps(job, source, zeroing):
@@ -148,21 +148,21 @@ def _is_step(statement: Statement) -> bool:
     return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
 
 
-def _each_of_several(job: Job, source: Source, sweeping: Statement) -> Candidates:
+def _each_of_several(job: Job, source: Source, backward: Statement) -> Candidates:
     """`for o in opts: o.step()` calls for `for o in opts: o.zero_grad()`."""
-    for statement in _around(source, sweeping):
+    for statement in _around(source, backward):
         if not isinstance(statement, cst.For) or not isinstance(statement.target, cst.Name):
             continue
         name, several = statement.target.value, source.code(statement.iter)
         if f"{name}.step(" in source.code(statement) and "\n" not in several:
-            lines = (f"for {name} in {several}:", f"{source.unit(sweeping)}{name}.zero_grad()")
-            line = source.range(sweeping).start.line
-            yield job.patch(f"zero each of them before line {line}", source, source.insert_before(sweeping, *lines))
+            lines = (f"for {name} in {several}:", f"{source.unit(backward)}{name}.zero_grad()")
+            line = source.range(backward).start.line
+            yield job.patch(f"zero each of them before line {line}", source, source.insert_before(backward, *lines))
 
 
-def _never_called(job: Job, source: Source, sweeping: Statement) -> Candidates:
+def _never_called(job: Job, source: Source, backward: Statement) -> Candidates:
     """`opt.zero_grad` without parentheses does nothing."""
-    for statement in _around(source, sweeping):
+    for statement in _around(source, backward):
         if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
             continue
         only = statement.body[0]
@@ -191,29 +191,29 @@ def _around(source: Source, statement: Statement) -> list[Statement]:
     return found
 
 
-def _optimizers(source: Source, sweeping: Statement) -> list[str]:
+def _optimizers(source: Source, backward: Statement) -> list[str]:
     """Whatever is stepped in the function that uses."""
     found = []
-    for statement in _around(source, sweeping):
+    for statement in _around(source, backward):
         for node in own_nodes(statement):
             if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "step":
                 found += [source.code(node.func.value)] if isinstance(node.func.value, _NAMED) else []
     zeroed = [
         source.code(node.func.value)
-        for statement in _around(source, sweeping)
+        for statement in _around(source, backward)
         for node in own_nodes(statement)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "zero_grad"
     ]
-    turns = {
-        s.target.value for s in _around(source, sweeping) if isinstance(s, cst.For) and isinstance(s.target, cst.Name)
+    iterations = {
+        s.target.value for s in _around(source, backward) if isinstance(s, cst.For) and isinstance(s.target, cst.Name)
     }
-    names = [name for name in dict.fromkeys(found) if name.split(".")[-1] != "scaler" and name not in turns]
+    names = [name for name in dict.fromkeys(found) if name.split(".")[-1] != "scaler" and name not in iterations]
     return [name for name in names if name not in zeroed] + [name for name in names if name in zeroed]
 
 
-def _by_hand(job: Job, source: Source, sweeping: Statement) -> Candidates:
+def _by_hand(job: Job, source: Source, backward: Statement) -> Candidates:
     """A parameter that is changed by hand: `.grad` is emptied once it was used."""
-    for statement in _around(source, sweeping):
+    for statement in _around(source, backward):
         if assignment(statement) is None and not isinstance(statement, cst.SimpleStatementLine):
             continue
         grads = [
@@ -224,7 +224,7 @@ def _by_hand(job: Job, source: Source, sweeping: Statement) -> Candidates:
         if (
             grads
             and source.alone(statement)
-            and source.range(statement).start.line != source.range(sweeping).start.line
+            and source.range(statement).start.line != source.range(backward).start.line
         ):
             line = source.range(statement).start.line
             edit = source.insert_after(statement, *(f"{name} = None" for name in dict.fromkeys(grads)))

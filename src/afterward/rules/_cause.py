@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from afterward.model.history import History, Node, Pass, Value, operation
-from afterward.model.reuse import Reuse, bridge_of, find_reuse, last_turn_before, other_outputs
-from afterward.model.site import Turn
+from afterward.model.reuse import Reuse, bridge_of, find_reuse, last_iteration_before, other_outputs
+from afterward.model.site import Iteration
 
 _ADDING = {"Add", "Sub", "Rsub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze"}
 _SCALING = {"Mul", "Div"}
@@ -41,16 +41,16 @@ class Case:
     foreign: bool  # the old part belongs to another optimizer than the rest of the pass, or to none
 
     @property
-    def loop(self) -> Turn | None:
-        """The loop whose turns the report counts as steps."""
+    def loop(self) -> Iteration | None:
+        """The loop whose iterations the report counts as steps."""
         part = self.reuse.passes_part
-        if part is not None and part.loop is not None and part.how == "turns":
+        if part is not None and part.loop is not None and part.how == "iterations":
             return part.loop
         late = self.reuse.late.where
         built = self.reuse.built_parts
-        if built is not None and built.how == "turns":
+        if built is not None and built.how == "iterations":
             return built.loop
-        return late.innermost_turn if late is not None else None
+        return late.innermost_iteration if late is not None else None
 
     @property
     def meant_for_late(self) -> bool:
@@ -58,13 +58,13 @@ class Case:
         return self.stepped_between and not self.old_leaves_stepped
 
     @property
-    def next_turn_meets_it(self) -> bool:
+    def next_iteration_meets_it(self) -> bool:
         """Is the failing pass in a loop that has neither the earlier pass nor the making of the old part in it?"""
         early, late, built = self.reuse.early, self.reuse.late.where, self.reuse.entry.node.where
-        turn = late.innermost_turn if late is not None else None
-        if turn is None or built is None or early is None or early.where is None:
+        iteration = late.innermost_iteration if late is not None else None
+        if iteration is None or built is None or early is None or early.where is None:
             return False
-        return built.turn_of(turn) is None and early.where.turn_of(turn) is None
+        return built.iteration_of(iteration) is None and early.where.iteration_of(iteration) is None
 
     @property
     def stepped_between(self) -> bool:
@@ -151,7 +151,9 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     if reuse.late.nested_in is not None or reuse.late.read_in is not None:
         return Cause.SAVED_READ_AFTER_FREE
     part, built = reuse.passes_part, reuse.built_parts
-    if reuse.entry.node.op.startswith("CompiledFunction") and (built is None or built.how not in ("turns", "outside")):
+    if reuse.entry.node.op.startswith("CompiledFunction") and (
+        built is None or built.how not in ("iterations", "outside")
+    ):
         return Cause.COMPILED_GRAPH_SHARED  # of one step; what comes from an earlier one is a state, compiled or not
     if part is None or built is None:
         return Cause.BACKWARD_TWICE if reuse.starts_in_stale else None
@@ -159,8 +161,8 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
         return Cause.LOSSES_SHARE_FORWARD
     if reuse.starts_in_stale or _same_loss(history, reuse):
         return Cause.BACKWARD_TWICE
-    if built.how == "turns":
-        return _from_earlier_turn(history, reuse, bridge)
+    if built.how == "iterations":
+        return _from_earlier_iteration(history, reuse, bridge)
     if _shared_trunk(history, reuse):
         return Cause.LOSSES_SHARE_FORWARD
     early = reuse.early
@@ -179,12 +181,12 @@ def _belongs_to_object(bridge: Value) -> bool:
     return "." in re.sub(r"""\[("[^"]*"|'[^']*'|[^\]]*)\]""", "", bridge.name)
 
 
-def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> Cause:
+def _from_earlier_iteration(history: History, reuse: Reuse, bridge: Value | None) -> Cause:
     """A value of an earlier iteration: a summand of the loss, a state made again each iteration, or something kept."""
     renewed = _renewed(history, reuse, bridge)
     if renewed and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
-    in_memory = (bridge is not None and bridge.how == "held" and bridge.kind == "item") or _skipped_a_turn(
+    in_memory = (bridge is not None and bridge.how == "held" and bridge.kind == "item") or _skipped_an_iteration(
         history, reuse
     )
     if renewed and not in_memory:
@@ -193,13 +195,13 @@ def _from_earlier_turn(history: History, reuse: Reuse, bridge: Value | None) -> 
     return Cause.FORWARD_OUTSIDE_LOOP if plain and not in_memory else Cause.HISTORY_CACHED
 
 
-def _skipped_a_turn(history: History, reuse: Reuse) -> bool:
+def _skipped_an_iteration(history: History, reuse: Reuse) -> bool:
     """A state comes from the last iteration that called backward; what is older was kept somewhere."""
     built, where = reuse.built_parts, reuse.entry.node.where
     if built is None or built.loop is None or where is None:
         return False
-    made = where.turn_of(built.loop)
-    return made is not None and made < last_turn_before(history, reuse, built.loop)
+    made = where.iteration_of(built.loop)
+    return made is not None and made < last_iteration_before(history, reuse, built.loop)
 
 
 def _shared_trunk(history: History, reuse: Reuse) -> bool:
@@ -246,10 +248,10 @@ def _renewed(history: History, reuse: Reuse, bridge: Value | None) -> bool:
         return False
     if reuse.early is not None and node.moment > reuse.early.moment:
         return True
-    now = late.where.turn_of(built.loop)
+    now = late.where.iteration_of(built.loop)
     for fresh in reuse.fresh:
         where = history.node(fresh).where
-        if where is not None and where.turn_of(built.loop) == now and where.site.same_lines(node.where.site):
+        if where is not None and where.iteration_of(built.loop) == now and where.site.same_lines(node.where.site):
             return True
     return False
 

@@ -65,7 +65,7 @@ def steps_of_optimizers(history: History) -> Iterator[list[Taken]]:
 
 
 def site_at(where: Where | None) -> Site | None:
-    return where.site_at(where.innermost_turn) if where is not None else None
+    return where.site_at(where.innermost_iteration) if where is not None else None
 
 
 def in_one_iteration(run: Pass, step: Taken) -> bool:
@@ -76,7 +76,7 @@ def in_one_iteration(run: Pass, step: Taken) -> bool:
 def in_other_iterations(history: History, runs: Iterable[int], step: Taken) -> bool:
     """Do all these passes belong to another iteration of the loop than the step?"""
     pairs = [(history.run(run).where, step.where) for run in runs]
-    return bool(pairs) and all(one and other and parting(one, other).how == "turns" for one, other in pairs)
+    return bool(pairs) and all(one and other and parting(one, other).how == "iterations" for one, other in pairs)
 
 
 def is_within(run: Pass, step: Taken) -> bool:

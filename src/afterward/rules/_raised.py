@@ -57,7 +57,7 @@ def raised(history: History, code: str) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(one: Raised, cuts: tuple[Cut, ...]) -> Diagnosis:
-    loop = one.where.innermost_turn
+    loop = one.where.innermost_iteration
     site = one.where.site_at(loop)
     operand = one.operand or Operand("", False, False)
     made = operand.made.site_at(loop) if operand.made else None

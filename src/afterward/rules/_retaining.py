@@ -35,7 +35,7 @@ def _counts_again(case: Case) -> Note | None:
         return Note("retain_counts_again")
     if case.cause is Cause.BACKWARD_TWICE and both_fill_grad(case) and not is_cleared(case):
         return Note("retain_doubles")
-    if case.cause is Cause.OUTPUT_NOT_DETACHED and case.next_turn_meets_it:
+    if case.cause is Cause.OUTPUT_NOT_DETACHED and case.next_iteration_meets_it:
         return Note("retain_runs_then_fails" if is_cleared(case) else "retain_mixes_then_fails")
     return Note("retain_mixes") if case.cause is Cause.OUTPUT_NOT_DETACHED and not is_cleared(case) else None
 

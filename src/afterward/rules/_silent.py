@@ -14,14 +14,14 @@ def passes_by_site(history: History) -> Iterator[list[Pass]]:
     """The passes that were looked at, grouped by the statement that called them, in order."""
     groups: dict[tuple[str, int], list[Pass]] = {}
     for run in history.passes:
-        if run.swept is not None and run.where is not None:
+        if run.used is not None and run.where is not None:
             groups.setdefault((run.where.site.file, run.where.site.line), []).append(run)
     yield from groups.values()
 
 
 def site_of(run: Pass) -> Site:
     assert run.where is not None
-    return run.where.site_at(run.where.innermost_turn)
+    return run.where.site_at(run.where.innermost_iteration)
 
 
 def warning(

@@ -34,7 +34,7 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     if len(case.reuse.late.roots) > 1 and case.reuse.fresh:
         # Of several roots only some had their backward: this pass does what the earlier one did, and more.
         return remedy.remove_duplicate(case, "earlier"), again
-    if part is not None and built is not None and part.how in ("turns", "calls") and built.how == "outside":
+    if part is not None and built is not None and part.how in ("iterations", "calls") and built.how == "outside":
         return again, drop  # each iteration means to call it: it lacks a forward pass of its own
     return drop, again
 

@@ -28,9 +28,9 @@ def ddp_not_reduced(history: History) -> Iterator[Diagnosis]:
 
 def _not_reduced(early: Pass, late: Pass) -> frozenset[LeafId]:
     """Leaves that the earlier pass has reduced, and that the later one reaches over the same forward pass."""
-    if not early.retains_graph or early.swept is None or late.swept is None or late.error is not None:
+    if not early.retains_graph or early.used is None or late.used is None or late.error is not None:
         return frozenset()
-    return early.reduced & late.reduced if early.swept & late.swept else frozenset()
+    return early.reduced & late.reduced if early.used & late.used else frozenset()
 
 
 def _diagnose(history: History, early: Pass, late: Pass, shared: frozenset[LeafId]) -> Diagnosis:
@@ -44,7 +44,7 @@ def _diagnose(history: History, early: Pass, late: Pass, shared: frozenset[LeafI
         remedy=Remedy("combine_losses", Effect.CHANGES_GRADIENTS, "reduced", first or site),
         secondary=(Label(first, "reduced"),) if first is not None else (),
         bridge=Bridge(names[0], "attribute") if names and names[0] else None,
-        nodes=len(late.swept or ()),
+        nodes=len(late.used or ()),
         freed=first,
     )
 

@@ -24,7 +24,7 @@ def ddp_parameters_unused(history: History) -> Iterator[Diagnosis]:
 
 def _diagnose(history: History, early: Pass, late: Pass) -> Diagnosis:
     assert late.where is not None
-    loop = late.where.innermost_turn
+    loop = late.where.innermost_iteration
     site = late.where.site_at(loop)
     freed = early.where.site_at(loop) if early.where is not None else None
     missed = [leaf for leaf in history.leaves if leaf.replicated and leaf.id not in early.reached]

@@ -33,13 +33,13 @@ def ddp_ready_twice(history: History) -> Iterator[Diagnosis]:
 def _checkpoints(history: History, late: Pass) -> list[Site]:
     """The calls of `checkpoint` whose backward makes a pass of its own, in the order of the forward pass."""
     nodes = sorted((history.node(n) for n in history.walk_of(late) if history.knows(n)), key=lambda node: node.order)
-    loop = late.where.innermost_turn if late.where is not None else None
+    loop = late.where.innermost_iteration if late.where is not None else None
     return [n.where.site_at(loop) for n in nodes if n.where is not None and operation(n.op) == "CheckpointFunction"]
 
 
 def _checkpointed(history: History, late: Pass, checkpoints: list[Site]) -> Diagnosis:
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_turn)
+    site = late.where.site_at(late.where.innermost_iteration)
     first, *others = checkpoints
     if len(checkpoints) == 2:
         labels = [Label(first, "first_use"), *(Label(one, "second_use") for one in others)]
@@ -76,7 +76,7 @@ def _diagnose(case: Case) -> Diagnosis:
 
 def _unknown(late: Pass) -> Diagnosis:
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_turn)
+    site = late.where.site_at(late.where.innermost_iteration)
     return Diagnosis(
         Label(site, Role.REUSED),
         form="unknown",

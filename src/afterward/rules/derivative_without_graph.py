@@ -24,7 +24,7 @@ def _diagnose(part: FlatPart) -> Diagnosis:
         part.site,
         facts.code("name", part.name),
         facts.lines("taken", part.taken),
-        facts.lines("backward", part.swept),
+        facts.lines("backward", part.used),
         remedy=Remedy(
             "create_graph",
             Effect.CHANGES_GRADIENTS,
@@ -33,11 +33,11 @@ def _diagnose(part: FlatPart) -> Diagnosis:
             part.name,
             facts=(facts.lines("lines", part.taken),),
         ),
-        secondary=(Label(part.taken, "taken"), Label(part.swept, "used")),
+        secondary=(Label(part.taken, "taken"), Label(part.used, "used")),
         form="" if part.linear else "inside",
         bridge=Bridge(part.name, "local"),
         built=part.site,
-        freed=part.swept,
+        freed=part.used,
         cut=part.taken,
     )
 

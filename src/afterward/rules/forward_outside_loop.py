@@ -50,7 +50,7 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is recomputed, or has one backward when no step comes between."""
     if graph_is_meant(case):
         return remedy.retain_graph(case), remedy.recompute_forward(case)
-    if case.foreign and case.meant_for_late and case.next_turn_meets_it:
+    if case.foreign and case.meant_for_late and case.next_iteration_meets_it:
         return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next iteration
     if case.foreign or is_target(case) or computed_anew(case):
         return _detach(case), remedy.recompute_forward(case)
@@ -58,7 +58,7 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
         return remedy.detach_input(case, Form.READ_EARLY), remedy.recompute_forward(case)
     part = case.reuse.passes_part
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
-    repeated = part is not None and part.how == "turns"
+    repeated = part is not None and part.how == "iterations"
     accumulating = repeated and bool(trained) and not case.stepped_between and not is_cleared(case)
     if accumulating and not case.reuse.starts_in_stale:
         return remedy.combine_losses(case), remedy.recompute_forward(case)

@@ -39,7 +39,7 @@ def _already_added(history: History, run: Pass) -> Pass | None:
         again = earlier.reached & run.reached
         if not again or not again <= filled:
             return None  # zeroed or used in between, at least what an optimizer holds
-        if any(edge.node in (run.swept or ()) for edge in earlier.roots):
+        if any(edge.node in (run.used or ()) for edge in earlier.roots):
             return earlier
     return None
 
@@ -53,11 +53,11 @@ def _computed_before(history: History, run: Pass) -> Pass | None:
         return None
     before = [other for other in history.passes if other.moment < run.moment]
     earlier = before[-1] if before else None
-    if earlier is None or earlier.window != run.window or earlier.call != "backward" or earlier.swept is None:
+    if earlier is None or earlier.window != run.window or earlier.call != "backward" or earlier.used is None:
         return None
-    same = earlier.value == run.value and len(earlier.swept) == len(run.swept or ())
+    same = earlier.value == run.value and len(earlier.used) == len(run.used or ())
     unused = bool(run.reached) and earlier.reached == run.reached and history.ledger.filled(run.id) == run.reached
-    if same and unused and not earlier.swept & (run.swept or frozenset()) and _way(earlier) != _way(run):
+    if same and unused and not earlier.used & (run.used or frozenset()) and _way(earlier) != _way(run):
         return earlier
     return None
 
@@ -74,7 +74,7 @@ def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
         remedy=_remedy(run),
         secondary=(Label(first, "first"),),
         bridge=Bridge("grad", "attribute"),
-        nodes=len(run.swept or ()),
+        nodes=len(run.used or ()),
         freed=site,
     )
 
@@ -90,7 +90,7 @@ def _diagnose_fresh(earlier: Pass, run: Pass, times: int) -> Diagnosis:
         form="fresh",
         secondary=(Label(first, "first"),),
         bridge=Bridge("grad", "attribute"),
-        nodes=len(run.swept or ()),
+        nodes=len(run.used or ()),
         size=run.bytes,
         freed=first,
     )

@@ -27,7 +27,7 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
             facts.count("growth", max(kept.nodes // kept.steps, 1), "node"),
             facts.size("growth_bytes", kept.bytes // kept.steps),
             remedy=Remedy("item_for_logging", Effect.SAME_GRADIENTS, "", kept.site, kept.name),
-            form="" if kept.swept else "unused",
+            form="" if kept.used else "unused",
             bridge=Bridge(kept.name, "local"),
             nodes=kept.nodes,
             size=kept.bytes,

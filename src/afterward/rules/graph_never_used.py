@@ -20,7 +20,7 @@ SHARE = 0.1  # of all nodes that were recorded
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
     # AFT304: it is a loss.
-    told = [*(one.site for one in history.unswept), *(one.site for one in history.left_out)]
+    told = [*(one.site for one in history.unused_losses), *(one.site for one in history.left_out)]
     found = [one for one in history.unused if _is_much(one) and not any(one.site.same_lines(site) for site in told)]
     # A function that is called from such a statement is part of it: the largest stands for all.
     for one in sorted(found, key=lambda one: -one.nodes)[:1]:

@@ -28,14 +28,14 @@ def graph_used_after_free(history: History) -> Iterator[Diagnosis]:
 
 def _unknown(late: Pass) -> Diagnosis:
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_turn)
+    site = late.where.site_at(late.where.innermost_iteration)
     return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)
 
 
 def _refused(late: Pass) -> Diagnosis:
     """Nothing was freed: PyTorch refuses to keep the graph of a compiled region whose buffers were given away."""
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_turn)
+    site = late.where.site_at(late.where.innermost_iteration)
     return Diagnosis(
         Label(site, Role.REUSED),
         form="refused",

@@ -22,7 +22,7 @@ def history_cut(history: History) -> Iterator[Diagnosis]:
 
 def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
     assert late.where is not None
-    loop = late.where.innermost_turn
+    loop = late.where.innermost_iteration
     reused = late.where.site_at(loop)
     loss = facts.code("loss", late.receiver)
     if not cuts:

@@ -25,42 +25,42 @@ def history_grows(history: History) -> Iterator[Diagnosis]:
             yield _diagnose(growing, _carried(history, growing))
 
 
-def _growing(runs: list[Pass], turns: int) -> list[Pass]:
+def _growing(runs: list[Pass], iterations: int) -> list[Pass]:
     """Consecutive passes of one window, each longer than the one before, and with more of its nodes in common."""
     chain: list[Pass] = []
     shared = 0
     for run in runs:
-        assert run.swept is not None
+        assert run.used is not None
         if chain:
-            before = chain[-1].swept or frozenset()
-            again = len(run.swept & before)
-            if run.window == chain[-1].window and len(run.swept) > len(before) and again > shared:
+            before = chain[-1].used or frozenset()
+            again = len(run.used & before)
+            if run.window == chain[-1].window and len(run.used) > len(before) and again > shared:
                 chain.append(run)
                 shared = again
                 continue
-            if len(chain) >= turns:
+            if len(chain) >= iterations:
                 return chain
         chain, shared = [run], 0
-    return chain if len(chain) >= turns else []
+    return chain if len(chain) >= iterations else []
 
 
 def _carried(history: History, chain: list[Pass]) -> Value | None:
     """What held, when an earlier pass ran, a part that the last one goes through again: the simplest name of it."""
     last = chain[-1]
     earlier = {run.moment for run in chain[:-1]}
-    held = [one for one in history.values if one.read_at in earlier and one.node in (last.swept or ())]
+    held = [one for one in history.values if one.read_at in earlier and one.node in (last.used or ())]
     return min(held, key=lambda one: (one.name.count(".") + one.name.count("["), len(one.name), one.name), default=None)
 
 
 def _diagnose(chain: list[Pass], carried: Value | None) -> Diagnosis:
-    sizes = [len(run.swept or ()) for run in chain]
-    site, turns = site_of(chain[-1]), len(chain) - 1
+    sizes = [len(run.used or ()) for run in chain]
+    site, iterations = site_of(chain[-1]), len(chain) - 1
     return warning(
         site,
         facts.code("value", carried.name if carried is not None else ""),
         Fact("sizes", FactKind.VERBATIM, ", ".join(f"{size:,}" for size in sizes[-4:]), measured=True),
-        facts.count("growth", (sizes[-1] - sizes[0]) // turns, "node"),
-        facts.size("growth_bytes", max((chain[-1].bytes - chain[0].bytes) // turns, 0)),
+        facts.count("growth", (sizes[-1] - sizes[0]) // iterations, "node"),
+        facts.size("growth_bytes", max((chain[-1].bytes - chain[0].bytes) // iterations, 0)),
         remedy=Remedy("detach_state", Effect.CUTS_GRADIENTS, "growing", site),
         bridge=Bridge(carried.name, carried.kind) if carried is not None else None,
         nodes=sizes[-1],

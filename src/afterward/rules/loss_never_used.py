@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.history import History, LeftOut, Unswept
+from afterward.model.history import History, LeftOut, UnusedLoss
 from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
@@ -15,31 +15,31 @@ from afterward.rules._silent import warning
 @rule("AFT304", Severity.WARNING)
 def loss_never_used(history: History) -> Iterator[Diagnosis]:
     """A loss is computed and `backward()` is never called on it: it is overwritten, or left out of the sum."""
-    for unswept in history.unswept:
-        yield _overwritten(unswept)
+    for loss in history.unused_losses:
+        yield _overwritten(loss)
     for part in history.left_out:
         yield _left_out(part)
 
 
-def _overwritten(unswept: Unswept) -> Diagnosis:
-    name = facts.code("name", unswept.name)
+def _overwritten(loss: UnusedLoss) -> Diagnosis:
+    name = facts.code("name", loss.name)
     return warning(
-        unswept.site,
+        loss.site,
         name,
-        facts.count("times", unswept.times, "time"),
-        facts.lines("backward", unswept.swept),
+        facts.count("times", loss.times, "time"),
+        facts.lines("backward", loss.used),
         remedy=Remedy(
             "combine_losses",
             Effect.CHANGES_GRADIENTS,
             "each_iteration",
-            unswept.site,
-            unswept.name,
-            facts=(facts.code("target", unswept.name),),
+            loss.site,
+            loss.name,
+            facts=(facts.code("target", loss.name),),
         ),
         form="overwritten",
-        secondary=(Label(unswept.swept, "used"),),
-        bridge=Bridge(unswept.name, "local"),
-        freed=unswept.swept,
+        secondary=(Label(loss.used, "used"),),
+        bridge=Bridge(loss.name, "local"),
+        freed=loss.used,
     )
 
 
@@ -47,11 +47,11 @@ def _left_out(part: LeftOut) -> Diagnosis:
     return warning(
         part.site,
         facts.code("name", part.name),
-        facts.code("other", part.swept_part),
+        facts.code("other", part.used_part),
         facts.count("nodes", part.nodes, "node"),
         facts.size("bytes", part.bytes),
         facts.count("parameters", part.parameters, "parameter", measured=False),
-        facts.lines("backward", part.swept),
+        facts.lines("backward", part.used),
         remedy=Remedy(
             "combine_losses",
             Effect.CHANGES_GRADIENTS,
@@ -61,11 +61,11 @@ def _left_out(part: LeftOut) -> Diagnosis:
             facts=(facts.code("target", part.name),),
         ),
         form="left_out",
-        secondary=(Label(part.swept, "used"),),
+        secondary=(Label(part.used, "used"),),
         bridge=Bridge(part.name, "item"),
         nodes=part.nodes,
         size=part.bytes,
-        freed=part.swept,
+        freed=part.used,
     )
 
 

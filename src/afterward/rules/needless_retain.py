@@ -18,7 +18,7 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
     """A graph is kept with `retain_graph=True`, or made with `create_graph=True`, and no later `backward()` uses it."""
     if _some_not_looked_at(history):
         return
-    looked = [run for run in history.passes if run.swept is not None]
+    looked = [run for run in history.passes if run.used is not None]
     wanting = {(part.taken.file, part.taken.line) for part in history.flat}  # AFT407: it should keep more, not less
     # AFT304: the loss that it is kept for is there, and forgotten
     wanting |= {(part.kept_by.file, part.kept_by.line) for part in history.left_out if part.kept_by is not None}
@@ -40,7 +40,7 @@ def _some_not_looked_at(history: History) -> bool:
     for run in history.passes:
         if run.where is not None:
             key = (run.where.site.file, run.where.site.line)
-            places[key] = places.get(key, False) or run.swept is not None
+            places[key] = places.get(key, False) or run.used is not None
     return not all(places.values())
 
 
@@ -51,8 +51,8 @@ def _used(run: Pass, runs: list[Pass], looked: list[Pass]) -> bool | None:
         return None
     if run.creates_graph and not run.created:
         return None
-    later = (other.swept or frozenset() for other in looked if other.moment > run.moment)
-    kept = run.swept or frozenset()
+    later = (other.used or frozenset() for other in looked if other.moment > run.moment)
+    kept = run.used or frozenset()
     return any(kept & walked or any(_made(run, node) for node in walked) for walked in later)
 
 
@@ -64,7 +64,7 @@ def _diagnose(kept: list[Pass]) -> Diagnosis:
     site = site_of(kept[0])
     word = "create_graph" if kept[0].creates_graph else "retain_graph"
     size = max(run.bytes for run in kept)
-    nodes = max(len(run.swept or ()) for run in kept)
+    nodes = max(len(run.used or ()) for run in kept)
     made = max((run.created[1] - run.created[0] for run in kept if len(run.created) == 2), default=0)
     flag = facts.code("flag", f"{word}=True")
     return warning(

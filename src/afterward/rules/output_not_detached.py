@@ -28,7 +28,7 @@ def _diagnose(case: Case) -> Diagnosis:
     # What the earlier pass was for was stepped in between: the cut belongs into that one.
     form = Form.READ_EARLY if case.meant_for_late else Form.READ_LATE
     remedies = (remedy.detach_input(case, form), remedy.recompute_forward(case))
-    if case.meant_for_late and case.next_turn_meets_it:
+    if case.meant_for_late and case.next_iteration_meets_it:
         remedies = remedies[::-1]  # with the cut there, the next iteration would meet what this one has freed
     return diagnosis(case, facts.names("owners", at.owners_of_old_part(case)), remedies=remedies)
 

@@ -16,35 +16,35 @@ from afterward.rules._silent import warning
 def sample_at_a_time(history: History) -> Iterator[Diagnosis]:
     """The rows of a tensor go through a network one by one, though it takes them all at once."""
     for one in history.singles:
-        yield _one_pass(one) if one.kind == "pass" else _each_turn(one)
+        yield _one_pass(one) if one.kind == "pass" else _each_iteration(one)
 
 
 def _one_pass(one: Singles) -> Diagnosis:
     return warning(
         one.site,
         facts.count("times", one.times, "row"),
-        facts.lines("backward", one.swept),
+        facts.lines("backward", one.used),
         facts.count("nodes", one.nodes, "node"),
         remedy=Remedy("batch_samples", Effect.SAME_GRADIENTS, "", one.site),
         form="rows",
         secondary=() if one.loop.same_lines(one.site) else (Label(one.loop, "loop"),),
         nodes=one.nodes,
-        freed=one.swept,
+        freed=one.used,
     )
 
 
-def _each_turn(one: Singles) -> Diagnosis:
+def _each_iteration(one: Singles) -> Diagnosis:
     """A backward for each sample, and a step for each or one after all."""
     form = "steps" if one.kind == "step" else "sums"
     return warning(
         one.site,
         facts.count("times", one.times, "iteration"),
-        facts.lines("backward", one.swept),
+        facts.lines("backward", one.used),
         remedy=Remedy("batch_samples", Effect.SKETCH, form, one.site),
         form=form,
         secondary=(Label(one.loop, "loop"),),
         nodes=one.nodes,
-        freed=one.swept,
+        freed=one.used,
     )
 
 

@@ -42,7 +42,7 @@ def _diagnose(
 ) -> Diagnosis:
     site = site_of(run)
     names = tuple(history.leaf(leaf).name for leaf in sorted(leaves))
-    stepped = step.where.site_at(step.where.innermost_turn) if step.where is not None else None
+    stepped = step.where.site_at(step.where.innermost_iteration) if step.where is not None else None
     return warning(
         site,
         facts.names("who", names),
@@ -60,7 +60,7 @@ def _diagnose(
         form=form,
         secondary=(Label(stepped, "stepped"),) if stepped is not None else (),
         bridge=Bridge(names[0], "attribute") if names and names[0] else None,
-        nodes=len(run.swept or ()),
+        nodes=len(run.used or ()),
         freed=site,
     )
 

@@ -54,13 +54,13 @@ def _diagnose(case: Case) -> Diagnosis:
 def of_an_inner_loop(case: Case) -> bool:
     """Was it written in iterations of a loop that is over by now? What those computed with cannot be put off."""
     write, late = case.reuse.write, case.reuse.late.where
-    turn = write.where.innermost_turn if write is not None and write.where is not None else None
-    return turn is not None and late is not None and late.turn_of(turn) is None
+    iteration = write.where.innermost_iteration if write is not None and write.where is not None else None
+    return iteration is not None and late is not None and late.iteration_of(iteration) is None
 
 
 def _unknown(late: Pass) -> Diagnosis:
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_turn)
+    site = late.where.site_at(late.where.innermost_iteration)
     return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)
 
 

@@ -14,7 +14,7 @@ from afterward.interpret import Assumption, Door, Outcome, Sources, interpret_fi
 from afterward.interpret.fragments.reading import as_classes, read_fragment
 from afterward.interpret.project.notebook import as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
-from afterward.interpret.project.project import Relevance, read, sweeps
+from afterward.interpret.project.project import Relevance, calls_backward, read
 from afterward.interpret.search.coverage import backward_calls
 from afterward.model import facts
 from afterward.model.diagnosis import Certainty, Condition, Diagnosis, Severity
@@ -75,7 +75,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
         return unreadable(file, str(error))
     if reading is not None:
         data = reading.text.encode()
-    own = alone or sweeps(data)
+    own = alone or calls_backward(data)
     does = own or acts(tree)
     relevant = alone or (does and relevance.relevant(file, data))
     program = alone or (relevant and Reach(tree, data, partial(relevance.of_project, file)).comes_to_a_pass())

@@ -54,8 +54,11 @@ def _contradicts(run: Quiet, found: Diagnosis) -> bool:
 def _steps(history: History) -> int:
     """How often the pass was run that was run most often while one loop lasted: one step shows nothing about the next,
     and a loop that is left at once (`if done: break`) nothing about one that goes on."""
-    turns = [(one.where.site, one.where.innermost_turn) for one in history.passes if one.where is not None]
-    return max(Counter((site, turn.entry if turn is not None else 0) for site, turn in turns).values(), default=0)
+    iterations = [(one.where.site, one.where.innermost_iteration) for one in history.passes if one.where is not None]
+    return max(
+        Counter((site, iteration.entry if iteration is not None else 0) for site, iteration in iterations).values(),
+        default=0,
+    )
 
 
 def _way_to(found: Diagnosis, history: History) -> set[Site]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from afterward.tasks.run import Watched
 
 # Of a history, what a look back has noticed: each has the site of a statement.
-_NOTICED = ("kept", "idle", "unswept", "left_out", "unused", "singles")
+_NOTICED = ("kept", "idle", "unused_losses", "left_out", "unused", "singles")
 
 
 @dataclass(frozen=True, slots=True)

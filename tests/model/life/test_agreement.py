@@ -112,7 +112,7 @@ def test_pairs_are_told_equal_and_doubled() -> None:
         assert getattr(tally, counter) == 1
 
 
-def test_a_branch_printed_after_a_loop_asks_about_turn_zero() -> None:
+def test_a_branch_printed_after_a_loop_asks_about_iteration_zero() -> None:
     loop = For(2, (Leaf("w", "M", True), If(1, (Leaf("v", "M", True),))))
     text = to_source((loop, If(0, (Leaf("u", "M", True),)), If(1, (Leaf("x", "M", True),))))
     scope: dict[str, object] = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Iter, Lib, Star, Value
 from afterward.model.gradients import BY_HAND, CHANGED, CLEARED, MISSING, PRODUCED, READ, REPLACED, USED
-from afterward.model.site import Site, Turn, Where
+from afterward.model.site import Iteration, Site, Where
 
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade
@@ -50,7 +50,7 @@ class Assigned:
     node: GraphNode
     statement: ast.stmt
     file: str
-    turns: tuple[Turn, ...]
+    iterations: tuple[Iteration, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Dropped:
     values: tuple[Assigned, ...]
     last: Assigned
     loop: int  # which entry into which loop
-    swept_by: PassMade
+    used_by: PassMade
 
 
 class Account:
@@ -200,12 +200,12 @@ class Account:
         if value.node is None or frame.statement is None:
             return
         if frame.function and name in _never_read(frame.node) and _is_sole_target(frame.statement, name):
-            self.never_read.append((name, Assigned(value.node, frame.statement, frame.file, tuple(frame.turns))))
-        if not frame.turns:
+            self.never_read.append((name, Assigned(value.node, frame.statement, frame.file, tuple(frame.iterations))))
+        if not frame.iterations:
             return
         self.named[value.node.number] = (frame.call, name)
         values = self.assigned.setdefault((frame.call, name), deque(maxlen=_REMEMBERED))
-        values.append(Assigned(value.node, frame.statement, frame.file, tuple(frame.turns)))
+        values.append(Assigned(value.node, frame.statement, frame.file, tuple(frame.iterations)))
 
     def look_for_dropped(self, frames: list[Frame], made: PassMade) -> None:
         """A pass begins: were there other values of that name, in a loop that is over, that it does not reach?"""
@@ -215,7 +215,7 @@ class Account:
             for name in _names(frame.statement):
                 values = self.assigned.get((frame.call, name))
                 if values and len(values) > 1:
-                    self._compare(frame.turns, name, list(values), made)
+                    self._compare(frame.iterations, name, list(values), made)
         alive = {frame.call for frame in frames}
         for root, _ in made.roots:  # what a call that is over has returned
             call, name = self.named.get(root.number, (0, ""))
@@ -223,15 +223,19 @@ class Account:
             if values and len(values) > 1 and values[-1].node is root:
                 self._compare([], name, list(values), made)
 
-    def _compare(self, turns: list[Turn], name: str, values: list[Assigned], made: PassMade) -> None:
-        last, depth = values[-1], len(turns)
-        if len(last.turns) <= depth or last.turns[:depth] != tuple(turns) or last.node.number not in made.swept:
+    def _compare(self, iterations: list[Iteration], name: str, values: list[Assigned], made: PassMade) -> None:
+        last, depth = values[-1], len(iterations)
+        if (
+            len(last.iterations) <= depth
+            or last.iterations[:depth] != tuple(iterations)
+            or last.node.number not in made.used
+        ):
             return
-        loop = last.turns[depth].entry
+        loop = last.iterations[depth].entry
         same = [
             one
             for one in values[:-1]
-            if one.statement is last.statement and len(one.turns) > depth and one.turns[depth].entry == loop
+            if one.statement is last.statement and len(one.iterations) > depth and one.iterations[depth].entry == loop
         ]
         if same:
             self.dropped.append(Dropped(name, tuple(same), last, loop, made))

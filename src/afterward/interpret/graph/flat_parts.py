@@ -31,7 +31,7 @@ def find_flat_parts(machine: Machine) -> Iterator[FlatPart]:
     for several in found.values():
         first = several[0]
         if len(several) >= TIMES:
-            yield FlatPart(first.name, first.site, first.taken, first.swept, len(several))
+            yield FlatPart(first.name, first.site, first.taken, first.used, len(several))
 
 
 def _sums(one: PassMade) -> Iterator[GraphNode]:

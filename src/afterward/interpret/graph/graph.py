@@ -130,7 +130,7 @@ class Tensor:
 
 
 @dataclass(slots=True)
-class Sweep:
+class BackwardRun:
     """What a pass did: the nodes it walked, and the node and kind of the error, if it met one."""
 
     walked: list[GraphNode]
@@ -237,12 +237,12 @@ class Graph:
                 good.add(node.number)
         return [node for node in nodes if node.number in good]
 
-    def sweep(
+    def run_backward(
         self, walked: list[GraphNode], *, retain: bool, accumulate: bool, custom: Callable[[GraphNode], Where | None]
-    ) -> Sweep:
+    ) -> BackwardRun:
         """Run a pass over these nodes. `custom` runs the backward of a custom function; where that reads what was
         freed, it returns the place."""
-        done = Sweep(walked)
+        done = BackwardRun(walked)
         for node in walked:
             if node.leaf is not None:
                 if accumulate and node.leaf.needs and node.leaf.grad is None:

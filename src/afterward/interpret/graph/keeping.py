@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 STEPS = 3  # graphs of so many steps must be held before a record is said to keep them
-CONFIRMED = 2  # so many are enough in a later run, which turns its loops less often and only confirms the first
+CONFIRMED = 2  # so many are enough in a later run, which goes through its loops less often and only confirms the first
 EARLY = 2  # the pass after which it is first noted who holds what it used
 LOOKS = (4, 8, 16, 32)  # passes after which records are looked at; they are too at the end of a loop
 
@@ -38,7 +38,7 @@ def look(machine: Machine) -> None:
 def _names_of(machine: Machine, made: PassMade) -> Iterator[Named]:
     """The names that hold a part of what a pass used."""
     for _, name, tensor in _held(machine):
-        if tensor.node is not None and tensor.node.number in made.swept:
+        if tensor.node is not None and tensor.node.number in made.used:
             yield Named(name, "attribute" if "." in name else "local", tensor.node.number, read_at=made.moment)
 
 
@@ -59,7 +59,7 @@ def _look_for_records(machine: Machine) -> None:
     moments = _steps(machine, freeing)
     if len(moments) < _enough(machine):
         return
-    times = Counter(number for one in freeing for number in one.swept)
+    times = Counter(number for one in freeing for number in one.used)
     groups: dict[tuple[int, str], list[tuple[str, Tensor]]] = {}
     for scope, name, tensor in _held(machine):
         groups.setdefault((scope, container_of(name)), []).append((name, tensor))
@@ -81,9 +81,9 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]
     summed = [node for node in machine.graph.reach(sums) if node.leaf is None]
     steps = max(len(ages), len({bisect_right(moments, node.moment) for node in summed}))
-    swept = [times[node.number] for node in found]
+    used = [times[node.number] for node in found]
     # Nothing of it used: it may still be. Used again and again: a state, not a record.
-    if steps < _enough(machine) or not any(swept) or max(swept) > 1 or _swept_together(machine, nodes, moments):
+    if steps < _enough(machine) or not any(used) or max(used) > 1 or _used_together(machine, nodes, moments):
         return None
     if _of_different_networks(machine, {node.number for node in found}):
         return None
@@ -91,11 +91,11 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     return Kept(name, steps, len(found), 0, _put_there(newest, name), by_count=len(ages) == steps)
 
 
-def _swept_together(machine: Machine, nodes: list[GraphNode], moments: list[int]) -> bool:
+def _used_together(machine: Machine, nodes: list[GraphNode], moments: list[int]) -> bool:
     """Has one pass walked values of several steps: those of a list, or the sum of them itself?"""
     several = len(nodes) > 1
     for one in machine.passes:
-        met = {bisect_right(moments, node.moment) for node in nodes if node.number in one.swept}
+        met = {bisect_right(moments, node.moment) for node in nodes if node.number in one.used}
         if one.call == "backward" and not one.retains and len(met) > several:
             return True
     return False
@@ -103,7 +103,7 @@ def _swept_together(machine: Machine, nodes: list[GraphNode], moments: list[int]
 
 def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
     """Did each pass over these reach other parameters? Then they are of several networks, not of steps."""
-    mine = [one for one in machine.passes if one.call == "backward" and one.swept & numbers]
+    mine = [one for one in machine.passes if one.call == "backward" and one.used & numbers]
     reached = [frozenset(id(leaf) for leaf in one.leaves) for one in mine]
     return len(set(reached)) == len(reached)
 
@@ -151,9 +151,9 @@ def _steps(machine: Machine, passes: list[PassMade]) -> list[int]:
     Where there is no loop, each pass begins one. Counted by the statement that comes to most."""
     by_site: dict[Site, dict[tuple[int, int], int]] = {}
     for one in passes:
-        turn = one.where.innermost_turn
-        step = (turn.entry, turn.number) if turn is not None else (0, one.moment)
-        by_site.setdefault(one.where.site, {})[step] = machine.turn_began.get(step, one.moment)
+        iteration = one.where.innermost_iteration
+        step = (iteration.entry, iteration.number) if iteration is not None else (0, one.moment)
+        by_site.setdefault(one.where.site, {})[step] = machine.iteration_began.get(step, one.moment)
     return sorted(max(by_site.values(), key=len, default={}).values())
 
 

@@ -45,26 +45,30 @@ def note(machine: Machine, loop: ast.stmt) -> None:
             continue
         made = nodes if isinstance(value, list) else machine.graph.reach(nodes)
         loops = site_of(frame.file, loop)
-        turns = {
-            (turn.entry, turn.number) for one in made if one.where for turn in one.where.turns if turn.loop == loops
+        iterations = {
+            (iteration.entry, iteration.number)
+            for one in made
+            if one.where
+            for iteration in one.where.iterations
+            if iteration.loop == loops
         }
         site = site_of(frame.file, statement)
         found = machine.account.collected.setdefault(site, Collected(ast.unparse(target)))
         found.nodes += nodes
-        newest = max((entry for entry, _ in turns), default=0)
-        found.iterations = max(found.iterations, sum(entry == newest for entry, _ in turns))
+        newest = max((entry for entry, _ in iterations), default=0)
+        found.iterations = max(found.iterations, sum(entry == newest for entry, _ in iterations))
 
 
 def kept_for_nothing(machine: Machine, lost: set[int]) -> Iterator[Kept]:
     """The records that no backward went through, of what an optimizer trains; of a run that came to its end."""
     if machine.account.blind or machine.budget.used > machine.budget.statements:
         return
-    swept: set[int] = set().union(*(one.swept for one in machine.passes))
+    used: set[int] = set().union(*(one.used for one in machine.passes))
     trained = {id(leaf) for one in machine.steps for leaf in one.leaves}
     for site, found in machine.account.collected.items():
         under = machine.graph.reach(found.nodes)
         own = {one.number for one in under if one.leaf is None}
-        if found.iterations < ITERATIONS or own & swept or own & lost:
+        if found.iterations < ITERATIONS or own & used or own & lost:
             continue
         leaves = [_leaves(machine, node) for node in found.nodes]
         if leaves and all(one == leaves[0] for one in leaves) and leaves[0] & trained:

@@ -23,8 +23,8 @@ _COMBINES = ("Add", "Sub", "Mul", "Div", "Neg", "Pow")
 def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[LeftOut]:
     """Named losses that depend on a graph which `retain_graph=True` or `create_graph=True` kept, and that no pass
     uses."""
-    swept = frozenset().union(*(one.swept for one in machine.passes))
-    yield from _never_read(machine, swept, lost, owners)
+    used = frozenset().union(*(one.used for one in machine.passes))
+    yield from _never_read(machine, used, lost, owners)
     kept = [one for one in machine.passes if (one.retains or one.creates) and not _is_used(machine, one)]
     if not kept:
         return
@@ -32,7 +32,7 @@ def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]
         (name, value)
         for (_, name), several in machine.account.assigned.items()
         for value in several
-        if value.node.number not in swept and value.node.number not in lost and _is_loss(value.node)
+        if value.node.number not in used and value.node.number not in lost and _is_loss(value.node)
     ]
     found: dict[tuple[str, int, int], list[LeftOut]] = {}
     for one in kept:
@@ -44,20 +44,20 @@ def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]
 
 
 def _never_read(
-    machine: Machine, swept: frozenset[int], lost: set[int], owners: dict[int, list[str]]
+    machine: Machine, used: frozenset[int], lost: set[int], owners: dict[int, list[str]]
 ) -> Iterator[LeftOut]:
-    """Losses that a function computes beside the one it is used for, of the same forward pass, and then forgets."""
+    """Losses that a function computes beside the one it is user for, of the same forward pass, and then forgets."""
     found: dict[tuple[str, ast.stmt], list[LeftOut]] = {}
     for name, value in machine.account.never_read:
-        if value.node.number in swept or value.node.number in lost or not _is_loss(value.node):
+        if value.node.number in used or value.node.number in lost or not _is_loss(value.node):
             continue
         under = machine.graph.reach([value.node])
         leaves = {id(one.leaf) for one in under if one.leaf is not None} & set(owners)
         shared = {one.number for one in under if one.leaf is None}
-        used = next((one for one in machine.passes if one.call == "backward" and shared & one.swept), None)
-        if leaves and used is not None:
+        user = next((one for one in machine.passes if one.call == "backward" and shared & one.used), None)
+        if leaves and user is not None:
             site = site_of(value.file, value.statement)
-            part = LeftOut(name, used.receiver, len(shared), 0, len(leaves), site, used.where.site)
+            part = LeftOut(name, user.receiver, len(shared), 0, len(leaves), site, user.where.site)
             found.setdefault((name, value.statement), []).append(part)
     yield from (parts[0] for parts in found.values() if len(parts) >= TIMES)
 
@@ -65,9 +65,9 @@ def _never_read(
 def _is_used(machine: Machine, kept: PassMade) -> bool:
     """Did a later pass walk what this one kept or made?"""
     made = range(*kept.created) if len(kept.created) == 2 else range(0)
-    later = [one.swept for one in machine.passes if one.moment > kept.moment]
-    nodes = {number for number in kept.swept if number >= 0}  # of leaves, the numbers are negative: they are not kept
-    return any(nodes & swept or any(number in made for number in swept) for swept in later)
+    later = [one.used for one in machine.passes if one.moment > kept.moment]
+    nodes = {number for number in kept.used if number >= 0}  # of leaves, the numbers are negative: they are not kept
+    return any(nodes & used or any(number in made for number in used) for used in later)
 
 
 def _left_out(
@@ -75,7 +75,7 @@ def _left_out(
 ) -> LeftOut | None:
     under = machine.graph.reach([value.node])
     made = range(*kept.created) if len(kept.created) == 2 else range(0)
-    needs = any(one.leaf is None and (one.number in kept.swept or one.number in made) for one in under)
+    needs = any(one.leaf is None and (one.number in kept.used or one.number in made) for one in under)
     leaves = {id(one.leaf) for one in under if one.leaf is not None} & set(owners)
     used = next((one for one in machine.passes if one.call == "backward" and one.moment >= kept.moment), None)
     if not needs or not leaves or used is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from afterward.follow.path import Place
 from afterward.follow.reading import holders, outward
 from afterward.interpret.machine.core import site_of
-from afterward.model.site import Site, Turn
+from afterward.model.site import Iteration, Site
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -78,5 +78,5 @@ class Path:
     def file_at(self, file: str, moment: int | None) -> str:
         return file
 
-    def entered_at(self, loop: Turn) -> int:
-        return self.machine.turn_began.get((loop.entry, 1), 0)
+    def entered_at(self, loop: Iteration) -> int:
+        return self.machine.iteration_began.get((loop.entry, 1), 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from afterward.follow.bridges import Bridges, Holder
 from afterward.follow.crossing import Trail
-from afterward.interpret.graph.graph import Cutting, GraphNode, Naming, Sweep, Tensor
+from afterward.interpret.graph.graph import BackwardRun, Cutting, GraphNode, Naming, Tensor
 from afterward.interpret.history.path import Path
 from afterward.interpret.machine.values import Instance, Module, Scope
 from afterward.model import gradients
@@ -27,7 +27,7 @@ def history_of_cut(machine: Machine, made: PassMade, cut: Cutting) -> History:
     return History(passes=(late,), cuts=(Cut(cut.where, cut.how, cut.name, cut.site),), observed=False)
 
 
-def history(machine: Machine, made: PassMade, done: Sweep) -> History:
+def history(machine: Machine, made: PassMade, done: BackwardRun) -> History:
     """All that led to a broken pass."""
     starts = [node for node, _ in made.roots]
     found = machine.graph.reach(starts)
@@ -48,7 +48,7 @@ def history(machine: Machine, made: PassMade, done: Sweep) -> History:
             one.call,
             one.retains,
             one.creates,
-            frozenset(one.swept & inside),
+            frozenset(one.used & inside),
             one.nested_in,
             optimizers=names,
             receiver=one.receiver,
@@ -128,7 +128,7 @@ def _owners(machine: Machine, names: dict[int, str]) -> dict[int, list[str]]:
     return owners
 
 
-def _node(node: GraphNode, ids: dict[int, int], done: Sweep) -> Node:
+def _node(node: GraphNode, ids: dict[int, int], done: BackwardRun) -> Node:
     saved = []
     for kept in node.saved:
         leaf = kept.version.leaf if kept.version is not None else None
@@ -153,7 +153,7 @@ def _node(node: GraphNode, ids: dict[int, int], done: Sweep) -> Node:
     )
 
 
-def _writes(done: Sweep, ids: dict[int, int]) -> tuple[Write, ...]:
+def _writes(done: BackwardRun, ids: dict[int, int]) -> tuple[Write, ...]:
     """The in-place writes, other than optimizers', that went over what the failing node had saved."""
     if done.error != "inplace" or done.culprit is None:
         return ()
@@ -177,7 +177,7 @@ def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> 
     began = None
     built = reuse.built_parts
     if built is not None and built.loop is not None:
-        began = built.loop.since or machine.turn_began.get((built.loop.entry, built.loop.number))
+        began = built.loop.since or machine.iteration_began.get((built.loop.entry, built.loop.number))
     path = Path(machine)
     held = list(_held(machine))
 

@@ -27,7 +27,7 @@ from afterward.model.history import (
     Optimizer,
     Pass,
     Step,
-    Unswept,
+    UnusedLoss,
 )
 from afterward.model.site import Site
 from afterward.model.steps import with_library_steps
@@ -59,7 +59,7 @@ def history(machine: Machine) -> History | None:
 
     passes = []
     for one in machine.passes:
-        swept = frozenset(number for number in one.swept if number >= 0)
+        used = frozenset(number for number in one.used if number >= 0)
         passes.append(
             Pass(
                 one.number,
@@ -69,13 +69,13 @@ def history(machine: Machine) -> History | None:
                 one.call,
                 one.retains,
                 one.creates,
-                swept,
+                used,
                 nested_in=one.nested_in,
                 nested=one.nested_in is not None,
                 created=one.created,
                 receiver=one.receiver,
                 # Something unknown may use it again: not to be compared with the next.
-                window=0 if not (account.blind or swept & lost or _is_open(machine, one, lost)) else 1 + one.number,
+                window=0 if not (account.blind or used & lost or _is_open(machine, one, lost)) else 1 + one.number,
                 reached=numbers(one.leaves),
                 stale=numbers(one.stale),
                 overwritten=numbers(one.overwritten),
@@ -120,7 +120,7 @@ def history(machine: Machine) -> History | None:
             *_run_for_nothing(machine, unsure),
         ),
         flat=tuple(find_flat_parts(machine)),
-        unswept=tuple(_unswept(machine, lost, owners)),
+        unused_losses=tuple(_unused_losses(machine, lost, owners)),
         left_out=tuple(find_left_out(machine, lost, owners)) if not account.blind else (),
         observed=False,
     )
@@ -264,7 +264,7 @@ def _reached_by_gradients(machine: Machine) -> set[int]:
     found: set[int] = set()
     for one in machine.passes:
         made = range(*one.created) if len(one.created) == 2 else range(0)
-        if any(number in made for later in machine.passes if later.moment > one.moment for number in later.swept):
+        if any(number in made for later in machine.passes if later.moment > one.moment for number in later.used):
             found |= {id(n.leaf) for n in machine.graph.reach(root for root, _ in one.roots) if n.leaf is not None}
     return found
 
@@ -310,29 +310,29 @@ def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:
     ) and bool(moments and moments[0] < steps[0].moment)
 
 
-def _unswept(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[Unswept]:
+def _unused_losses(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[UnusedLoss]:
     # A derivative within the forward does not train: it counts if it starts from the value itself, or if it is taken
     # for parameters of an optimizer, whose gradients may be set from it.
     training = (
         one for one in machine.passes if one.call == "backward" or any(id(leaf) in owners for leaf in one.handed)
     )
-    swept: set[int] = set().union(*(one.swept for one in training))
-    swept |= {root.number for one in machine.passes for root, _ in one.roots}
+    used: set[int] = set().union(*(one.used for one in training))
+    used |= {root.number for one in machine.passes for root, _ in one.roots}
     by_place: dict[tuple[ast.stmt, Site], list[Dropped]] = {}
     for one in machine.account.dropped:
-        loop = one.last.turns[-1].loop
+        loop = one.last.iterations[-1].loop
         kind = machine.statements.get((loop.file, loop.line, loop.column))
         if (
             isinstance(kind, (ast.For, ast.AsyncFor))
             and not _is_chosen(one.last.statement, kind)
-            and all(_in_vain(machine, one, value.node, swept, lost, owners) for value in one.values)
+            and all(_in_vain(machine, one, value.node, used, lost, owners) for value in one.values)
         ):
-            by_place.setdefault((one.last.statement, one.swept_by.where.site), []).append(one)
+            by_place.setdefault((one.last.statement, one.used_by.where.site), []).append(one)
     for several in by_place.values():
         if len(several) >= 2:
             again = several[1]  # the first time may be setting up
-            site, used = site_of(again.last.file, again.last.statement), again.swept_by.where
-            yield Unswept(again.name, len(again.values) + 1, site, used.site_at(used.innermost_turn))
+            site, user = site_of(again.last.file, again.last.statement), again.used_by.where
+            yield UnusedLoss(again.name, len(again.values) + 1, site, user.site_at(user.innermost_iteration))
 
 
 def _is_chosen(statement: ast.stmt, loop: ast.For | ast.AsyncFor) -> bool:
@@ -342,15 +342,15 @@ def _is_chosen(statement: ast.stmt, loop: ast.For | ast.AsyncFor) -> bool:
 
 
 def _in_vain(
-    machine: Machine, dropped: Dropped, node: GraphNode, swept: set[int], lost: set[int], owners: dict[int, list[str]]
+    machine: Machine, dropped: Dropped, node: GraphNode, used: set[int], lost: set[int], owners: dict[int, list[str]]
 ) -> bool:
     """Did no pass use anything that the loop computed for this value, though a parameter depends on it?"""
-    began = machine.turn_began.get((dropped.loop, 1), 0)
+    began = machine.iteration_began.get((dropped.loop, 1), 0)
     under = machine.graph.reach([node])
     own = {one.number for one in under if one.leaf is None and one.moment > began}
     return (
         bool(own)
-        and not own & swept
+        and not own & used
         and not own & lost
         and any(one.leaf is not None and id(one.leaf) in owners for one in under)
     )

@@ -12,7 +12,7 @@ from afterward.interpret.graph.graph import Cutting, Graph, Naming, Tensor
 from afterward.interpret.machine.budget import Budget
 from afterward.interpret.machine.values import MISSING, Class, Instance, Lib, Module, OutOfBudget, Scope, Unknown, Value
 from afterward.model.history import Gap, History
-from afterward.model.site import Level, Site, Turn, Where
+from afterward.model.site import Iteration, Level, Site, Where
 
 DEPTH = 60
 
@@ -29,7 +29,7 @@ class Frame:
     scope: Scope
     statement: ast.stmt | None = None
     moment: int = 0
-    turns: list[Turn] = field(default_factory=list)
+    iterations: list[Iteration] = field(default_factory=list)
     level: Level | None = None
     effects: int = 0  # names that were given another value
     data_effects: int = 0
@@ -117,7 +117,7 @@ class Core:
         self.gaps: dict[tuple[str, int], Gap] = {}
         self.modules: dict[str, Module] = {}
         self.ran: dict[tuple[str, int, int], int] = {}  # when each statement last began
-        self.turn_began: dict[tuple[int, int], int] = {}
+        self.iteration_began: dict[tuple[int, int], int] = {}
         self.statements: dict[tuple[str, int, int], ast.stmt] = {}
         self.path: list[tuple[ast.stmt, int, int]] = []  # what was executed, in which call, and when
         self.callers: dict[int, tuple[str, str, int]] = {}  # of each call: file, function, and the call it came from
@@ -144,7 +144,7 @@ class Core:
                 continue
             if one.level is None or one.level.moment != one.moment:
                 site = site_of(one.file, one.statement)
-                one.level = Level(one.call, one.function, site, one.moment, tuple(one.turns))
+                one.level = Level(one.call, one.function, site, one.moment, tuple(one.iterations))
             levels.append(one.level)
         where = Where(tuple(levels))
         self._where = (frame.call, frame.moment, where)
@@ -178,9 +178,9 @@ class Core:
         self.entries += 1
         return site_of(self.frames[-1].file, loop), self.entries
 
-    def turn(self, site: Site, entry: int, number: int) -> Turn:
-        self.turn_began[entry, number] = self.graph.tick()
-        return Turn(site, entry, number)
+    def iteration(self, site: Site, entry: int, number: int) -> Iteration:
+        self.iteration_began[entry, number] = self.graph.tick()
+        return Iteration(site, entry, number)
 
     def gap(self, what: str, node: ast.AST | None = None) -> None:
         """Remember a place where the interpreter gave up."""

@@ -12,7 +12,7 @@ _STEADY = 4  # iterations after which a loop is left whose last iterations were 
 _DEEP = 3  # loops inside each other
 
 
-class Turns:
+class Iterations:
     """The iterations of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
 
     __slots__ = ("around", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "site")
@@ -26,18 +26,18 @@ class Turns:
         self.last = 0
         self.same = 0  # iterations in a row, before the last, that went as the last one did
         self.around = machine.trail
-        depth = sum(len(frame.turns) for frame in machine.frames)
+        depth = sum(len(frame.iterations) for frame in machine.frames)
         self.enough = 2 if depth < _DEEP else 1  # so that nesting does not multiply
 
     def __enter__(self) -> None:
         machine = self.machine
         self.number += 1
-        self.frame.turns.append(machine.turn(self.site, self.entry, self.number))
+        self.frame.iterations.append(machine.iteration(self.site, self.entry, self.number))
         self.around, machine.trail = machine.trail, 0
 
     def __exit__(self, *error: object) -> None:
         machine = self.machine
-        self.frame.turns.pop()
+        self.frame.iterations.pop()
         trail = machine.trail
         self.same = self.same + 1 if trail == self.last else 0
         machine.trail = hash((self.around, trail)) if trail != self.last else self.around

@@ -11,7 +11,7 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.branches import Branches
 from afterward.interpret.machine.budget import LONG, SHORT
 from afterward.interpret.machine.core import Frame
-from afterward.interpret.machine.iterations import Turns
+from afterward.interpret.machine.iterations import Iterations
 from afterward.interpret.machine.values import (
     Bound,
     Class,
@@ -158,7 +158,7 @@ class Statements(Branches):
     # Branches and loops
 
     def _limit(self, known: bool) -> int:
-        depth = min(sum(len(frame.turns) for frame in self.frames), 2)
+        depth = min(sum(len(frame.iterations) for frame in self.frames), 2)
         used = self.budget.used
         if used > LONG or not self.graph.records:
             return 2
@@ -175,12 +175,12 @@ class Statements(Branches):
         each = items.known and not counts and not (isinstance(over, Iter) and over.run is not None)
         if each:
             limit = max(limit, _ELEMENTS)
-        turns = Turns(self, statement)
+        iterations = Iterations(self, statement)
         source = items.source
-        while turns.number < limit:
-            if turns.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > SHORT:
+        while iterations.number < limit:
+            if iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > SHORT:
                 break  # what was to happen has happened
-            if not each and turns.settled():
+            if not each and iterations.settled():
                 break
             try:
                 item = next(source)
@@ -188,7 +188,7 @@ class Statements(Branches):
                 break
             if self.assumed.lenient:
                 self.assumed.taken(statement.iter, item)
-            with turns:
+            with iterations:
                 self.at(statement)
                 self.store(statement.target, item)
                 left = self.run_block(statement.body)
@@ -196,7 +196,7 @@ class Statements(Branches):
                 return None
             if isinstance(left, Return):
                 return left
-        turns.over()
+        iterations.over()
         self.at(statement)
         return self.run_block(statement.orelse)
 
@@ -207,7 +207,7 @@ class Statements(Branches):
         return left
 
     def _while(self, statement: ast.While) -> Any:
-        turns = Turns(self, statement)
+        iterations = Iterations(self, statement)
         guesses = 0
         while True:
             value = self.evaluate(statement.test)
@@ -217,17 +217,17 @@ class Statements(Branches):
                 known = guesses <= self._limit(False)
             if not known:
                 break
-            if turns.number >= self._limit(guesses == 0) or turns.settled():
-                turns.over()
+            if iterations.number >= self._limit(guesses == 0) or iterations.settled():
+                iterations.over()
                 return None
-            with turns:
+            with iterations:
                 left = self.run_block(statement.body)
             if left is BREAK:
                 return None
             if isinstance(left, Return):
                 return left
             self.at(statement)
-        turns.over()
+        iterations.over()
         return self.run_block(statement.orelse)
 
     # Context managers and exceptions
@@ -326,7 +326,7 @@ class Statements(Branches):
         scope = Scope(self.frame.scope, self.frame.scope.module)
         outer = self.frame
         inner = Frame(outer.call, outer.function, outer.file, scope, hidden=True)
-        inner.statement, inner.moment, inner.turns = outer.statement, outer.moment, outer.turns
+        inner.statement, inner.moment, inner.iterations = outer.statement, outer.moment, outer.iterations
         self.frames.append(inner)
         self.class_names.append(node.name)
         try:

@@ -11,7 +11,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 
-from afterward.interpret.project.project import sweeps
+from afterward.interpret.project.project import calls_backward
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
@@ -56,7 +56,7 @@ class Reach:
         todo: list[ast.AST] = list(_at_once(self.tree.body))
         while todo:
             part = todo.pop()
-            if self._sweeps(part):
+            if self._calls_backward(part):
                 return True
             for name in _mentioned(part):
                 if name in seen:
@@ -97,12 +97,12 @@ class Reach:
     def _bind(self, name: str, ours: bool) -> None:
         self.imported[name] = ours or self.imported.get(name, False)
 
-    def _sweeps(self, part: ast.AST) -> bool:
+    def _calls_backward(self, part: ast.AST) -> bool:
         """Is there a word for a pass in the lines of a part?"""
         first, last = getattr(part, "lineno", 1), getattr(part, "end_lineno", None)
         if isinstance(part, _DEFINITIONS):
             first = min([first, *(one.lineno for one in part.decorator_list)])
-        return sweeps(b"\n".join(self.lines[first - 1 : last]))
+        return calls_backward(b"\n".join(self.lines[first - 1 : last]))
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

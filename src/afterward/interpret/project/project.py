@@ -23,10 +23,10 @@ _NEAR, _FAR = 60, 120  # files that are looked at for a pass, and for what an an
 
 def speaks_of(data: bytes) -> tuple[bool, bool]:
     """(of torch or a library on top of it, of gradients)."""
-    return b"torch" in data or b"lightning" in data, sweeps(data)
+    return b"torch" in data or b"lightning" in data, calls_backward(data)
 
 
-def sweeps(data: bytes) -> bool:
+def calls_backward(data: bytes) -> bool:
     """Is there a word for a pass? To look for plain parts of words first is many times as fast."""
     return any(part in data for part in _PARTS) and _PASS.search(data) is not None
 
@@ -57,13 +57,13 @@ class Relevance:
 
     def relevant(self, file: str, data: bytes) -> bool:
         """Is there talk of torch and of a pass, here or in what is imported? Looks no further than it must."""
-        torch, sweeps = speaks_of(data)
+        torch, calls_backward = speaks_of(data)
         for one in self._near(file, data, _NEAR):
-            if torch and sweeps:
+            if torch and calls_backward:
                 break
             known = self._speaks(one)
-            torch, sweeps = torch or known[0], sweeps or known[1]
-        return torch and sweeps
+            torch, calls_backward = torch or known[0], calls_backward or known[1]
+        return torch and calls_backward
 
     def of_project(self, file: str, module: str) -> bool:
         """Is a module that a file imports, by its full name, one of the project's?"""

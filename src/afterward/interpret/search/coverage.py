@@ -36,8 +36,8 @@ class Coverage:
 
     def _pass(self, where: Where) -> None:
         self.analysed.update((level.site.file, level.site.line) for level in where.levels)
-        turn = where.innermost_turn
-        self.loops.add((turn.loop.file, turn.loop.line) if turn is not None else (where.site.file, 0))
+        iteration = where.innermost_iteration
+        self.loops.add((iteration.loop.file, iteration.loop.line) if iteration is not None else (where.site.file, 0))
 
     def why_not(self, line: Line) -> str:
         """Why a call of backward was not analysed."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from afterward.interpret import library
-from afterward.interpret.library.frameworks.driving import turns
+from afterward.interpret.library.frameworks.driving import iterations
 from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.machine import Machine
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Module, Native, Value
@@ -46,7 +46,7 @@ def entries(tree: ast.Module, text: bytes, executed: set[int]) -> Iterator[Entry
     called = {name for one in reaching for name in _mentioned(one.function) if name != one.function.name}
     outermost = [one for one in reaching if one.function.name not in called]
     number = 0
-    for one in (*outermost, *(one for one in reaching if _sweeps(one.function))):
+    for one in (*outermost, *(one for one in reaching if _calls_backward(one.function))):
         if id(one.function) not in executed and number < MOST:
             number += 1
             yield one
@@ -64,7 +64,7 @@ def _defined(tree: ast.Module) -> Iterator[Entry]:
 def _reaching(defined: list[Entry]) -> list[Entry]:
     """Those with a pass in them, and those that mention one of these."""
     mentioned = {id(one.function): _mentioned(one.function) for one in defined}
-    found = {id(one.function) for one in defined if _sweeps(one.function)}
+    found = {id(one.function) for one in defined if _calls_backward(one.function)}
     grows = True
     while grows:
         names = {one.function.name for one in defined if id(one.function) in found} - _PASSES
@@ -74,7 +74,7 @@ def _reaching(defined: list[Entry]) -> list[Entry]:
     return [one for one in defined if id(one.function) in found]
 
 
-def _sweeps(function: Definition) -> bool:
+def _calls_backward(function: Definition) -> bool:
     return function.name == "training_step" or bool(_mentioned(function) & _PASSES)
 
 
@@ -139,12 +139,12 @@ def _call(machine: Machine, called: Value, function: Function, bound: list[Value
     """Once, and again and again if its passes are in no loop of its own."""
     machine.frame.statement = machine.frame.statement or function.node  # type: ignore[assignment]
     standing = _arguments(machine, function, len(bound))
-    for _ in turns(machine):
+    for _ in iterations(machine):
         before = len(machine.passes)
         returned = machine.call(called, [_again(machine, one, number) for number, one in enumerate(standing)], {}, None)
         machine.account.lose([returned])  # whoever calls it may go on with that
         made = machine.passes[before:]
-        if not made or any(level.turns for one in made for level in one.where.levels[1:]):
+        if not made or any(level.iterations for one in made for level in one.where.levels[1:]):
             return
 
 

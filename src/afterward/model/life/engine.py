@@ -85,7 +85,7 @@ def wanted_by(roots: Sequence[Root], inputs: Sequence[tuple[Node, int] | None], 
     return wanted
 
 
-def sweep(
+def run_backward(
     tape: Tape,
     roots: Sequence[Root],
     wanted: Wanted | None,
@@ -103,7 +103,7 @@ def sweep(
     inbox: dict[Node, dict[int, int]] = {}
     tensors: dict[Node, dict[int, Tensor]] = {}
     ready: list[tuple[int, Node]] = []
-    turn = count(2 * FIRST)
+    iteration = count(2 * FIRST)
     starts = tuple([root.node for root in roots])
 
     def send(node: Node, slot: int, gradient: int | None, tensor: Tensor | None) -> None:
@@ -117,7 +117,7 @@ def sweep(
         waiting[node] -= 1
         if not waiting[node]:
             # Leaves go before all operations, and among themselves in the order they became ready.
-            heappush(ready, (next(turn) if node.order == FIRST else node.order, node))
+            heappush(ready, (next(iteration) if node.order == FIRST else node.order, node))
 
     for root in roots:
         send(root.node, root.slot, root.gradient, root.tensor)

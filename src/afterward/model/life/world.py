@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from zlib import crc32
 
 from afterward.model.life import recording
-from afterward.model.life.engine import Outcome, Root, sweep, wanted_by
+from afterward.model.life.engine import Outcome, Root, run_backward, wanted_by
 from afterward.model.life.faults import Fault, Refused, Unmodelled
 from afterward.model.life.gradients import ONES, PRIME, zero
 from afterward.model.life.histories import count_write, grad_fn, gradient_edge, needs_grad
@@ -178,7 +178,7 @@ class World:
             raise Unmodelled("backward(inputs=) with a tensor that is not a leaf, whose .grad it would retain")
         wanted = None if targets is None else wanted_by(starts, targets, capture)
         with self.grad_mode(create, self.tape.watches):
-            return sweep(
+            return run_backward(
                 self.tape,
                 starts,
                 wanted,

@@ -188,11 +188,11 @@ class Autopsy:
         alive = {held.tensor: held.node for held in self.names.held}
         passes = []
         for number, event in enumerate(seen):
-            swept: Sequence[int] | None = event.swept
+            used: Sequence[int] | None = event.used
             root = alive.get(event.tensor)
             # A tensor made later may lie where the root lay: its node is then younger than the pass.
-            if swept is None and event is not failing and root is not None and compat.order_of(root) < event.counter:
-                swept = sorted(compat.order_of(node) for node in walk([root]).nodes)
+            if used is None and event is not failing and root is not None and compat.order_of(root) < event.counter:
+                used = sorted(compat.order_of(node) for node in walk([root]).nodes)
                 event.roots = (compat.order_of(root),)
             where = self.where(event.place)
             run = Pass(
@@ -203,9 +203,9 @@ class Autopsy:
                 event.call,
                 event.retains_graph,
                 event.creates_graph,
-                None if swept is None else _common(swept, by_order),
+                None if used is None else _common(used, by_order),
                 bytes=event.bytes,
-                nodes=len(event.swept or ()),
+                nodes=len(event.used or ()),
                 optimizers=self._owners(event.leaves),
                 reached=self._known(event.leaves),
                 stale=self._known(event.stale),
@@ -261,7 +261,7 @@ class Autopsy:
         positions = leading_to(self.found, self.inputs) if self.inputs else range(len(self.found.nodes))
         return replace(
             run,
-            swept=frozenset(positions),
+            used=frozenset(positions),
             roots=tuple(Edge(self.found.position[node], output) for node, output in self.roots),
             error=kind,
             message=str(error),
@@ -326,14 +326,14 @@ def _roots(event: PassSeen, by_order: dict[int, int]) -> tuple[Edge, ...]:
     return tuple(Edge(by_order[order], output) for order, output in pairs if order in by_order)
 
 
-def _common(swept: Any, by_order: dict[int, int]) -> frozenset[int]:
+def _common(used: Any, by_order: dict[int, int]) -> frozenset[int]:
     """Positions of the failing graph's nodes among the orders that a pass used (both sorted by order)."""
-    if len(swept) < len(by_order):
-        return frozenset(by_order[order] for order in swept if order in by_order)
+    if len(used) < len(by_order):
+        return frozenset(by_order[order] for order in used if order in by_order)
     found = []
     for order, position in by_order.items():
-        place = bisect_left(swept, order)
-        if place < len(swept) and swept[place] == order:
+        place = bisect_left(used, order)
+        if place < len(used) and used[place] == order:
             found.append(position)
     return frozenset(found)
 

@@ -82,7 +82,7 @@ class Reading(Autopsy):
             (Edge(0, 0),),
             "read",
             retains_graph=True,
-            swept=frozenset({0}),
+            used=frozenset({0}),
             error="second_backward",
             message=message,
             read_in=where,

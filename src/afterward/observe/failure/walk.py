@@ -114,7 +114,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
         return None
     wanted = list(inputs)
     executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
-    swept, leaves, used_at = array("Q"), dict[int, Any](), dict[int, int]()
+    used, leaves, used_at = array("Q"), dict[int, Any](), dict[int, int]()
     own: dict[int, int] = {}  # storage -> leaf
     storages: dict[int, int] = {}
     kept_at: dict[int, int] = {}  # storage -> order of the oldest node that has saved it
@@ -127,7 +127,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
                 leaves[id(variable)] = variable
                 own[storage_key(variable)[0]] = id(variable)
             continue
-        swept.append(order)
+        used.append(order)
         for place, _ in found.inputs[position]:
             if orders[place] == compat.LEAF_ORDER:
                 leaf = id(getattr(found.nodes[place], "variable", None))
@@ -139,7 +139,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
                 kept_at[key] = min(order, kept_at.get(key, order))
     size = sum(size for key, size in storages.items() if key not in own)
     saved_at = {leaf: kept_at[key] for key, leaf in own.items() if key in kept_at}
-    return Shown(swept, size, leaves, used_at, saved_at, _bare_sums(found, orders))
+    return Shown(used, size, leaves, used_at, saved_at, _bare_sums(found, orders))
 
 
 def _bare_sums(found: Walk, orders: list[int]) -> dict[int, bool]:

@@ -395,16 +395,16 @@ static PyObject *repeats(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*nnn", &marks, &start, &length, &most))
         return NULL;
     const uint64_t *mark = marks.buf;
-    Py_ssize_t turns = 0, count = marks.len / (Py_ssize_t)sizeof(uint64_t) - 1;
+    Py_ssize_t iterations = 0, count = marks.len / (Py_ssize_t)sizeof(uint64_t) - 1;
     if (length > 0 && start >= length && start < count) {
         most = most < (count - start) / length ? most : (count - start) / length;
         Py_ssize_t place = start, end = start + most * length;
         while (place < end && alike(mark + place, mark + place - length))
             place++;
-        turns = (place - start) / length;
+        iterations = (place - start) / length;
     }
     PyBuffer_Release(&marks);
-    return PyLong_FromSsize_t(turns);
+    return PyLong_FromSsize_t(iterations);
 }
 
 static PyMethodDef functions[] = {

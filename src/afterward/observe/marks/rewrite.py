@@ -123,7 +123,7 @@ class _Scope:
         marked: list[ast.stmt] = []
         for statement in body:
             if isinstance(statement, ast.Continue) and self.loops:
-                marked += self._turn_ends()
+                marked += self._iteration_ends()
             elif not isinstance(statement, _SILENT):
                 flags = 0 if self.entered else ENTER
                 if statement is body[0]:
@@ -170,16 +170,16 @@ class _Scope:
                     setattr(statement, name, self._expressions(value, statement))
 
     def _inside_loop(self, loop: ast.For | ast.AsyncFor | ast.While, number: int) -> None:
-        first_tells = self._next_turn_runs_nothing(loop) and not isinstance(loop.body[0], _TELLS_NO_TURN)
+        first_tells = self._next_iteration_runs_nothing(loop) and not isinstance(loop.body[0], _TELLS_NO_TURN)
         self.loops.append((number, None if first_tells else self._number(loop, NEXT)))
         last = loop.body[-1]
         loop.body = self.block(loop.body, FIRST if first_tells else 0)
         if not isinstance(last, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-            loop.body += self._turn_ends()
+            loop.body += self._iteration_ends()
         self.loops.pop()
         loop.orelse = self.block(loop.orelse)
 
-    def _next_turn_runs_nothing(self, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
+    def _next_iteration_runs_nothing(self, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Is there nothing between two iterations but counting: no code of the program's, no operation of torch's?"""
         if isinstance(loop, ast.While):
             return isinstance(loop.test, ast.Constant)
@@ -187,7 +187,7 @@ class _Scope:
         by_range = isinstance(head, ast.Call) and isinstance(head.func, ast.Name) and head.func.id == "range"
         return by_range and isinstance(loop.target, ast.Name) and not self.module.has_own_range
 
-    def _turn_ends(self) -> list[ast.stmt]:
+    def _iteration_ends(self) -> list[ast.stmt]:
         next_number = self.loops[-1][1]
         return [] if next_number is None else [self._mark(next_number)]
 

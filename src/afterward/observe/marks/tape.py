@@ -118,14 +118,14 @@ def repeats(marks: array[int], start: int, length: int, most: int) -> int:
     if _tape is not None:
         return _tape.repeats(marks, start, length, most)
 
-    def turn_at(begin: int) -> list[tuple[int, bool]]:
-        turn = marks[begin : begin + length + 1]
-        return [(one >> SHIFT, one & COUNTER < after & COUNTER) for one, after in pairwise(turn)]
+    def iteration_at(begin: int) -> list[tuple[int, bool]]:
+        iteration = marks[begin : begin + length + 1]
+        return [(one >> SHIFT, one & COUNTER < after & COUNTER) for one, after in pairwise(iteration)]
 
-    wanted, turns = turn_at(start - length), 0
-    while turns < most and turn_at(start + turns * length) == wanted:
-        turns += 1
-    return turns
+    wanted, iterations = iteration_at(start - length), 0
+    while iterations < most and iteration_at(start + iterations * length) == wanted:
+        iterations += 1
+    return iterations
 
 
 class PythonTape:

@@ -55,7 +55,7 @@ class Bridges:
             return mark_moment(built.loop.since)
         entry, number = built.loop.entry, built.loop.number
         for place in self.path:  # in the order in which they ran
-            if any(e == entry and n == number for _, e, n in place.turns):
+            if any(e == entry and n == number for _, e, n in place.iterations):
                 return place.moment
         return None
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from afterward.follow.path import Place
 from afterward.follow.reading import holders, outward
-from afterward.model.site import Site, Turn
+from afterward.model.site import Iteration, Site
 from afterward.observe.marks.rewrite import as_return
 from afterward.observe.marks.statements import Statement, Statements
 
@@ -38,7 +38,7 @@ class Sources:
     def file_at(self, file: str, moment: int | None) -> str:
         return self.statements.file_at(file, moment)
 
-    def entered_at(self, loop: Turn) -> int:
+    def entered_at(self, loop: Iteration) -> int:
         return loop.entry  # a loop goes by the moment at which it was entered
 
     def executed_at(self, place: Place) -> Site:

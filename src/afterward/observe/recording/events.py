@@ -41,7 +41,7 @@ class PassSeen:
     creates_graph: bool
     call: str
     tensor: int = 0  # the identity of the one tensor that it starts from
-    swept: array[int] | None = None  # orders of the nodes that it walked, where we looked
+    used: array[int] | None = None  # orders of the nodes that it walked, where we looked
     bytes: int = 0
     leaves: frozenset[int] | None = None  # numbers of the leaves that it reached
     window: int = -1  # passes of one window were all looked at; -1: not looked at
@@ -181,4 +181,4 @@ def _event_of(when: int, counter: int, number: int) -> Event:
 
 
 def _is_looked_at(event: Event) -> bool:
-    return isinstance(event, PassSeen) and event.swept is not None
+    return isinstance(event, PassSeen) and event.used is not None

@@ -115,10 +115,10 @@ class Looks:
                 seen.through = library_calls(sys._getframe(1), is_user_file)
                 seen.nested = runs_inside_another(sys._getframe(1), compat.backward_entry())
                 self._look(recorder, seen, outputs, args)
-                if 1 < count <= FIRST_LOOKS and seen.swept is not None and recorder is self.session.recorders.main:
+                if 1 < count <= FIRST_LOOKS and seen.used is not None and recorder is self.session.recorders.main:
                     roots = (node for node, _ in roots_of(outputs))
                     self.surveyor.single_rows.look(roots, seen, closely=count == SECOND)
-        if seen.swept is None and call == "backward":
+        if seen.used is None and call == "backward":
             self.ledger.unseen()
         recorder.take_off()
         recorder.forget_events()

@@ -106,16 +106,16 @@ class Recorder:
         """Keep the first and the last events of an endless run, and the passes that were looked at."""
         self._noted().forget()
 
-    def keep_look(self, seen: PassSeen, swept: array[int], size: int) -> None:
+    def keep_look(self, seen: PassSeen, used: array[int], size: int) -> None:
         """Keep what a look at a pass has shown, and forget the oldest looks beyond the limit."""
-        seen.swept, seen.bytes = swept, size
-        self.looked_nodes += len(swept)
+        seen.used, seen.bytes = used, size
+        self.looked_nodes += len(used)
         for event in self.settle() if self.looked_nodes > LOOK_LIMIT else ():
             if self.looked_nodes <= LOOK_LIMIT:
                 break
-            if isinstance(event, PassSeen) and event.swept is not None and event is not seen:
-                self.looked_nodes -= len(event.swept)
-                event.swept = None
+            if isinstance(event, PassSeen) and event.used is not None and event is not seen:
+                self.looked_nodes -= len(event.used)
+                event.used = None
 
     def fold(self) -> None:
         """Replay the older half of the marks, keep what may still be asked for, and drop them."""

@@ -40,7 +40,7 @@ class Aftermath:
     @cached_property
     def looked(self) -> list[PassSeen]:
         """The passes whose graph was looked at."""
-        return [event for event in self.passes if event.swept is not None]
+        return [event for event in self.passes if event.used is not None]
 
     @cached_property
     def reached(self) -> frozenset[int]:

@@ -7,7 +7,7 @@ import ast
 from afterward.follow.path import Place
 from afterward.follow.reading import reads, targets
 from afterward.model.names import stem
-from afterward.model.site import Level, Site, Turn, Where
+from afterward.model.site import Iteration, Level, Site, Where
 from afterward.observe.marks.statements import CELL, SHIFT
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.recorder import Recorder
@@ -21,7 +21,7 @@ class Wording:
         self.sources = sources
         self._wheres: dict[Place, Where] = {}
         self._levels: dict[Place, Level] = {}
-        self._turns: dict[tuple[int, int, int], Turn] = {}
+        self._iterations: dict[tuple[int, int, int], Iteration] = {}
         self._speaks: dict[tuple[int, str], bool] = {}
 
     def where(self, place: Place | None) -> Where | None:
@@ -48,18 +48,24 @@ class Wording:
         known = self._levels.get(place)
         if known is None:
             entry = self.table[place.number]
-            turns = tuple([self._turns.get(turn) or self._turn(place, turn) for turn in place.turns if turn[2] > 0])
+            iterations = tuple(
+                [
+                    self._iterations.get(iteration) or self._iteration(place, iteration)
+                    for iteration in place.iterations
+                    if iteration[2] > 0
+                ]
+            )
             site = self.sources.site(entry, place.moment)
-            known = self._levels[place] = Level(place.call, entry.function, site, place.moment, turns)
+            known = self._levels[place] = Level(place.call, entry.function, site, place.moment, iterations)
         return known
 
-    def _turn(self, place: Place, turn: tuple[int, int, int]) -> Turn:
-        loop, entered, number = turn
+    def _iteration(self, place: Place, iteration: tuple[int, int, int]) -> Iteration:
+        loop, entered, number = iteration
         site = self.sources.site(self.table[loop], place.moment)
         is_cell = self.table[loop].flags & CELL
-        made = Turn(site, entered, number, site.file if is_cell else "")
+        made = Iteration(site, entered, number, site.file if is_cell else "")
         if not is_cell:  # a cell of a notebook has another name each time it runs
-            self._turns[turn] = made
+            self._iterations[iteration] = made
         return made
 
 

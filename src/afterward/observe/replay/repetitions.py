@@ -11,7 +11,7 @@ from afterward.observe.marks.tape import repeats
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Iteration:
     """An iteration of a loop that may be repeated: how many marks it has, and how many calls were made in it."""
 
     length: int
@@ -25,20 +25,20 @@ class Cycles:
         self._marks = marks
         self._ends: dict[Hashable, tuple[int, int]] = {}
 
-    def last_turn(self, position: int, state: Hashable, serial: int) -> Turn | None:
+    def last_iteration(self, position: int, state: Hashable, serial: int) -> Iteration | None:
         """The iteration that ends at a mark, unless it is the first; `state` names the loop and all that holds it."""
         before = self._ends.get(state)
-        self.turn_ended(position, state, serial)
-        return None if before is None else Turn(position - before[0], serial - before[1])
+        self.iteration_ended(position, state, serial)
+        return None if before is None else Iteration(position - before[0], serial - before[1])
 
-    def turn_ended(self, position: int, state: Hashable, serial: int) -> None:
+    def iteration_ended(self, position: int, state: Hashable, serial: int) -> None:
         """Where the last iteration ended that was followed or passed over."""
         self._ends[state] = (position, serial)
 
-    def numbers(self, position: int, turn: Turn) -> set[int]:
+    def numbers(self, position: int, iteration: Iteration) -> set[int]:
         """The statements that ran in an iteration."""
-        return {mark >> SHIFT for mark in self._marks[position + 1 - turn.length : position + 1]}
+        return {mark >> SHIFT for mark in self._marks[position + 1 - iteration.length : position + 1]}
 
-    def repeats(self, position: int, turn: Turn, most: int) -> int:
+    def repeats(self, position: int, iteration: Iteration, most: int) -> int:
         """How often, up to so many times, the iteration that ends at a mark is there again right after it."""
-        return repeats(self._marks, position + 1, turn.length, most)
+        return repeats(self._marks, position + 1, iteration.length, most)

@@ -45,18 +45,20 @@ class _Call:
     scope: int
     number: int
     moment: int
-    turns: list[list[int]] = field(default_factory=list)
+    iterations: list[list[int]] = field(default_factory=list)
     place: Place | None = None  # made when somebody asks
     order_at: int = 0
 
     def copy(self) -> _Call:
-        turns = [list(turn) for turn in self.turns]
-        return _Call(self.caller, self.serial, self.scope, self.number, self.moment, turns, self.place, self.order_at)
+        iterations = [list(iteration) for iteration in self.iterations]
+        return _Call(
+            self.caller, self.serial, self.scope, self.number, self.moment, iterations, self.place, self.order_at
+        )
 
     def here(self) -> Place:
         if self.place is None:
-            turns = tuple((loop, entry, turn) for loop, entry, turn in self.turns)
-            self.place = Place(self.caller, self.serial, self.number, self.moment, turns, self.order_at)
+            iterations = tuple((loop, entry, iteration) for loop, entry, iteration in self.iterations)
+            self.place = Place(self.caller, self.serial, self.number, self.moment, iterations, self.order_at)
         return self.place
 
 
@@ -137,7 +139,12 @@ class Replay:
                         if order >= first:
                             answers[order] = call.here()  # type: ignore[index]
                         order = next(orders, None)
-            if cycles is not None and call.turns and self.table[number].flags & TURNS and skip_from <= moment < skip_to:
+            if (
+                cycles is not None
+                and call.iterations
+                and self.table[number].flags & TURNS
+                and skip_from <= moment < skip_to
+            ):
                 stop = min(skip_to - base, count)
                 if event is not None:
                     stop = min(stop, event.moment - base - 1)
@@ -154,21 +161,23 @@ class Replay:
 
     def _skip(self, cycles: Cycles, call: _Call, position: int, stop: int) -> int:
         """Turns that are like the last one change nothing but counts: pass over those before `stop`, if any."""
-        state = (call.serial, len(self.stack), *((loop, entry) for loop, entry, _ in call.turns))
-        turn = cycles.last_turn(position, state, self.serial)
-        most = (stop - 1 - position) // turn.length if turn is not None else 0
-        if turn is None or most < 1:
+        state = (call.serial, len(self.stack), *((loop, entry) for loop, entry, _ in call.iterations))
+        iteration = cycles.last_iteration(position, state, self.serial)
+        most = (stop - 1 - position) // iteration.length if iteration is not None else 0
+        if iteration is None or most < 1:
             return 0
-        times = cycles.repeats(position, turn, most)
+        times = cycles.repeats(position, iteration, most)
         # A generator that goes on between two iterations takes more along than its count of iterations.
-        if not times or any(self.table[n].flags & (SUSPEND | RESUME | CELL) for n in cycles.numbers(position, turn)):
+        if not times or any(
+            self.table[n].flags & (SUSPEND | RESUME | CELL) for n in cycles.numbers(position, iteration)
+        ):
             return 0
-        call.turns[-1][2] += times
-        call.moment += times * turn.length
+        call.iterations[-1][2] += times
+        call.moment += times * iteration.length
         call.place = None
-        self.serial += times * turn.calls
-        cycles.turn_ended(position + times * turn.length, state, self.serial)
-        return times * turn.length
+        self.serial += times * iteration.calls
+        cycles.iteration_ended(position + times * iteration.length, state, self.serial)
+        return times * iteration.length
 
     def _execute(self, number: int, moment: int, order: int) -> _Call:
         statement = self.table[number]
@@ -190,19 +199,19 @@ class Replay:
             call = stack[-1]
             if call.scope != statement.scope:
                 call = self._find(statement.scope)
-        if flags & NEXT or (flags & HEAD and any(turn[0] == number for turn in call.turns)):
-            self._next_turn(call, number)
+        if flags & NEXT or (flags & HEAD and any(iteration[0] == number for iteration in call.iterations)):
+            self._next_iteration(call, number)
         else:
             call.number = number
             loops = statement.loops
-            turns = call.turns
-            begins_turn = flags & FIRST and len(turns) >= len(loops)
-            if len(turns) != len(loops):
+            iterations = call.iterations
+            begins_iteration = flags & FIRST and len(iterations) >= len(loops)
+            if len(iterations) != len(loops):
                 self._match_loops(call, loops, moment)
-            if turns and (begins_turn or turns[-1][2] == 0):
-                turns[-1][2] += 1  # the body begins: until here the loop's head was being evaluated
+            if iterations and (begins_iteration or iterations[-1][2] == 0):
+                iterations[-1][2] += 1  # the body begins: until here the loop's head was being evaluated
             if flags & (LOOP | HEAD):
-                turns.append([number, moment, 1 if flags & WHOLE else 0])
+                iterations.append([number, moment, 1 if flags & WHOLE else 0])
         call.moment = moment
         call.order_at = order
         call.place = None
@@ -213,7 +222,7 @@ class Replay:
         statement = self.table[number]
         call = self._find(statement.scope)
         self.runs[number] = self.runs.get(number, 0) + 1
-        call.turns = [[number, -number - 1, self.runs[number]]] if statement.flags & LOOP else []
+        call.iterations = [[number, -number - 1, self.runs[number]]] if statement.flags & LOOP else []
         call.number, call.moment, call.order_at, call.place = number, moment, order, None
         return call
 
@@ -234,9 +243,9 @@ class Replay:
             call = self._enter(statement.scope)
         loops = statement.loops
         same = 0
-        while same < min(len(loops), len(call.turns)) and call.turns[same][0] == loops[same]:
+        while same < min(len(loops), len(call.iterations)) and call.iterations[same][0] == loops[same]:
             same += 1
-        del call.turns[same:]
+        del call.iterations[same:]
         self._match_loops(call, loops, moment)
         call.number, call.moment, call.order_at, call.place = self.told[number], moment, order, None
         return call
@@ -277,13 +286,13 @@ class Replay:
                 return self.stack[-1] if self.stack else call
         return self.stack[-1] if self.stack else self._enter(scope)
 
-    def _next_turn(self, call: _Call, number: int) -> None:
+    def _next_iteration(self, call: _Call, number: int) -> None:
         """A loop's head runs again: inner loops are over, and its iteration goes up by one."""
-        for depth, turn in enumerate(call.turns):
-            if self._heads_same_loop(turn[0], number):
-                del call.turns[depth + 1 :]
-                turn[2] += 1
-                call.number = turn[0]
+        for depth, iteration in enumerate(call.iterations):
+            if self._heads_same_loop(iteration[0], number):
+                del call.iterations[depth + 1 :]
+                iteration[2] += 1
+                call.number = iteration[0]
                 return
 
     def _heads_same_loop(self, loop: int, next_mark: int) -> bool:
@@ -292,6 +301,6 @@ class Replay:
 
     def _match_loops(self, call: _Call, loops: tuple[int, ...], moment: int) -> None:
         """A statement outside a loop ends the loop; one inside a loop not seen entering begins it."""
-        del call.turns[len(loops) :]
-        for loop in loops[len(call.turns) :]:
-            call.turns.append([loop, moment, 1])
+        del call.iterations[len(loops) :]
+        for loop in loops[len(call.iterations) :]:
+            call.iterations.append([loop, moment, 1])

@@ -54,7 +54,7 @@ def find_flat_parts(after: Aftermath, bare: list[Bare]) -> Iterator[FlatPart]:
         where, cut = after.places.where(place), after.places.where(source.place)
         spot = after.places.where(seen.place)
         if len(times) >= TIMES and where is not None and cut is not None and spot is not None:
-            loop = where.innermost_turn
+            loop = where.innermost_iteration
             yield FlatPart(text, where.site_at(loop), cut.site_at(loop), spot.site_at(loop), len(times), linear)
 
 
@@ -67,7 +67,7 @@ def _adds(after: Aftermath, order: int) -> Place | None:
 
 def _of_one_forward(derivative: PassSeen, seen: PassSeen) -> bool:
     """Was the derivative taken of the very forward pass that is trained? Of another one it may be a target."""
-    return not set(derivative.swept or ()).isdisjoint(seen.swept or ())
+    return not set(derivative.used or ()).isdisjoint(seen.used or ())
 
 
 class _Flat:

@@ -169,4 +169,4 @@ def _names(after: Aftermath, place: Place, wanted: set[str], depth: int, seen: s
 
 
 def _site(where: Where | None) -> Site | None:
-    return where.site_at(where.innermost_turn) if where is not None else None
+    return where.site_at(where.innermost_iteration) if where is not None else None

@@ -10,7 +10,7 @@ from itertools import pairwise
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place
 from afterward.follow.reading import reads, targets
-from afterward.model.history import Unswept
+from afterward.model.history import UnusedLoss
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import Aftermath
 from afterward.observe.replay.places import Places
@@ -20,20 +20,20 @@ PASSES = 2  # over a loss whose earlier values were overwritten
 TIMES = 5  # or values of it, where the whole program has but one pass
 
 
-def find_unswept(after: Aftermath) -> tuple[Unswept, ...]:
+def find_unused_losses(after: Aftermath) -> tuple[UnusedLoss, ...]:
     """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
     trail = after.paths
     passes = [event for event in after.passes if event.call == "backward"]
-    swept = [event.swept for event in passes if event.swept is not None]
-    found: dict[tuple[int, int], list[Unswept]] = {}
+    used = [event.used for event in passes if event.used is not None]
+    found: dict[tuple[int, int], list[UnusedLoss]] = {}
     alone = len(passes) == 1
     for earlier, event in pairwise((None, *passes) if alone else passes) if trail.by_call else ():
-        if event is None or event.swept is None or event.place is None or (earlier and earlier.swept is None):
+        if event is None or event.used is None or event.place is None or (earlier and earlier.used is None):
             continue  # something between the two was not looked at
         if event.count != (earlier.count if earlier is not None else 0) + 1:
             continue  # something between the two was forgotten
-        for number, unswept in _dropped(after.places, trail, earlier, event, swept):
-            found.setdefault((event.site, number), []).append(unswept)
+        for number, loss in _dropped(after.places, trail, earlier, event, used):
+            found.setdefault((event.site, number), []).append(loss)
     return tuple(
         several[0] for several in found.values() if len(several) >= PASSES or (alone and several[0].times >= TIMES)
     )
@@ -50,10 +50,10 @@ def _between(trail: Trail, earlier: PassSeen | None, event: PassSeen) -> list[Pl
 
 
 def _dropped(
-    places: Places, trail: Trail, earlier: PassSeen | None, event: PassSeen, swept: list[array[int]]
-) -> Iterator[tuple[int, Unswept]]:
+    places: Places, trail: Trail, earlier: PassSeen | None, event: PassSeen, used: list[array[int]]
+) -> Iterator[tuple[int, UnusedLoss]]:
     assert event.place is not None
-    assert event.swept is not None
+    assert event.used is not None
     called = places.sources.statement(event.place.number)
     wanted = {name.text for name in reads(called)} if called is not None else set()
     runs: dict[int, list[tuple[Place, int]]] = {}
@@ -66,7 +66,7 @@ def _dropped(
         if len(executions) < 2 or not named:
             continue
         *dropped, (last, end) = executions
-        vain = [place for place, stop in dropped if not any(meets(one, place.order_at, stop) for one in swept)]
+        vain = [place for place, stop in dropped if not any(meets(one, place.order_at, stop) for one in used)]
         where, spot = places.where(last), places.where(event.place)
-        if len(vain) == len(dropped) and meets(event.swept, last.order_at, end) and where and spot:
-            yield number, Unswept(named[0], len(executions), where.site, spot.site_at(spot.innermost_turn))
+        if len(vain) == len(dropped) and meets(event.used, last.order_at, end) and where and spot:
+            yield number, UnusedLoss(named[0], len(executions), where.site, spot.site_at(spot.innermost_iteration))

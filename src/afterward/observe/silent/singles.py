@@ -180,17 +180,21 @@ def _single(
     spot, where = after.places.where(place), after.places.where(seen.place)
     if spot is not None and where is not None:
         around = after.places.sources.site(after.places.table[loop])
-        yield Singles(spot.site, around, times, nodes, where.site_at(where.innermost_turn), kind)
+        yield Singles(spot.site, around, times, nodes, where.site_at(where.innermost_iteration), kind)
 
 
 def _each_iteration(after: Aftermath, each: OneEach) -> Iterator[Singles]:
     """A loop, entered again and again: each iteration trains on one row and needs nothing of the one before."""
-    runs = [run for run in after.passes if run.place and run.place.number == each.seen.site and run.place.turns]
+    runs = [run for run in after.passes if run.place and run.place.number == each.seen.site and run.place.iterations]
     built = _places(after, (each.order,))
     if len(runs) < TIMES or not built or built[0].call != runs[0].place.call:  # type: ignore[union-attr]
         return
-    last = [run.place.turns[-1] for run in runs if run.place is not None]
-    loops, entries, times = {turn[0] for turn in last}, {turn[1] for turn in last}, max(turn[2] for turn in last)
+    last = [run.place.iterations[-1] for run in runs if run.place is not None]
+    loops, entries, times = (
+        {iteration[0] for iteration in last},
+        {iteration[1] for iteration in last},
+        max(iteration[2] for iteration in last),
+    )
     statement = after.places.sources.statement(last[0][0])
     if len(loops) > 1 or len(entries) < 2 or times < TIMES or not isinstance(statement, ast.For):
         return
@@ -235,12 +239,12 @@ def _loop_around(after: Aftermath, places: list[Place]) -> tuple[Place, int] | N
         first = levels[0]
         if any(level.call != first.call for level in levels):
             return None
-        entries = {turn[:2] for turn in first.turns}
+        entries = {iteration[:2] for iteration in first.iterations}
         for level in levels:
-            entries &= {turn[:2] for turn in level.turns}
+            entries &= {iteration[:2] for iteration in level.iterations}
         for number, entry in entries:
-            turns = {t[2] for level in levels for t in level.turns if t[:2] == (number, entry)}
-            if len(turns) == len(places):
+            iterations = {t[2] for level in levels for t in level.iterations if t[:2] == (number, entry)}
+            if len(iterations) == len(places):
                 return first, number
         statement = after.places.sources.statement(first.number)
         if len({level.moment for level in levels}) == 1 and _part_below(levels, places) and _comprehends(statement):

@@ -79,7 +79,7 @@ class Storage:
                 continue
             nodes, size = found
             grows = at_end or grew or len(ages) > WINDOW
-            self._found[group] = Stored(Kept(name, len(ages), nodes, size, swept=False), min(orders), now, grows)
+            self._found[group] = Stored(Kept(name, len(ages), nodes, size, used=False), min(orders), now, grows)
 
     def kept(self, passes: list[PassSeen]) -> Iterator[Kept]:
         """The containers whose graphs every pass of the program had a chance to use."""

@@ -36,7 +36,7 @@ from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
 from afterward.observe.silent.idle import find_idle
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
-from afterward.observe.silent.overwritten_losses import find_unswept
+from afterward.observe.silent.overwritten_losses import find_unused_losses
 from afterward.observe.silent.singles import SingleRows, find_singles
 from afterward.observe.silent.stored_graphs import Storage
 from afterward.observe.silent.touches import steps_not_run, touches_of
@@ -103,7 +103,7 @@ class Surveyor:
             if number is not None:
                 self.leaf_names.setdefault(number, name)
         self._note_kept(names, recorder, seen, early=early)
-        if seen is not None and seen.swept is not None:
+        if seen is not None and seen.used is not None:
             self.values += _names_of(names, seen)
             earlier = [
                 e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
@@ -120,7 +120,7 @@ class Surveyor:
         backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
         passes = [e for e in backward if not e.retains_graph] or backward
         counters = _one_per_step(passes, recorder)
-        swept = [event.swept for event in passes if event.swept is not None]
+        used = [event.used for event in passes if event.used is not None]
         counter = compat.sequence_counter()
         now = counter() if counter is not None else 0
         # What was built since the pass before the one at hand belongs to a step that is not over.
@@ -149,9 +149,9 @@ class Surveyor:
             grown = not early and "[" in members[0].name and self.grown.since(name, oldest, found, now)
             if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0):
                 continue
-            if not grown and not _swept_apart(orders, passes):
+            if not grown and not _used_apart(orders, passes):
                 continue
-            if any(sum(contains(one, order) for one in swept) > 1 for order in orders):
+            if any(sum(contains(one, order) for one in used) > 1 for order in orders):
                 continue  # passes walk it again and again: a state, not a record
             under_keys = _under_keys(members)
             if under_keys and len(depth) < STEPS and SLOW * len(ages) < len(counters):
@@ -228,7 +228,7 @@ class Surveyor:
                 values=tuple(self.values),
                 kept=tuple(self._kept(places, after.passes)),
                 idle=tuple(find_idle(after)),
-                unswept=find_unswept(after),
+                unused_losses=find_unused_losses(after),
                 left_out=tuple(find_left_out(after, self.parts)),
                 unused=tuple(find_unused(after)) if final else (),
                 flat=tuple(find_flat_parts(after, self.bare)),
@@ -280,7 +280,7 @@ class Surveyor:
             event.call,
             event.retains_graph,
             event.creates_graph,
-            None if event.swept is None else frozenset(event.swept),
+            None if event.used is None else frozenset(event.used),
             bytes=event.bytes,
             window=event.window,
             reached=event.leaves or frozenset(),
@@ -319,7 +319,7 @@ def _names_of(names: Names, seen: PassSeen) -> Iterator[Value]:
     """The names that hold a part of what a pass is about to use."""
     for held in names.held[:NODES]:
         order = compat.order_of(held.node)
-        if seen.swept is not None and contains(seen.swept, order):
+        if seen.used is not None and contains(seen.used, order):
             yield Value(held.name, held.kind, order, held.output, read_at=clock_of(seen))
 
 
@@ -356,13 +356,13 @@ def _sums(members: Iterable[Held]) -> Iterator[Any]:
     return (held.node for held in members if operation(held.node.name()) in SUMMING)
 
 
-def _swept_apart(orders: list[int], passes: list[PassSeen]) -> bool:
+def _used_apart(orders: list[int], passes: list[PassSeen]) -> bool:
     """Have several passes used these, some of them for the same parameters?
 
     What one pass has used as a whole is its rollout. What each used for other parameters is one iteration over several
     networks. Neither is a record of many steps. A leaf that one pass alone reaches is an input of its batch.
     """
     reached = Counter(leaf for run in passes for leaf in run.leaves or ())
-    mine = [run for run in passes if run.swept is not None and any(contains(run.swept, order) for order in orders)]
+    mine = [run for run in passes if run.used is not None and any(contains(run.used, order) for order in orders)]
     trained = (frozenset(leaf for leaf in run.leaves or () if reached[leaf] > 1) or run.leaves for run in mine)
     return len(set(trained)) < len(mine)

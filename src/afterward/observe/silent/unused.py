@@ -31,7 +31,7 @@ class Part:
     """A named part of a loss with nodes of its own, as it was when another part of it was being used."""
 
     name: str
-    swept_part: str
+    used_part: str
     root: int
     nodes: int
     bytes: int
@@ -49,13 +49,13 @@ def parts_left_out(names: Names, seen: PassSeen, since: int, numbers: Identities
     for held in names.held:
         if compat.order_of(held.node) >= since and _is_number(held) and ("[" in held.name or held.depth == 0):
             groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name) if held.depth else "", []).append(held)
-    swept = seen.swept or array("Q")
+    used = seen.used or array("Q")
     for name, members in groups.items():
-        known = [held for held in members if contains(swept, compat.order_of(held.node))]
+        known = [held for held in members if contains(used, compat.order_of(held.node))]
         others = [held for held in members if held not in known]
         for held in others if known else ():
             # A variable beside the loss may be an evaluation: it is a part of the loss if it has parameters of its own.
-            part = _part(held, known[0], seen, swept)
+            part = _part(held, known[0], seen, used)
             if part is not None and (name or not {numbers.at(leaf) for leaf in part.applied} & (seen.leaves or set())):
                 yield part
 
@@ -64,7 +64,7 @@ def _is_number(held: Held) -> bool:
     return compat.output_shape(held.node, held.output) in ((), (1,))
 
 
-def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part | None:
+def _part(held: Held, sibling: Held, seen: PassSeen, used: array[int]) -> Part | None:
     found = walk([held.node], limit=LOOK_NODES)
     if len(found.inputs) < len(found.nodes):
         return None
@@ -73,7 +73,7 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
     takers: list[int] = []
     for node, inputs in zip(found.nodes, found.inputs, strict=True):
         order = compat.order_of(node)
-        if order == compat.LEAF_ORDER or contains(swept, order):
+        if order == compat.LEAF_ORDER or contains(used, order):
             continue
         own.append(node)
         leaves = [found.nodes[place] for place, _ in inputs if compat.order_of(found.nodes[place]) == compat.LEAF_ORDER]
@@ -89,28 +89,28 @@ def _part(held: Held, sibling: Held, seen: PassSeen, swept: array[int]) -> Part 
 
 def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
     """The parts that no pass has used, in any of the steps that were looked at."""
-    swept = _all_swept(after)
+    used = _all_used(after)
     told: set[int] = set()
     for part in parts:
         place = after.built_by(part.root)
         if place is None or place.number in told:
             continue
-        if all(contains(swept, order) for order in part.takers):
+        if all(contains(used, order) for order in part.takers):
             continue  # a sum of parts with a `backward()` each: all that it takes from parameters is used
         offset = part.root - place.order_at
         executions = [one for one in _executions(after, place.number) if one.certain]
-        vain = [one for one in executions if not contains(swept, one.place.order_at + offset)]
+        vain = [one for one in executions if not contains(used, one.place.order_at + offset)]
         where, spot = after.places.where(place), after.places.where(part.seen.place)
         if len(vain) >= TIMES and len(vain) == len(executions) and where is not None and spot is not None:
             told.add(place.number)
             yield LeftOut(
                 part.name,
-                part.swept_part,
+                part.used_part,
                 part.nodes,
                 part.bytes,
                 len(part.applied),
-                where.site_at(where.innermost_turn),
-                spot.site_at(spot.innermost_turn),
+                where.site_at(where.innermost_iteration),
+                spot.site_at(spot.innermost_iteration),
             )
 
 
@@ -133,14 +133,14 @@ def find_unused(after: Aftermath) -> Iterator[Unused]:
     """Statements that build nodes each time they run, of which no pass has used any."""
     if not after.trail or not after.looked:
         return
-    recorded, swept = after.followed_nodes, _all_swept(after)
+    recorded, used = after.followed_nodes, _all_used(after)
     for number in sorted({place.number for place in after.trail}):
         executions = [one for one in _executions(after, number) if one.nodes > 0]
         # A statement whose value keeps its history may be used in another phase of the program, between two looks.
         cut = _gives_no_history(after.places.sources.statement(number))
         certain = [one for one in executions if one.last or (one.certain and cut)]
         where = after.places.where(certain[-1].place) if certain else None
-        if where is None or any(meets(swept, one.place.order_at, one.end) for one in executions):
+        if where is None or any(meets(used, one.place.order_at, one.end) for one in executions):
             continue
         nodes = sum(one.nodes for one in executions)
         yield Unused(where.site, len(executions), nodes, recorded, len(certain), any(one.last for one in certain))
@@ -179,8 +179,8 @@ def _certain(after: Aftermath, end: int) -> bool:
     if not following:
         return True
     windows = {run.window for run in following}
-    return len(following) == LATER and len(windows) == 1 and all(run.swept is not None for run in following)
+    return len(following) == LATER and len(windows) == 1 and all(run.used is not None for run in following)
 
 
-def _all_swept(after: Aftermath) -> array[int]:
-    return array("Q", sorted({order for run in after.looked for order in run.swept or ()}))
+def _all_used(after: Aftermath) -> array[int]:
+    return array("Q", sorted({order for run in after.looked for order in run.used or ()}))

@@ -6,12 +6,12 @@ from array import array
 from bisect import bisect_left
 
 
-def meets(swept: array[int], first: int, end: int) -> bool:
+def meets(used: array[int], first: int, end: int) -> bool:
     """Did a pass walk any node of this interval?"""
-    place = bisect_left(swept, first)
-    return place < len(swept) and swept[place] < end
+    place = bisect_left(used, first)
+    return place < len(used) and used[place] < end
 
 
-def contains(swept: array[int], order: int) -> bool:
+def contains(used: array[int], order: int) -> bool:
     """Did a pass walk this node?"""
-    return meets(swept, order, order + 1)
+    return meets(used, order, order + 1)

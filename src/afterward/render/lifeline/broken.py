@@ -165,8 +165,8 @@ class _Telling(Words):
         made = min(node.moment for node in nodes)
         for event in events:
             if isinstance(event, Pass) and event is not self.late and event.moment > made:
-                known = event.swept is not None and bool(event.swept & numbers)
-                assumed = event == self.reuse.early and bool(numbers & self.stale) and event.swept is None
+                known = event.used is not None and bool(event.used & numbers)
+                assumed = event == self.reuse.early and bool(numbers & self.stale) and event.used is None
                 if not event.retains_graph and (known or assumed):
                     return event
         return None
@@ -207,8 +207,8 @@ class _Telling(Words):
         if isinstance(event, Write):
             return Event(slot, "write", f"writes {event.target}", line)
         title = self._pass_title(event)
-        swept = event.swept if event.swept is not None else (self.stale if event == self.reuse.early else ())
-        touched = {b.lane for b in self.blocks if b.slot < slot and not set(b.nodes).isdisjoint(swept)}
+        used = event.used if event.used is not None else (self.stale if event == self.reuse.early else ())
+        touched = {b.lane for b in self.blocks if b.slot < slot and not set(b.nodes).isdisjoint(used)}
         facts = self._pass_facts(event)
         if event is self.late:
             fresh = {b.lane for b in self.blocks if b.slot < slot and b.state == "fresh"}
@@ -230,8 +230,8 @@ class _Telling(Words):
 
     def _pass_facts(self, run: Pass) -> tuple[str, ...]:
         facts = []
-        if run.swept is not None and run is not self.late:
-            facts.append(f"goes through {counted(len(run.swept), 'node')} of this graph")
+        if run.used is not None and run is not self.late:
+            facts.append(f"goes through {counted(len(run.used), 'node')} of this graph")
         if run.bytes:
             facts.append(f"{human(run.bytes)} of saved values as it began")
         if run.retains_graph:

@@ -23,7 +23,7 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     if stepped is not None:
         return stepped
     for left in history.left_out:
-        if left.site.same_lines(site) or left.swept.same_lines(site):
+        if left.site.same_lines(site) or left.used.same_lines(site):
             return _left_out(left, sources)
     for flat in history.flat:
         if flat.site.same_lines(site):
@@ -116,17 +116,15 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
     sheet = Sheet()
     sheet.column("", "only")
     part = sheet.lane(_lane(left.site, sources, left.name, "bridge"))
-    other = sheet.lane(Lane(left.swept_part or "the rest", "the part that has a backward", left.swept.line))
+    other = sheet.lane(Lane(left.used_part or "the rest", "the part that has a backward", left.used.line))
     lost = sheet.block(
         part, "unused", counted(left.nodes, "node"), bytes=left.bytes, facts=("no `backward()` uses it",)
     )
     kept = sheet.block(other, "done", "used")
-    used = sheet.event(Event(0, "pass", _call(left.swept, sources), left.swept.line, (other,)))
+    used = sheet.event(Event(0, "pass", _call(left.used, sources), left.used.line, (other,)))
     sheet.end(kept, used)
     sheet.say(f"Line {left.site.line} builds the graph of `{left.name}`.", block=lost)
-    sheet.say(
-        f"The `backward()` on line {left.swept.line} uses `{left.swept_part or 'the rest'}`.", "frees", event=used
-    )
+    sheet.say(f"The `backward()` on line {left.used.line} uses `{left.used_part or 'the rest'}`.", "frees", event=used)
     missing = counted(left.parameters, "parameter")
     sheet.say(f"Nothing uses `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
     return sheet.story(f"`{left.name}` has a graph of its own, and no `backward()` uses it")
@@ -136,15 +134,15 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     sheet = Sheet()
     sheet.column("", "only")
     part = sheet.lane(Lane(flat.name, "plain numbers", flat.taken.line, role="bridge"))
-    rest = sheet.lane(_lane(flat.site, sources, _receiver(flat.swept, sources) or "the loss"))
+    rest = sheet.lane(_lane(flat.site, sources, _receiver(flat.used, sources) or "the loss"))
     taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, ()))
     bare = sheet.block(part, "ghost", "no graph", facts=("not connected to any parameter",))
     built = sheet.block(rest, "done", "its graph", facts=(f"`{flat.name}` is no part of it",))
-    used = sheet.event(Event(0, "pass", _call(flat.swept, sources), flat.swept.line, (rest,)))
+    used = sheet.event(Event(0, "pass", _call(flat.used, sources), flat.used.line, (rest,)))
     sheet.end(built, used)
     sheet.say(f"The `autograd.grad` on line {flat.taken.line} returns plain numbers.", "frees", event=taken)
     sheet.say(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)
-    sheet.say(f"The `backward()` on line {flat.swept.line} uses the rest: `{flat.name}` has no effect.", "fails",
+    sheet.say(f"The `backward()` on line {flat.used.line} uses the rest: `{flat.name}` has no effect.", "fails",
                event=used)  # fmt: skip
     return sheet.story(f"`{flat.name}` is added to the loss, and has no graph")
 
@@ -217,7 +215,7 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
         sheet.column(f"sample {singles.times if number == count else number:,}")
         blocks.append(sheet.block(lane, "fresh", "one sample"))
     sheet.column("after the loop", "after")
-    used = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
+    used = sheet.event(Event(0, "pass", _call(singles.used, sources), singles.used.line, (lane,)))
     for block in blocks:
         sheet.end(block, used)
     sheet.say(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a step.", block=blocks[0])
@@ -234,12 +232,12 @@ def _single_iterations(singles: Singles, sources: SourceTexts) -> Story:
             sheet.column(f"{singles.times - count:,} more", "gap")
         sheet.column(f"iteration {singles.times if number == count else number:,}")
         block = sheet.block(lane, "fresh", "one sample")
-        used = sheet.event(Event(0, "pass", _call(singles.swept, sources), singles.swept.line, (lane,)))
+        used = sheet.event(Event(0, "pass", _call(singles.used, sources), singles.used.line, (lane,)))
         sheet.end(block, used)
         if number == 1:
             sheet.say(f"Line {singles.site.line} takes one row of a tensor.", block=block)
             sheet.say(
-                f"Line {singles.swept.line} calls `backward()` through its {counted(singles.nodes, 'node')}.",
+                f"Line {singles.used.line} calls `backward()` through its {counted(singles.nodes, 'node')}.",
                 "frees",
                 event=used,
             )

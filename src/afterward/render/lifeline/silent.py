@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.figures import human
-from afterward.model.history import Cut, History, Idle, Kept, Pass, Step, Unswept
+from afterward.model.history import Cut, History, Idle, Kept, Pass, Step, UnusedLoss
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Event, Lane, Link, Story
@@ -56,9 +56,9 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     idle = next((i for i in history.idle if i.site.same_lines(site)), None)
     if idle is not None:
         return _idle(history, idle, idle.cut, sources)
-    unswept = next((u for u in history.unswept if u.site.same_lines(site)), None)
-    if unswept is not None:
-        return _unswept(unswept, sources)
+    loss = next((u for u in history.unused_losses if u.site.same_lines(site)), None)
+    if loss is not None:
+        return _overwritten_loss(loss, sources)
     runs = _passes_at(history, site)
     if wanted == "zero_grad" and len([run for run in runs if history.ledger.piled(run.id)]) > 1:
         return _piled(history, found, runs, sources)
@@ -124,19 +124,19 @@ def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
     blocks, events = [], []
     for number, run in enumerate(runs):
         sheet.column(_step(run, number + 1))
-        before = runs[number - 1].swept or frozenset() if number else frozenset()
-        new = len((run.swept or frozenset()) - before)
+        before = runs[number - 1].used or frozenset() if number else frozenset()
+        new = len((run.used or frozenset()) - before)
         blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", f"+ {counted(new, 'node')}"))
-        facts = (f"goes through {counted(len(run.swept or ()), 'node')}", *_bytes(run))
+        facts = (f"goes through {counted(len(run.used or ()), 'node')}", *_bytes(run))
         kind = "late" if run is runs[-1] else "pass"
-        title = f"{len(run.swept or ()):,} nodes"
+        title = f"{len(run.used or ()):,} nodes"
         events.append(sheet.event(Event(0, kind, title, _line(run), (lane,), facts=facts)))
-        oldest = next(n for n, other in enumerate(runs) if (other.swept or frozenset()) & (run.swept or frozenset()))
+        oldest = next(n for n, other in enumerate(runs) if (other.used or frozenset()) & (run.used or frozenset()))
         if oldest < number:
             sheet.links.append(Link("reach", events[-1], blocks[oldest]))
     for block in blocks:
         sheet.end(block, None)
-    sizes = [len(run.swept or ()) for run in runs]
+    sizes = [len(run.used or ()) for run in runs]
     sheet.say(
         f"The first of these `backward()` calls goes through {counted(sizes[0], 'node')}.",
         "frees",
@@ -169,33 +169,33 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     cost = f" ({human(size)})" if size else ""
     sheet.say(f"The `backward()`{_on(_line(runs[0]))} keeps its graph (`retain_graph=True`).", "frees", event=events[0])
     sheet.say(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
-    looked = sum(run.swept is not None for run in runs)
+    looked = sum(run.used is not None for run in runs)
     sheet.say(f"Nothing used it again in the {looked:,} steps that were looked at.")
     return sheet.story("The graph is kept after each `backward()`, and nothing uses it again")
 
 
-def _unswept(unswept: Unswept, sources: SourceTexts) -> Story:
+def _overwritten_loss(loss: UnusedLoss, sources: SourceTexts) -> Story:
     sheet = Sheet()
-    lane = sheet.lane(_lane(unswept.site, sources, unswept.name, role="bridge"))
-    count = min(unswept.times, SHOWN)
+    lane = sheet.lane(_lane(loss.site, sources, loss.name, role="bridge"))
+    count = min(loss.times, SHOWN)
     blocks = []
     for number in range(1, count + 1):
         last = number == count
-        if last and unswept.times > count:
-            sheet.column(f"{unswept.times - count:,} more iterations", "gap")
-        sheet.column(f"iteration {unswept.times if last else number}")
-        blocks.append(sheet.block(lane, "fresh" if last else "unused", unswept.name[:12]))
+        if last and loss.times > count:
+            sheet.column(f"{loss.times - count:,} more iterations", "gap")
+        sheet.column(f"iteration {loss.times if last else number}")
+        blocks.append(sheet.block(lane, "fresh" if last else "unused", loss.name[:12]))
     sheet.column("after the loop", "after")
-    text = shortened(sources.excerpt(unswept.swept), 18)
-    swept = sheet.event(Event(0, "pass", text, unswept.swept.line, (lane,)))
-    sheet.end(blocks[-1], swept)
-    sheet.say(f"Line {unswept.site.line} builds a graph and gives `{unswept.name}` a new value in each iteration.",
+    text = shortened(sources.excerpt(loss.used), 18)
+    used = sheet.event(Event(0, "pass", text, loss.used.line, (lane,)))
+    sheet.end(blocks[-1], used)
+    sheet.say(f"Line {loss.site.line} builds a graph and gives `{loss.name}` a new value in each iteration.",
                block=blocks[0])  # fmt: skip
-    dropped = counted(unswept.times - 1, "graph")
-    sheet.say(f"The next iteration overwrites it: {dropped} of {unswept.times} dropped unused.", "fails",
+    dropped = counted(loss.times - 1, "graph")
+    sheet.say(f"The next iteration overwrites it: {dropped} of {loss.times} dropped unused.", "fails",
                block=blocks[max(len(blocks) - 2, 0)])  # fmt: skip
-    sheet.say(f"The `backward()` on line {unswept.swept.line} uses only the last one.", "frees", event=swept)
-    return sheet.story(f"Of {unswept.times} values of `{unswept.name}`, only the last one is used by a `backward()`")
+    sheet.say(f"The `backward()` on line {loss.used.line} uses only the last one.", "frees", event=used)
+    return sheet.story(f"Of {loss.times} values of `{loss.name}`, only the last one is used by a `backward()`")
 
 
 def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: SourceTexts) -> Story:
@@ -292,10 +292,10 @@ def _growing(runs: list[Pass]) -> list[Pass]:
     """The last few of consecutive passes of which each goes through what the one before did, and more."""
     chain: list[Pass] = []
     for run in runs:
-        if run.swept is None:
+        if run.used is None:
             continue
-        before = chain[-1].swept or frozenset() if chain else frozenset()
-        if chain and not (len(run.swept) > len(before) and run.swept & before):
+        before = chain[-1].used or frozenset() if chain else frozenset()
+        if chain and not (len(run.used) > len(before) and run.used & before):
             if len(chain) > 2:
                 break
             chain = []
@@ -330,7 +330,7 @@ def _after(run: Pass) -> str:
 
 
 def pass_size(run: Pass) -> str:
-    return counted(len(run.swept), "node") if run.swept else "a graph"
+    return counted(len(run.used), "node") if run.used else "a graph"
 
 
 def _bytes(run: Pass) -> tuple[str, ...]:
@@ -338,14 +338,14 @@ def _bytes(run: Pass) -> tuple[str, ...]:
 
 
 def pass_facts(run: Pass) -> tuple[str, ...]:
-    used = (f"goes through {counted(len(run.swept), 'node')}",) if run.swept else ()
+    used = (f"goes through {counted(len(run.used), 'node')}",) if run.used else ()
     kept = ("the graph is kept (retain_graph)",) if run.retains_graph else ("what it saved is freed",)
     return (*used, *_bytes(run), *kept)
 
 
 def _step(run: Pass, number: int) -> str:
-    turn = run.where.innermost_turn if run.where is not None else None
-    return (turn.cell or f"step {turn.number}") if turn is not None else f"step {number}"
+    iteration = run.where.innermost_iteration if run.where is not None else None
+    return (iteration.cell or f"step {iteration.number}") if iteration is not None else f"step {number}"
 
 
 def _step_between(history: History, run: Pass, runs: list[Pass]) -> Step | None:

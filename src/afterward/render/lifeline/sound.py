@@ -16,8 +16,8 @@ STEPS, PASSES = 3, 4
 
 def sound_story(history: History, sources: SourceTexts) -> Story | None:
     """From the first passes, where they were looked at; None where it is not as plain as that."""
-    runs = [run for run in history.passes if run.swept and run.where is not None and run.error is None][:PASSES]
-    if len(runs) < 2 or any(run.retains_graph or run.creates_graph for run in runs) or not _in_turn(runs):
+    runs = [run for run in history.passes if run.used and run.where is not None and run.error is None][:PASSES]
+    if len(runs) < 2 or any(run.retains_graph or run.creates_graph for run in runs) or not _in_iteration(runs):
         return None
     sheet = Sheet()
     lanes: dict[tuple[str, int], int] = {}
@@ -43,19 +43,19 @@ def sound_story(history: History, sources: SourceTexts) -> Story | None:
 
 def _say(sheet: Sheet, shown: list[tuple[int, int, Pass]]) -> None:
     (_, used, first), (built, _, second) = shown[:2]
-    size = counted(len(first.swept or ()), "node")
+    size = counted(len(first.used or ()), "node")
     sheet.say(f"The first `backward()` uses the {size} of its forward pass and frees them.", event=used)
-    fresh = counted(len(second.swept or ()), "node")
+    fresh = counted(len(second.used or ()), "node")
     sheet.say(f"The next forward pass builds {fresh} again.", "frees", block=built)
     last = shown[-1][1]
     sheet.say("No two of them share a node, so each `backward()` has the graph that it needs.", "frees", event=last)
 
 
 def _step(run: Pass) -> str:
-    turn = run.where.innermost_turn if run.where is not None else None
-    return (turn.cell or f"step {turn.number}") if turn is not None else ""
+    iteration = run.where.innermost_iteration if run.where is not None else None
+    return (iteration.cell or f"step {iteration.number}") if iteration is not None else ""
 
 
-def _in_turn(runs: list[Pass]) -> bool:
+def _in_iteration(runs: list[Pass]) -> bool:
     """Was each graph built when the pass before it was over? Then they have nothing in common, either."""
-    return all(node_moment(min(run.swept or (0,))) > before.moment for before, run in itertools.pairwise(runs))
+    return all(node_moment(min(run.used or (0,))) > before.moment for before, run in itertools.pairwise(runs))

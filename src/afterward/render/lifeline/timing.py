@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from afterward.model.history import History, Pass
 from afterward.model.reuse import Reuse
-from afterward.model.site import Turn, Where
+from afterward.model.site import Iteration, Where
 from afterward.render.lifeline.story import Column
 
 BEFORE, AFTER = -1, 1 << 60
@@ -18,7 +18,7 @@ STEPS, SLOTS = 4, 20  # columns shown in full, and items in them, as long as not
 class Clock:
     """Which column a moment belongs to: the iteration of the loop, else the number of the pass."""
 
-    loop: Turn | None = None
+    loop: Iteration | None = None
     starts: tuple[int, ...] = ()  # moments at which a new column begins, where no loop separates them
     began: int = 0  # the first moment that is known to lie in the loop
     inner: frozenset[int] = frozenset()  # calls that belong to one pass each, where no loop separates them
@@ -32,7 +32,7 @@ class Clock:
             return 1 + sum(start < moment for start in self.starts)
         if self.loop is None:
             return 1
-        number = where.turn_of(self.loop) if where is not None else None
+        number = where.iteration_of(self.loop) if where is not None else None
         if number is not None:
             return number
         return BEFORE if moment < self.began else AFTER
@@ -62,25 +62,27 @@ def clock_of(history: History, reuse: Reuse) -> Clock:
     return clock_for(history, _loop(reuse))
 
 
-def clock_for(history: History, loop: Turn | None) -> Clock:
+def clock_for(history: History, loop: Iteration | None) -> Clock:
     if loop is None:
         return Clock()
     placed: list[tuple[Where | None, int]] = [(node.where, node.moment) for node in history.nodes]
     placed += [(run.where, run.moment) for run in history.passes]
-    inside = [moment for where, moment in placed if where is not None and where.turn_of(loop) is not None]
-    turns = (turn for where, _ in placed if where is not None for turn in where.turns)
-    cells = {turn.number: turn.cell for turn in turns if turn.entry == loop.entry and turn.cell}
+    inside = [moment for where, moment in placed if where is not None and where.iteration_of(loop) is not None]
+    iterations = (iteration for where, _ in placed if where is not None for iteration in where.iterations)
+    cells = {
+        iteration.number: iteration.cell for iteration in iterations if iteration.entry == loop.entry and iteration.cell
+    }
     return Clock(loop, (), min(inside, default=0), names=cells)
 
 
-def _loop(reuse: Reuse) -> Turn | None:
+def _loop(reuse: Reuse) -> Iteration | None:
     """The loop whose iterations the report counts as steps, as the rules choose it."""
     part, built, late = reuse.passes_part, reuse.built_parts, reuse.late.where
-    if part is not None and part.loop is not None and part.how == "turns":
+    if part is not None and part.loop is not None and part.how == "iterations":
         return part.loop
-    if built is not None and built.how == "turns":
+    if built is not None and built.how == "iterations":
         return built.loop
-    return late.innermost_turn if late is not None else None
+    return late.innermost_iteration if late is not None else None
 
 
 @dataclass
@@ -157,11 +159,11 @@ def _shown(order: list[int], vital: Iterable[int], room: int) -> set[int]:
 def old_part(history: History, reuse: Reuse) -> frozenset[int]:
     """The part that was used before. Where that pass was not looked at, it is known by what is freed; but a pass that
     reached a node also reached all that it depends on, even what had nothing to free."""
-    if reuse.early is None or reuse.early.swept is not None or reuse.write is not None:
+    if reuse.early is None or reuse.early.used is not None or reuse.write is not None:
         return reuse.stale
     return history.reached(reuse.stale, reuse.stale | reuse.fresh)
 
 
 def passes_touching(history: History, nodes: frozenset[int], late: Pass) -> list[Pass]:
     """The passes that used some of these nodes, as far as they were looked at."""
-    return [run for run in history.passes if run.id != late.id and run.swept is not None and run.swept & nodes]
+    return [run for run in history.passes if run.id != late.id and run.used is not None and run.used & nodes]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TURNS = 4
 
 
-def turns(machine: Machine, count: int = TURNS) -> Iterator[int]:
+def iterations(machine: Machine, count: int = TURNS) -> Iterator[int]:
     """So many iterations, each one a step of the report."""
     frame = machine.frame
     statement = frame.statement if frame.statement is not None else ast.Pass(lineno=1, col_offset=0)
@@ -25,12 +25,12 @@ def turns(machine: Machine, count: int = TURNS) -> Iterator[int]:
     machine.entries += 1
     entry = machine.entries
     for number in range(1, count + 1):
-        frame.turns.append(machine.turn(site, entry, number))
+        frame.iterations.append(machine.iteration(site, entry, number))
         frame.moment = machine.graph.tick()
         try:
             yield number
         finally:
-            frame.turns.pop()
+            frame.iterations.pop()
     keeping.loop_left(machine)
 
 

@@ -58,9 +58,9 @@ def train(machine: Machine, module: Instance, source: Value, accumulates: Value 
         driving.hook(machine, module, name, ["fit"])
     manual = machine.truth(machine.attribute(module, "automatic_optimization", None)) is False
     data = driving.batches(machine, source)
-    for epoch in driving.turns(machine, 2):
+    for epoch in driving.iterations(machine, 2):
         driving.hook(machine, module, "on_train_epoch_start", [])
-        for number in driving.turns(machine):
+        for number in driving.iterations(machine):
             _step(machine, module, owned, next(data), number - 1, manual, accumulates)
         _validate(machine, module)
         driving.hook(machine, module, "on_train_epoch_end", [])

@@ -55,7 +55,7 @@ def train(machine: Machine, owner: Instance) -> Value:
     loader = Instance(Lib("torch.utils.data.DataLoader"))
     loader.inner.update(source=owner.inner.get("data"), args=[], collate=owner.inner.get("collate"))
     batches = data.iterate(machine, loader)
-    for _ in driving.turns(machine):
+    for _ in driving.iterations(machine):
         inputs = next(batches.source) if batches is not None else machine.unknown()
         step = machine.attribute(owner, "training_step", None)
         machine.call(step, [model, inputs], {}, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import keeping
-from afterward.interpret.graph.graph import GraphNode, Kept, Sweep, Tensor
+from afterward.interpret.graph.graph import BackwardRun, GraphNode, Kept, Tensor
 from afterward.interpret.history import record
 from afterward.interpret.library.torch import module_tree, ops
 from afterward.interpret.machine.core import spelled
@@ -32,7 +32,7 @@ class PassMade:
     call: str
     retains: bool
     creates: bool
-    swept: frozenset[int]
+    used: frozenset[int]
     nested_in: str | None
     leaves: list[Tensor]
     receiver: str
@@ -199,7 +199,7 @@ def _run(
     machine.account.look_for_dropped(machine.frames, made)
     if call == "backward":
         machine.account.before(made)
-    done = machine.graph.sweep(
+    done = machine.graph.run_backward(
         walked, retain=retains, accumulate=call == "backward", custom=lambda one: _custom(machine, one, creates)
     )
     if done.error is not None:
@@ -254,7 +254,7 @@ def _reduced(machine: Machine, made: PassMade) -> None:
         inside = {id(leaf) for _, leaf in module_tree.parameters(reducer)}
         reached = {id(leaf) for leaf in made.leaves} & inside
         if reached & reducer.inner["ready"] and not reducer.inner.get("no_sync"):
-            history = record.history(machine, made, Sweep([], "ddp_ready_twice"))
+            history = record.history(machine, made, BackwardRun([], "ddp_ready_twice"))
             raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
         reducer.inner["ready"] |= reached
 
@@ -294,7 +294,7 @@ def read_saved(machine: Machine, node: GraphNode) -> None:
         frozenset({node.number}), None, [], "",
     )  # fmt: skip
     machine.passes.append(made)
-    history = record.history(machine, made, Sweep([node], "second_backward", node, machine.here()))
+    history = record.history(machine, made, BackwardRun([node], "second_backward", node, machine.here()))
     raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
 
 
