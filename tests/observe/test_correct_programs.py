@@ -10,7 +10,7 @@ from tests.watching import watch_source
 
 from afterward.observe.marks import tape
 from afterward.observe.recording import events, looks, recorder
-from afterward.observe.replay import ended_run as aftermath
+from afterward.observe.replay import ended_run as ended_run
 from afterward.observe.replay import replay
 
 
@@ -26,7 +26,7 @@ def most_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a run of days, of which only the beginning and the end are still on record."""
     monkeypatch.setattr(recorder, "MARK_LIMIT", 120)
     monkeypatch.setattr(recorder, "OPENING", 40)
-    monkeypatch.setattr(aftermath, "OPENING", 40)
+    monkeypatch.setattr(ended_run, "OPENING", 40)
     monkeypatch.setattr(events, "FIRST_EVENTS", 4)
     monkeypatch.setattr(events, "LAST_EVENTS", 6)
     monkeypatch.setattr(events, "EVENT_LIMIT", 12)

@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from afterward.model.beat import Beat
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.figures import human
+from afterward.model.progress import Progress
 from afterward.render.paths import shown
 from afterward.render.template import counted
 from afterward.render.wording import headline, said
@@ -26,7 +26,7 @@ _STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "info": "\x1b[1;36m"}
 
 
 class LiveView:
-    """Shows beats on a stream until it is closed."""
+    """Shows reports on a stream until it is closed."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
@@ -36,26 +36,26 @@ class LiveView:
         encoding = (getattr(stream, "encoding", None) or "ascii").lower()
         self._bars = _BARS if "utf" in encoding else _PLAIN_BARS
 
-    def show(self, beat: Beat) -> None:
+    def show(self, progress: Progress) -> None:
         size = self._terminal()
         if size is None:
-            self._show_plain(beat)
+            self._show_plain(progress)
             return
         if size != self._size:
             self._set_up(size)
         rows, columns = size
-        drawn = [f"\x1b[{rows - ROWS + 1 + n};1H\x1b[2K{line}" for n, line in enumerate(self._lines(beat, columns))]
+        drawn = [f"\x1b[{rows - ROWS + 1 + n};1H\x1b[2K{line}" for n, line in enumerate(self._lines(progress, columns))]
         self._write("\x1b7" + "".join(drawn) + "\x1b8")
 
-    def close(self, beat: Beat | None) -> None:
+    def close(self, progress: Progress | None) -> None:
         """Give the terminal back as it was, or say in one plain line what came of the run."""
         if self._size is not None:
             rows, _ = self._size
             self._size = None
             cleared = "".join(f"\x1b[{rows - n};1H\x1b[2K" for n in range(ROWS))
             self._write("\x1b7\x1b[r" + cleared + "\x1b8")
-        elif beat is not None:
-            print(f"afterward: {_counts(beat)}{_sizes(beat)}", file=self.stream, flush=True)
+        elif progress is not None:
+            print(f"afterward: {_counts(progress)}{_sizes(progress)}", file=self.stream, flush=True)
 
     # On a terminal
 
@@ -76,24 +76,26 @@ class LiveView:
         # To set what scrolls moves the cursor home, so it is saved before and put back after.
         self._write(f"\x1b7\x1b[r\x1b8{room}\x1b7\x1b[1;{rows - ROWS}r\x1b8")
 
-    def _lines(self, beat: Beat, columns: int) -> list[str]:
+    def _lines(self, progress: Progress, columns: int) -> list[str]:
         colour = not os.environ.get("NO_COLOR")
         width = max(min(columns - 58, 60), 8)
-        title = f"-- afterward {_counts(beat)} "
+        title = f"-- afterward {_counts(progress)} "
         lines = [title[:columns].ljust(columns, "-")]
-        lines.append(self._spark("one step's graph", beat.nodes, width, lambda size: counted(size, "node"))[:columns])
-        lines.append(self._spark("its saved values", beat.bytes, width, human)[:columns])
+        lines.append(
+            self._spark("one step's graph", progress.nodes, width, lambda size: counted(size, "node"))[:columns]
+        )
+        lines.append(self._spark("its saved values", progress.bytes, width, human)[:columns])
         room = ROWS - len(lines)
-        shown = list(beat.findings)[: room if len(beat.findings) <= room else room - 1]
+        shown = list(progress.findings)[: room if len(progress.findings) <= room else room - 1]
         for found in shown:
             text = _one_line(found)[:columns]
             style = _STYLES.get(found.severity.value, "") if colour else ""
             lines.append(f"{style}{text[: len(found.severity.value)]}\x1b[0m{text[len(found.severity.value) :]}")
-            if 2 * len(beat.findings) <= room:  # then there is room for its figures
+            if 2 * len(progress.findings) <= room:  # then there is room for its figures
                 lines.append(f"  {said(found).primary.text}"[:columns])
-        if len(beat.findings) > len(shown):
-            lines.append(f"and {len(beat.findings) - len(shown)} more"[:columns])
-        if not beat.findings:
+        if len(progress.findings) > len(shown):
+            lines.append(f"and {len(progress.findings) - len(shown)} more"[:columns])
+        if not progress.findings:
             lines.append("no problems so far")
         return lines + [""] * (ROWS - len(lines))
 
@@ -113,29 +115,29 @@ class LiveView:
 
     # Elsewhere
 
-    def _show_plain(self, beat: Beat) -> None:
-        for found in beat.findings:
+    def _show_plain(self, progress: Progress) -> None:
+        for found in progress.findings:
             key = (found.code, found.primary.site.file, found.primary.site.line)
             if key not in self._printed:
                 self._printed.add(key)
                 print(f"afterward: so far: {_one_line(found)}", file=self.stream, flush=True)
         now = time.monotonic()
-        if now - self._last >= max(PAUSE, beat.seconds / 10):
+        if now - self._last >= max(PAUSE, progress.seconds / 10):
             self._last = now
-            print(f"afterward: {_counts(beat)}{_sizes(beat)}", file=self.stream, flush=True)
+            print(f"afterward: {_counts(progress)}{_sizes(progress)}", file=self.stream, flush=True)
 
 
-def _counts(beat: Beat) -> str:
-    minutes, seconds = divmod(int(beat.seconds), 60)
-    passes, steps = counted(beat.passes, "backward pass"), counted(beat.steps, "optimizer step")
+def _counts(progress: Progress) -> str:
+    minutes, seconds = divmod(int(progress.seconds), 60)
+    passes, steps = counted(progress.passes, "backward pass"), counted(progress.steps, "optimizer step")
     return f"{minutes}:{seconds:02d}, {passes}, {steps}"
 
 
-def _sizes(beat: Beat) -> str:
-    if not beat.nodes:
+def _sizes(progress: Progress) -> str:
+    if not progress.nodes:
         return ""
-    now = f"{counted(beat.nodes[-1], 'node')}, {human(beat.bytes[-1])}"
-    return f"; one step's graph: {now} (at most {human(max(beat.bytes))})"
+    now = f"{counted(progress.nodes[-1], 'node')}, {human(progress.bytes[-1])}"
+    return f"; one step's graph: {now} (at most {human(max(progress.bytes))})"
 
 
 def _one_line(found: Diagnosis) -> str:

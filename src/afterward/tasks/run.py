@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from afterward.model.beat import Beat
     from afterward.model.diagnosis import Diagnosis, Report
     from afterward.model.gap import Gap
     from afterward.model.history import History
+    from afterward.model.progress import Progress
     from afterward.model.saved import Chapter, SavedRun
     from afterward.observe.recording.session import Session
 
@@ -99,25 +99,25 @@ class Watched:
         else:
             self._tell(history, found)
 
-    def live(self, show: Callable[[Beat], None]) -> None:
+    def live(self, show: Callable[[Progress], None]) -> None:
         """Have `show` told how the run stands, now and then, with what would be said if it ended now."""
         due = 0.0
         found: tuple[Diagnosis, ...] = ()
 
-        def with_findings(beat: Beat) -> None:
+        def with_findings(progress: Progress) -> None:
             nonlocal due, found
             began = time.monotonic()
-            if began >= due and beat.passes >= ENOUGH:
+            if began >= due and progress.passes >= ENOUGH:
                 found = self._glance()
                 ended = time.monotonic()
                 due = ended + max(1.0, min(10 * (ended - began), 10.0))  # to judge takes longer than to count
-            show(replace(beat, findings=found))
+            show(replace(progress, findings=found))
 
         self.session.show_live(with_findings)
 
-    def standing(self) -> Beat | None:
+    def standing(self) -> Progress | None:
         """How the run stands, for the last line of a live view."""
-        return self.session.pulse.beat() if self.session.pulse is not None else None
+        return self.session.live_progress.progress() if self.session.live_progress is not None else None
 
     def _glance(self) -> tuple[Diagnosis, ...]:
         from afterward.rules import diagnose

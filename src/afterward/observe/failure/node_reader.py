@@ -22,7 +22,7 @@ _NO_MEMORY = (
 )  # fmt: skip
 
 
-class Remains:
+class FailedGraph:
     """The nodes of one graph, and the leaves that they feed or have saved, each with a number."""
 
     def __init__(self, found: Walk, orders: list[int]) -> None:

@@ -21,7 +21,7 @@ from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.frozen import frozen_by, stepped_after
-from afterward.observe.failure.node_reader import Remains
+from afterward.observe.failure.node_reader import FailedGraph
 from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.failure.writes import find_writes, with_rewritten
 from afterward.observe.looking import is_fused, parameters_held_by
@@ -96,7 +96,7 @@ class Autopsy:
         self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
         self.found: Walk = walk(node for node, _ in self.roots)
         self.orders = [compat.order_of(node) for node in self.found.nodes]
-        self.remains = Remains(self.found, self.orders)
+        self.failed_graph = FailedGraph(self.found, self.orders)
         self.places = self._replay()
         self.paths = Trail(self.sources, self.trail)
 
@@ -132,7 +132,7 @@ class Autopsy:
     # Writing the history
 
     def history(self, error: BaseException, kind: str, frame: FrameType, gaps: tuple[Gap, ...]) -> History:
-        nodes = self.remains.nodes(self.places, self.wording)
+        nodes = self.failed_graph.nodes(self.places, self.wording)
         late, passes = self._passes(error, kind, frame)
         return self.told(nodes, late, passes, gaps)
 
@@ -147,7 +147,7 @@ class Autopsy:
             cuts = (frozen,) if frozen is not None else find_cuts(self.paths, late, self.trail, self.where)
             return replace(first, cuts=cuts)
         if kind == "inplace":
-            spoilt = self.remains.spoilt(nodes)
+            spoilt = self.failed_graph.spoilt(nodes)
             writes = find_writes(self.paths, nodes, spoilt, self.trail, self.frames, self.names, self.where)
             first = replace(first, writes=writes)
         reuse = find_reuse(first, late)
@@ -165,7 +165,7 @@ class Autopsy:
                 owners.setdefault(id(parameter), []).append(name)
         return tuple(
             Leaf(number, self.names.leaves.get(id(variable), ""), tuple(owners.get(id(variable), ())))
-            for number, variable in enumerate(self.remains.variables)
+            for number, variable in enumerate(self.failed_graph.variables)
         )
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
@@ -233,7 +233,7 @@ class Autopsy:
         """Of the leaves that a look has shown, those of the failing graph."""
         if leaves is None:
             return frozenset()
-        known = ((self.ledger.leaves.at(address), leaf) for address, leaf in self.remains.leaf_ids.items())
+        known = ((self.ledger.leaves.at(address), leaf) for address, leaf in self.failed_graph.leaf_ids.items())
         return frozenset(leaf for number, leaf in known if number in leaves)
 
     def _gradients(self) -> Iterator[Entry]:
@@ -300,7 +300,7 @@ class Autopsy:
                 continue
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
             held = parameters_held_by(optimizer) if optimizer is not None else []
-            leaves = frozenset(self.remains.leaf_ids[id(p)] for p in held if id(p) in self.remains.leaf_ids)
+            leaves = frozenset(self.failed_graph.leaf_ids[id(p)] for p in held if id(p) in self.failed_graph.leaf_ids)
             fused = optimizer is not None and is_fused(optimizer)
             where, changed = self.where(event.place), leaves - kept.get(number, frozenset())
             yield Step(where, clock_of(event), name, changed, unnoticed=fused, id=number)
@@ -315,7 +315,7 @@ class Autopsy:
         before = [run.moment for run in passes if run.id < late.id and run.where and run.where.runs_under(where)]
         if before:
             name, optimizer = self.optimizers[address]
-            held = (self.remains.leaf_ids.get(id(one)) for one in parameters_held_by(optimizer))
+            held = (self.failed_graph.leaf_ids.get(id(one)) for one in parameters_held_by(optimizer))
             yield Step(where, before[-1] + 1, name, frozenset(leaf for leaf in held if leaf in late.stale))
 
 

@@ -71,7 +71,7 @@ class Reading(Autopsy):
         self.inputs, self.outputs = [], ()
         self.look_from([(node, 0)], frames)
         self.rewind(frames[0].f_code.co_filename, line)
-        nodes = self.remains.nodes(self.places, self.wording)
+        nodes = self.failed_graph.nodes(self.places, self.wording)
         seen = self.passes_seen()
         counter = compat.sequence_counter()
         where = self.where(self.trail[-1] if self.trail else None)

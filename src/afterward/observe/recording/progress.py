@@ -9,23 +9,23 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from afterward.model.beat import Beat
+from afterward.model.progress import Progress
 from afterward.observe import compat
 from afterward.observe.failure.walk import look, roots_of
 from afterward.observe.recording.engine import Hook
 
-REST = 0.2  # seconds between two beats at least
-SHARE, LONGEST = 10, 2.0  # a beat that takes long is followed by a rest of so many times that long, up to this
+REST = 0.2  # seconds between two reports at least
+SHARE, LONGEST = 10, 2.0  # a report that takes long is followed by a rest of so many times that long, up to this
 KEPT = 240  # sizes
 
-OnBeat = Callable[[Beat], None]
+OnProgress = Callable[[Progress], None]
 
 
-class Pulse:
-    """Counts every pass and step, and looks at the graph of a pass when a beat is due."""
+class LiveProgress:
+    """Counts every pass and step, and looks at the graph of a pass when a report is due."""
 
-    def __init__(self, on_beat: OnBeat) -> None:
-        self.on_beat = on_beat
+    def __init__(self, on_progress: OnProgress) -> None:
+        self.on_progress = on_progress
         self.steps = 0
         self.passes = 0
         self.nodes: deque[int] = deque(maxlen=KEPT)
@@ -36,34 +36,34 @@ class Pulse:
         self._home = (os.getpid(), threading.get_ident())
 
     def around(self, begins: Hook) -> Hook:
-        """The observer's hook on passes, with the beat after it."""
+        """The observer's hook on passes, with the report after it."""
 
-        def beating(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        def reporting(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             begins(outputs, args, kwargs)
             self.passes += 1
             now = time.monotonic()
             if now >= self._due and self._home == (os.getpid(), threading.get_ident()):
                 try:
-                    self._beat(outputs, args)
+                    self._progress(outputs, args)
                 except Exception:  # a view that cannot be drawn is left alone: the program goes on
                     self._due = float("inf")
                 else:
                     after = time.monotonic()
                     self._due = after + max(REST, min(SHARE * (after - now), LONGEST))
 
-        return beating
+        return reporting
 
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self.steps += 1
 
-    def _beat(self, outputs: Any, args: tuple[Any, ...]) -> None:
+    def _progress(self, outputs: Any, args: tuple[Any, ...]) -> None:
         inputs = (args[3] if len(args) > 3 else ()) or ()
         shown = None if compat.capturing() else look((node for node, _ in roots_of(outputs)), inputs)
         if shown is not None:
             self.nodes.append(len(shown.orders))
             self.bytes.append(shown.bytes)
-        self.on_beat(self.beat())
+        self.on_progress(self.progress())
 
-    def beat(self) -> Beat:
+    def progress(self) -> Progress:
         seconds = time.monotonic() - self._began
-        return Beat(seconds, self.steps, self.passes, tuple(self.nodes), tuple(self.bytes))
+        return Progress(seconds, self.steps, self.passes, tuple(self.nodes), tuple(self.bytes))

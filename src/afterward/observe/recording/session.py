@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from afterward.observe.recording.account import Account
     from afterward.observe.recording.engine import Hook
     from afterward.observe.recording.looks import Looks
-    from afterward.observe.recording.progress import OnBeat, Pulse
+    from afterward.observe.recording.progress import LiveProgress, OnProgress
 
     OnBroken = Callable[[BaseException, History], None]
 
@@ -44,7 +44,7 @@ class Session:
         self.on_broken = on_broken
         self.strict = False  # under test a failure of ours raises
         self.account: Account | None = None  # counts the bytes of every pass, where that was asked for
-        self.pulse: Pulse | None = None  # tells how the run stands, where somebody wants to see it live
+        self.live_progress: LiveProgress | None = None  # where it is shown as it runs
         self.meter: Meter | None = None  # measures each pass of a run that is to prove a patch
         self.counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
@@ -98,8 +98,8 @@ class Session:
         begins = unnoticed(self.tape.begins)
         if self.account is not None:
             begins = self.account.around(begins)
-        if self.pulse is not None:
-            begins = self.pulse.around(begins)
+        if self.live_progress is not None:
+            begins = self.live_progress.around(begins)
         failed: Hook = unnoticed(self.looks.pass_failed)
         ended: Hook | None = None
         if self.meter is not None:
@@ -119,7 +119,7 @@ class Session:
             return
         handle = register_optimizer_step_post_hook(stepped)
         self._hooks.callback(handle.remove)
-        for one in (self.account, self.pulse):
+        for one in (self.account, self.live_progress):
             if one is not None:
                 self._hooks.callback(register_optimizer_step_post_hook(one.stepped).remove)
         if self.meter is not None:
@@ -173,11 +173,11 @@ class Session:
 
         self.account = Account(self.recorders)
 
-    def show_live(self, on_beat: OnBeat) -> None:
+    def show_live(self, on_progress: OnProgress) -> None:
         """Tell, now and then, how the run stands. To be called before the watch begins."""
-        from afterward.observe.recording.progress import Pulse
+        from afterward.observe.recording.progress import LiveProgress
 
-        self.pulse = Pulse(on_beat)
+        self.live_progress = LiveProgress(on_progress)
 
     def memory(self) -> Memory | None:
         """The account, where one was kept."""

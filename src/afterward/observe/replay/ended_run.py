@@ -20,7 +20,7 @@ from afterward.observe.silent.updates import Known, Updates
 
 
 @dataclass
-class Aftermath:
+class EndedRun:
     """What the judges of silent faults read. `leaf_names` come from the surveys."""
 
     recorder: Recorder

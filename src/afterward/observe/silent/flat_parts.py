@@ -15,7 +15,7 @@ from afterward.follow.path import Place
 from afterward.follow.reading import Name, reads
 from afterward.model.history import FlatPart
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.ended_run import EndedRun
 
 TIMES = 2  # passes, looked at, in which a part had no history
 FAR = 40  # statements followed back
@@ -35,7 +35,7 @@ class Bare:
     orders: dict[int, bool]  # of the additions, and whether the loss is linear in what is added
 
 
-def find_flat_parts(after: Aftermath, bare: list[Bare]) -> Iterator[FlatPart]:
+def find_flat_parts(after: EndedRun, bare: list[Bare]) -> Iterator[FlatPart]:
     """The parts of losses without a history that come from derivatives, each once."""
     taken = {
         (event.place.call, event.place.moment): event
@@ -58,7 +58,7 @@ def find_flat_parts(after: Aftermath, bare: list[Bare]) -> Iterator[FlatPart]:
             yield FlatPart(text, where.site_at(loop), cut.site_at(loop), spot.site_at(loop), len(times), linear)
 
 
-def _adds(after: Aftermath, order: int) -> Place | None:
+def _adds(after: EndedRun, order: int) -> Place | None:
     """The statement that made an addition: of a function that returns it, the `return`."""
     place = after.built_by(order)
     inner = after.paths.returns(place) if place is not None else []
@@ -73,7 +73,7 @@ def _of_one_forward(derivative: PassSeen, seen: PassSeen) -> bool:
 class _Flat:
     """Follows summands back, by name, to where a derivative was taken."""
 
-    def __init__(self, after: Aftermath, taken: dict[tuple[int, int], PassSeen]) -> None:
+    def __init__(self, after: EndedRun, taken: dict[tuple[int, int], PassSeen]) -> None:
         self.after = after
         self.paths = after.paths
         self.taken = taken

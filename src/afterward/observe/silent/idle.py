@@ -14,14 +14,14 @@ from afterward.model.history import Cut, Edge, Idle, Pass
 from afterward.model.site import Site, Where
 from afterward.observe.provenance.cuts import cuts_of_history
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
-from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.updates import Known
 
 STILL = 2  # looked-at steps that changed nothing before a model is called replaced
 DEPTH = 4  # calls and assignments followed from a cut to what was cut
 
 
-def find_idle(after: Aftermath) -> Iterator[Idle]:
+def find_idle(after: EndedRun) -> Iterator[Idle]:
     """Optimizers whose parameters, all or some, no pass reaches."""
     for known in after.updates.known.values():
         name, steps = known.name, after.steps_of(known)
@@ -50,7 +50,7 @@ def find_idle(after: Aftermath) -> Iterator[Idle]:
             yield from sure[:1]
 
 
-def _with_part_replaced(after: Aftermath, found: Idle) -> Idle:
+def _with_part_replaced(after: EndedRun, found: Idle) -> Idle:
     """Was a layer put in the place of theirs? Nothing but the optimizer holds them, and none holds the new one's."""
     late = _last_pass(after)
     names = _names_of(after, _unheld(after, late)) if late is not None else ()
@@ -60,7 +60,7 @@ def _with_part_replaced(after: Aftermath, found: Idle) -> Idle:
     return replace(found, instead=names, replaced=sites.pop()) if len(sites) == 1 and None not in sites else found
 
 
-def _left_behind(after: Aftermath, known: Known, trained: set[int]) -> bool:
+def _left_behind(after: EndedRun, known: Known, trained: set[int]) -> bool:
     """Has nothing of it changed since passes began to reach a copy of its parameters?"""
     late = [run for run in after.looked if run.call == "backward" and run.moment > known.moved_at and run.leaves]
     return (
@@ -71,7 +71,7 @@ def _left_behind(after: Aftermath, known: Known, trained: set[int]) -> bool:
     )
 
 
-def _instead(after: Aftermath, run: PassSeen, members: set[int] | frozenset[int]) -> tuple[str, ...]:
+def _instead(after: EndedRun, run: PassSeen, members: set[int] | frozenset[int]) -> tuple[str, ...]:
     """Names of parameters of the very same shapes that a pass reaches and no optimizer holds."""
     others = _unheld(after, run)
     known = after.updates
@@ -81,25 +81,25 @@ def _instead(after: Aftermath, run: PassSeen, members: set[int] | frozenset[int]
     return _names_of(after, others)
 
 
-def _unheld(after: Aftermath, run: PassSeen) -> list[int]:
+def _unheld(after: EndedRun, run: PassSeen) -> list[int]:
     """The leaves that the passes of its statement reach and no optimizer holds. What one pass alone reaches is an
     input of its batch."""
     reached = Counter(leaf for one in after.looked if one.site == run.site for leaf in one.leaves or ())
     return [leaf for leaf, times in reached.items() if leaf not in after.held and times > 1]
 
 
-def _names_of(after: Aftermath, leaves: list[int]) -> tuple[str, ...]:
+def _names_of(after: EndedRun, leaves: list[int]) -> tuple[str, ...]:
     return tuple(sorted(after.leaf_names.get(leaf, "") for leaf in leaves))
 
 
-def _last_pass(after: Aftermath) -> PassSeen | None:
+def _last_pass(after: EndedRun) -> PassSeen | None:
     """The last backward, of several networks' the last that reaches something no optimizer holds."""
     runs = [run for run in reversed(after.looked) if run.call == "backward" and run.leaves]
     return next((run for run in runs if _unheld(after, run)), runs[0] if runs else None)
 
 
 def _idle(
-    after: Aftermath, name: str, steps: list[StepSeen], never: set[int] | frozenset[int], trained: set[int], site: Site
+    after: EndedRun, name: str, steps: list[StepSeen], never: set[int] | frozenset[int], trained: set[int], site: Site
 ) -> Idle:
     names = tuple(sorted(after.leaf_names[leaf] for leaf in never if leaf in after.leaf_names))
     late = _last_pass(after)
@@ -120,7 +120,7 @@ def _holder(leaf: str) -> str:
 # The cut between parameters and every loss
 
 
-def _cut(after: Aftermath, names: tuple[str, ...]) -> Cut | None:
+def _cut(after: EndedRun, names: tuple[str, ...]) -> Cut | None:
     """A cut of something with a history, on the way to a loss, in whose making these parameters are named."""
     others = {part for leaf in after.reached for part in _parts(after.leaf_names.get(leaf, ""))}
     wanted = {part for name in names for part in _parts(name)} - others
@@ -144,13 +144,13 @@ def _parts(name: str) -> set[str]:
     return {part for part in re.split(r"[.\[\]\"']+", name) if part and not part.isdigit()}
 
 
-def _place(after: Aftermath, where: Where) -> Place | None:
+def _place(after: EndedRun, where: Where) -> Place | None:
     level = where.levels[-1]
     mine = after.paths.by_call.get(level.call, [])
     return next((place for place in mine if place.moment == level.moment), None)
 
 
-def _names(after: Aftermath, place: Place, wanted: set[str], depth: int, seen: set[tuple[int, int]]) -> bool:
+def _names(after: EndedRun, place: Place, wanted: set[str], depth: int, seen: set[tuple[int, int]]) -> bool:
     """Does a statement read one of these names, itself, in what it calls or in what made the values it reads?"""
     if depth < 0 or (place.call, place.moment) in seen:
         return False

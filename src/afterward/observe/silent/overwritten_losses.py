@@ -12,7 +12,7 @@ from afterward.follow.path import Place
 from afterward.follow.reading import reads, targets
 from afterward.model.history import UnusedLoss
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.replay.places import Places
 from afterward.observe.silent.used_nodes import meets
 
@@ -20,7 +20,7 @@ PASSES = 2  # over a loss whose earlier values were overwritten
 TIMES = 5  # or values of it, where the whole program has but one pass
 
 
-def find_unused_losses(after: Aftermath) -> tuple[UnusedLoss, ...]:
+def find_unused_losses(after: EndedRun) -> tuple[UnusedLoss, ...]:
     """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
     trail = after.paths
     passes = [event for event in after.passes if event.call == "backward"]

@@ -17,7 +17,7 @@ from afterward.model.history import Singles
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, storage_key, walk
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.touches import kind_of
 
 TIMES = 16  # rows handed over one by one
@@ -160,7 +160,7 @@ def _independent(found: Walk, applied: dict[int, list[int]]) -> bool:
 # Once the run is over
 
 
-def find_singles(after: Aftermath, seen: SingleRows) -> Iterator[Singles]:
+def find_singles(after: EndedRun, seen: SingleRows) -> Iterator[Singles]:
     """The loops of the program that took a batch apart, each once."""
     told: set[int] = set()
     for one in seen.one_by_one:
@@ -175,7 +175,7 @@ def find_singles(after: Aftermath, seen: SingleRows) -> Iterator[Singles]:
 
 
 def _single(
-    after: Aftermath, seen: PassSeen, place: Place, loop: int, times: int, nodes: int, kind: str
+    after: EndedRun, seen: PassSeen, place: Place, loop: int, times: int, nodes: int, kind: str
 ) -> Iterator[Singles]:
     spot, where = after.places.where(place), after.places.where(seen.place)
     if spot is not None and where is not None:
@@ -183,7 +183,7 @@ def _single(
         yield Singles(spot.site, around, times, nodes, where.site_at(where.innermost_iteration), kind)
 
 
-def _each_iteration(after: Aftermath, each: OneEach) -> Iterator[Singles]:
+def _each_iteration(after: EndedRun, each: OneEach) -> Iterator[Singles]:
     """A loop, entered again and again: each iteration trains on one row and needs nothing of the one before."""
     runs = [run for run in after.passes if run.place and run.place.number == each.seen.site and run.place.iterations]
     built = _places(after, (each.order,))
@@ -222,7 +222,7 @@ def _hangs_together(between: list[Place], loop: ast.For) -> bool:
     return not between or bool(kinds - {None, "cleared"}) or any(word.startswith("clip_grad") for word in words)
 
 
-def _places(after: Aftermath, orders: tuple[int, ...]) -> list[Place]:
+def _places(after: EndedRun, orders: tuple[int, ...]) -> list[Place]:
     recorder = after.recorder
     marks = recorder.marks[:]
     if not marks:
@@ -233,7 +233,7 @@ def _places(after: Aftermath, orders: tuple[int, ...]) -> list[Place]:
     return [answers[order] for order in orders if order in answers]
 
 
-def _loop_around(after: Aftermath, places: list[Place]) -> tuple[Place, int] | None:
+def _loop_around(after: EndedRun, places: list[Place]) -> tuple[Place, int] | None:
     """The statement in whose loop the applications lie, one or more an iteration, and the number of the loop's own."""
     for levels in zip(*(place.chain() for place in places), strict=False):
         first = levels[0]

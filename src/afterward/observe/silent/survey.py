@@ -30,7 +30,7 @@ from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import WINDOW, Held, Names, living_optimizers, search
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder, Recorders
-from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.replay.places import Places
 from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
@@ -212,7 +212,7 @@ class Surveyor:
         self.look(recorder, None)
         self.updates.finish(recorder.moment)
         places = Places(recorder)
-        after = Aftermath(recorder, places, self.updates, self.leaf_names)
+        after = EndedRun(recorder, places, self.updates, self.leaf_names)
         leaf_numbers = sorted(after.reached | after.held)
         return with_library_steps(
             History(
@@ -248,12 +248,12 @@ class Surveyor:
             for leaf in leaf_numbers
         )
 
-    def _optimizers(self, after: Aftermath) -> Iterator[Optimizer]:
+    def _optimizers(self, after: EndedRun) -> Iterator[Optimizer]:
         written = steps_not_run(after)
         for known in self.updates.known.values():
             yield Optimizer(known.number, known.name, frozenset(known.held), stem(known.name) in written)
 
-    def _gradients(self, after: Aftermath) -> Iterator[Entry]:
+    def _gradients(self, after: EndedRun) -> Iterator[Entry]:
         runs = {id(event): number for number, event in enumerate(after.passes)}
         steps = {(event.moment, event.optimizer): number for number, event in enumerate(after.steps)}
         looked = {(note.until, note.optimizer) for note in self.ledger.notes}

@@ -9,13 +9,13 @@ from functools import lru_cache
 from afterward.follow.reading import head
 from afterward.model.gradients import CLEARED, READ, REPLACED, USED
 from afterward.model.names import stem
-from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.ledger import Touch
 
 _NORMS = ("clip_grad_norm_", "get_total_norm", "clip_grads_with_norm_")  # they give back how large gradients were
 
 
-def touches_of(after: Aftermath) -> list[Touch]:
+def touches_of(after: EndedRun) -> list[Touch]:
     """Every statement of the trail that speaks of gradients, in order."""
     kinds: dict[int, str | None] = {}
     found = []
@@ -93,7 +93,7 @@ def _written(statement: ast.stmt, parts: list[ast.AST]) -> Iterator[ast.expr]:
             yield called.value
 
 
-def _taken_from_gradients(after: Aftermath) -> dict[int, dict[str, set[str]]]:
+def _taken_from_gradients(after: EndedRun) -> dict[int, dict[str, set[str]]]:
     """By function: what it computes from gradients, as it is written, and the tensors whose gradients those are."""
     found: dict[int, dict[str, set[str]]] = {}
     for number in {place.number for place in after.trail}:
@@ -129,7 +129,7 @@ def _tensor(node: ast.expr) -> str:
     return ast.unparse(node).removesuffix(".data")
 
 
-def steps_not_run(after: Aftermath) -> frozenset[str]:
+def steps_not_run(after: EndedRun) -> frozenset[str]:
     """The last names of what the program has a `.step()` call for in a statement that was never executed."""
     found: set[str] = set()
     table = after.places.table

@@ -17,7 +17,7 @@ from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
 from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.replay.ended_run import Aftermath
+from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.used_nodes import contains, meets
 
@@ -87,7 +87,7 @@ def _part(held: Held, sibling: Held, seen: PassSeen, used: array[int]) -> Part |
     return Part(held.name, sibling.name, root, len(own), size, frozenset(applied), tuple(takers), seen)
 
 
-def find_left_out(after: Aftermath, parts: list[Part]) -> Iterator[LeftOut]:
+def find_left_out(after: EndedRun, parts: list[Part]) -> Iterator[LeftOut]:
     """The parts that no pass has used, in any of the steps that were looked at."""
     used = _all_used(after)
     told: set[int] = set()
@@ -129,7 +129,7 @@ class _Execution:
         return self.end - self.place.order_at
 
 
-def find_unused(after: Aftermath) -> Iterator[Unused]:
+def find_unused(after: EndedRun) -> Iterator[Unused]:
     """Statements that build nodes each time they run, of which no pass has used any."""
     if not after.trail or not after.looked:
         return
@@ -154,7 +154,7 @@ def _gives_no_history(statement: ast.stmt | None) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _CUTS
 
 
-def _executions(after: Aftermath, number: int) -> list[_Execution]:
+def _executions(after: EndedRun, number: int) -> list[_Execution]:
     """Every execution of a statement, in every call, with the nodes that it and what it called have made."""
     index = after.executions
     return [
@@ -168,11 +168,11 @@ def _executions(after: Aftermath, number: int) -> list[_Execution]:
     ]
 
 
-def _after_last(after: Aftermath, order: int) -> bool:
+def _after_last(after: EndedRun, order: int) -> bool:
     return bool(after.passes) and order >= after.passes[-1].counter
 
 
-def _certain(after: Aftermath, end: int) -> bool:
+def _certain(after: EndedRun, end: int) -> bool:
     """Were all passes looked at that came next? Or did none come any more?"""
     later = bisect_left(after.counters, end)
     following = after.passes[later : later + LATER]
@@ -182,5 +182,5 @@ def _certain(after: Aftermath, end: int) -> bool:
     return len(following) == LATER and len(windows) == 1 and all(run.used is not None for run in following)
 
 
-def _all_used(after: Aftermath) -> array[int]:
+def _all_used(after: EndedRun) -> array[int]:
     return array("Q", sorted({order for run in after.looked for order in run.used or ()}))

@@ -8,7 +8,7 @@ from afterward.model.diagnosis import Diagnosis
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Progress:
     """Counts so far, and the size of the graph at the passes that were looked at for it, oldest first."""
 
     seconds: float
