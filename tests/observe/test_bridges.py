@@ -15,7 +15,7 @@ cell = torch.nn.GRUCell(4, 8)
 opt = torch.optim.SGD(cell.parameters(), 0.1)
 {before}
 for t, x in enumerate(torch.randn(4, 1, 4)):
-    {turn}
+    {iteration}
     opt.zero_grad()
     loss.backward()
     opt.step()

@@ -10,8 +10,7 @@ from tests.watching import watch_source
 
 from afterward.observe.marks import tape
 from afterward.observe.recording import events, looks, recorder
-from afterward.observe.replay import ended_run as ended_run
-from afterward.observe.replay import replay
+from afterward.observe.replay import ended_run, replay
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -83,7 +83,7 @@ rnn = torch.nn.LSTM(4, 8)
 {before}
 hidden = (torch.zeros(1, 1, 8), torch.zeros(1, 1, 8))
 for x in torch.randn(3, 5, 1, 4):
-    {turn}
+    {iteration}
     out, hidden = rnn(x, hidden)
     out.sum().backward()
 """
