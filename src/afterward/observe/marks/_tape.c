@@ -9,6 +9,7 @@
 
 #define Py_BUILD_CORE
 #undef _PyGC_FINALIZED /* in 3.12 a function of this name follows */
+#include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 #undef Py_BUILD_CORE
 
