@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from afterward.model.diagnosis import Report
 from afterward.tasks.fix import Fixed, Fixer
-from afterward.tasks.trial import Request
+from afterward.tasks.obligations import Comparison
+from afterward.tasks.trial import Request, Trial
 from afterward.tasks.trial_runner import TrialRunner
 
 TWO_HEADS = """import torch
@@ -70,6 +73,38 @@ def test_losses_are_not_added_where_gradients_change_between_them(
     assert best == program.replace("la.backward()", "la.backward(retain_graph=True)")
     tried = {remedy.kind: remedy.proof for remedy in result.report.findings[0].remedies}
     assert tried["combine_losses"] is None or tried["combine_losses"].status != "proven"
+
+
+class Stalling(TrialRunner):
+    """The first trial of a change does not answer, as one whose threads wait for each other."""
+
+    stalled = False
+
+    def run(self, request: Request, **options: Any) -> Trial:
+        if request.patched and not self.stalled:
+            self.stalled = True
+            return Trial("time", Report((request.target,)))
+        return super().run(request, **options)
+
+
+def test_a_trial_that_stood_still_is_run_once_more(tmp_path: Path) -> None:
+    program = TWO_HEADS.format(hook="pass", between="pass")
+    with Stalling() as runner:
+        result = fixed(runner, tmp_path, program)
+    assert runner.stalled
+    assert "(la + lb).backward()" in result.options[0][str(tmp_path / "train.py")]
+
+
+def test_a_loss_that_waits_for_its_step_still_reaches_what_it_reached(runner: TrialRunner, tmp_path: Path) -> None:
+    file, program = tmp_path / "train.py", TWO_HEADS.format(hook="pass", between="pass")
+    file.write_text(program)
+    patched = {str(file): program.replace("ha(h)", "ha(h.detach())").encode()}
+    base = runner.run(Request("train.py", folder=str(tmp_path)))
+    cut = runner.run(Request("train.py", folder=str(tmp_path), patched=patched))
+    assert [note.kind for note in Comparison(base, cut).reach()] == ["not_trained"]
+    kept = {str(file): program.replace("la.backward()", "la.backward(retain_graph=True)").encode()}
+    right = runner.run(Request("train.py", folder=str(tmp_path), patched=kept))
+    assert list(Comparison(base, right).reach()) == []
 
 
 def test_a_step_is_not_moved_to_where_another_loss_gets_into_it(runner: TrialRunner, tmp_path: Path) -> None:

@@ -178,8 +178,8 @@ class Comparison:
                 less.setdefault(loss, []).append(number)
         for taken in self._waiting():
             for loss in self.was.losses(taken):
-                if self._dropped(taken):
-                    less.setdefault(loss, []).extend(n for n in taken.reached if n in holders)
+                lost = taken.reached if self._dropped(taken) else self._cut_off(taken)
+                less.setdefault(loss, []).extend(n for n in sorted(lost) if n in holders)
         yield from self.names.told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
 
     def _waiting(self) -> list[PassTaken]:
@@ -205,6 +205,14 @@ class Comparison:
         terms = {self.now.lines.back(term) for taken in self.now.passes.values() for term in taken.terms}
         counted = bool(lost.numbers) and lost.numbers <= frozenset().union(*others)
         return not counted and None not in terms and not terms & set(lost.terms)
+
+    def _cut_off(self, waiting: PassTaken) -> frozenset[int]:
+        """What a loss no longer reaches that had all it reached for its one optimizer."""
+        holders = self.now.holders()
+        now = [taken for taken in self.now.passes.values() if taken.looked and taken.value == waiting.value]
+        if waiting.failed or not now or len({holders.get(number) for number in waiting.reached}) != 1:
+            return frozenset()
+        return waiting.reached - now[0].reached
 
     def terms(self) -> Iterator[Note]:
         """What the failing loss is the sum of has its effect still: a cut has not made a number of it."""
