@@ -34,11 +34,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     programs = [program for folder in options.folders for program in _programs(folder)]
+    rows = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(lambda program: _compare(program, options.device), programs))
-    for row in rows:
-        if row["verdict"] != "same":
-            print(json.dumps(row), flush=True)
+        for row in pool.map(lambda program: _compare(program, options.device), programs):
+            rows.append(row)
+            if row["verdict"] != "same":
+                print(json.dumps(row), flush=True)
+            elif len(rows) % 20 == 0:
+                print(f"{len(rows)} of {len(programs)}", flush=True)
     print(dict(Counter(row["verdict"] for row in rows)), f"of {len(rows)} programs")
     if options.out:
         options.out.write_text(json.dumps(rows, indent=1))
