@@ -13,7 +13,7 @@ from afterward.tasks.check_file import Shared, check_bytes
 HERE = Path(__file__).parent
 LABELS: dict[str, list[str]] = {
     f"{folder}/{name}": codes
-    for folder in ("pasted", "asked", "answered")
+    for folder in ("pasted", "asked", "answered", "threads")
     for name, codes in json.loads((HERE / folder / "labels.json").read_text()).items()
 }
 MISSED = {
@@ -21,6 +21,7 @@ MISSED = {
     "answered/16_val_outputs_kept",  # there is no backward pass in it
     "answered/26_inplace_plus_equals",  # nor in this one
     "answered/29_tensor_with_requires_grad",  # one step alone may have been meant
+    "threads/19_validation_kept",  # nor in this one
     "answered/38_gcn_adj_param",  # only its name says that `A_param` is trained
 }
 

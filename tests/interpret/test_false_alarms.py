@@ -9,7 +9,9 @@ import pytest
 import torch
 from tests.interpret.checking import check_source
 
+from afterward.tasks.check import check
 from afterward.tasks.check_file import Shared, check_bytes
+from afterward.tasks.check_settings import Settings
 
 
 def codes(source: str) -> list[str]:
@@ -427,3 +429,47 @@ train(torch.randn(20, 8, 4))
 def test_an_output_that_is_not_needed() -> None:
     assert codes(OUTPUTS.format(statement="y, entropy = outputs(x)")) == []
     assert codes(OUTPUTS.format(statement="y = net(x); entropy = y.softmax(-1).log().mean()")) == ["AFT304"]
+
+
+def test_what_one_program_keeps_in_vain_another_needs(tmp_path: Path) -> None:
+    (tmp_path / "inner.py").write_text("""\
+import torch
+def adapt(net, x, steps):
+    weights = list(net.parameters())
+    for _ in range(steps):
+        loss = torch.nn.functional.linear(x, *weights).pow(2).mean()
+        grads = torch.autograd.grad(loss, weights, create_graph=True)
+        weights = [one - 0.1 * grad for one, grad in zip(weights, grads)]
+    return torch.nn.functional.linear(x, *weights).pow(2).mean()
+""")
+    begin = "import torch\nfrom inner import adapt\nnet = torch.nn.Linear(4, 1)\n"
+    (tmp_path / "evaluate.py").write_text(
+        begin + "for x in torch.randn(9, 8, 4):\n    print(adapt(net, x, 1).item(), net.weight.grad)\n"
+    )
+    settings = Settings(cache=False, jobs=1)
+    alone = check([str(tmp_path / "evaluate.py")], settings).report
+    assert [one.code for one in alone.findings] == ["AFT303"]
+    (tmp_path / "train.py").write_text(
+        begin + "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\nfor x in torch.randn(9, 8, 4):\n"
+        "    optimizer.zero_grad()\n    adapt(net, x, 1).backward()\n    optimizer.step()\n"
+    )
+    assert check([str(tmp_path)], settings).report.findings == ()
+
+
+def test_an_object_with_several_optimizers_is_not_one_network(tmp_path: Path) -> None:
+    source = """\
+import torch
+class Updater:
+    def __init__(self, model, batches):
+        self.model, self.batches = model, batches
+    def update(self):
+        for batch in self.batches:
+            losses = self.model(batch)
+            self.model.optimizer_g.zero_grad()
+            losses["g"].backward()
+            self.model.optimizer_g.step()
+            self.model.optimizer_d.zero_grad()
+            losses["d"].backward()
+            self.model.optimizer_d.step()
+"""
+    assert check_source(source, tmp_path) == []

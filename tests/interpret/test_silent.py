@@ -220,7 +220,7 @@ other = torch.nn.Linear(2, 1)
 opt_other = torch.optim.SGD(other.parameters(), lr=0.1)
 for x in torch.randn(5, 4, 2):
     opt.zero_grad()
-    net(x).pow(2).mean().backward(retain_graph=True)
+    net(x).pow(2).mean().backward()
     opt.step()
     total.backward()
     opt_other.step()

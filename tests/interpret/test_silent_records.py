@@ -119,3 +119,77 @@ for x in torch.randn(20, 8, 4):
 """
     assert check_source(source.format(value="torch.Tensor.detach(state)"), tmp_path) == []
     assert [found.code for found in check_source(source.format(value="state"), tmp_path)] == ["AFT103"]
+
+
+NESTED = """\
+import torch
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+history = []
+for phase in range(2):
+    for epoch in range(1000):
+        total = 0
+        for number, x in enumerate(torch.randn(500, 8, 4)):
+            loss = net(x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            {inside}
+        {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "expected"),
+    [
+        ("total += loss", "print(total.item())", [13]),
+        ("total += loss; total = 0 if number % 100 == 0 else total", "print(total)", [13]),
+        ("pass", "history.append((loss, epoch))", [14]),
+        ("total += loss.item()", "history.append(total)", []),
+    ],
+)
+def test_records_of_loops_in_loops(inside: str, after: str, expected: list[int], tmp_path: Path) -> None:
+    found = check_source(NESTED.format(inside=inside, after=after), tmp_path)
+    assert [(one.code, one.primary.site.line) for one in found] == [("AFT301", line) for line in expected]
+
+
+def test_an_iterator_of_the_program_does_not_use_up_the_run(tmp_path: Path) -> None:
+    source = """\
+import torch
+class Batches:
+    def __iter__(self):
+        return self
+    def __next__(self):
+        return [torch.randn(4) for _ in range(30)], 1
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+with torch.no_grad():
+    for number, (xs, y) in enumerate(Batches()):
+        for x in xs:
+            net(x)
+losses = []
+for x in torch.randn(20, 8, 4):
+    loss = net(x).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss)
+"""
+    assert [found.code for found in check_source(source, tmp_path)] == ["AFT301"]
+
+
+def test_a_pass_that_cannot_come_to_a_kept_graph(tmp_path: Path) -> None:
+    source = """\
+import torch
+from elsewhere import content
+G, D = torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
+opt_g, opt_d = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+for x in torch.randn(20, 8, 4):
+    opt_d.zero_grad()
+    (D(G(torch.randn(8, 2)).detach()).mean() - D(x).mean()).backward(retain_graph=True)
+    opt_d.step()
+    opt_g.zero_grad()
+    content(G(torch.randn(8, 2)), x).backward()
+    opt_g.step()
+"""
+    assert [(found.code, found.primary.site.line) for found in check_source(source, tmp_path)] == [("AFT303", 7)]

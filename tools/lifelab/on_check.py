@@ -12,6 +12,9 @@ _MESSAGES = {
     "second time": "second_backward",
     "modified by an inplace": "inplace",
     "does not require grad and does not have": "no_grad",
+    "a view of a leaf Variable that requires grad is being used": "view-of-leaf-written-in-place",
+    "a leaf Variable that requires grad is being used": "leaf-written-in-place",
+    "'NoneType'": "grad-is-none",
 }
 
 Fault = tuple[int, str]  # the line, and the kind of error
@@ -36,6 +39,8 @@ def what_is_said(text: str) -> Fault | None:
     sources = Sources()
     sources.add(FILE, data, tree)
     for found in interpret_file(FILE, tree, sources).findings:
+        for refusal in found.history.raised:
+            return refusal.where.levels[0].site.line, refusal.page
         late = next(found.history.broken_passes())
         assert late.where is not None
         assert late.error is not None

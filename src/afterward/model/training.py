@@ -90,14 +90,7 @@ class Cleared:
     at: Line | None
 
 
-@dataclass(slots=True)
-class Edited:
-    """Gradients were changed by something else than a pass: clipped, scaled, replaced. It is noticed afterwards."""
-
-    parameters: frozenset[int]
-
-
-Happening = PassTaken | StepTaken | Cleared | Edited
+Happening = PassTaken | StepTaken | Cleared
 
 
 @dataclass(slots=True)

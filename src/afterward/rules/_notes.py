@@ -18,6 +18,7 @@ NOTES: dict[str, str] = {
     "known before running",
     "assumes_parameters": "assuming that {name} has parameters< that {optimizer} trains>",
     "assumes_dependence": "assuming that what {name} returns depends on its arguments",
+    "assumes_leaf": "assuming that {name} is a leaf that requires gradients",
     "rank": "on rank {ranks}< of {of}>",
     "ranks": "on ranks {ranks}< of {of}>",
     "processes": "seen in the process {names}, which the program started",

@@ -13,6 +13,7 @@ from afterward.tasks.checked import Checked
 from afterward.tasks.python_files import python_files
 
 STDIN = "-"
+_KEEPING = ("AFT303",)  # faults of a call that several programs may come to, each with a need of its own
 
 Progress = Callable[[int, int], None]
 
@@ -96,9 +97,22 @@ def _settled(results: list[Checked], settings: Settings) -> tuple[Diagnosis, ...
         for found in done.findings:
             site = found.primary.site
             key = (site.file, site.line, "" if found.severity is Severity.ERROR else found.code)
-            if wanted(found, settings) and (key not in best or _surer(found, best[key])):
+            if (
+                wanted(found, settings)
+                and not _is_needed_elsewhere(found, results)
+                and (key not in best or _surer(found, best[key]))
+            ):
                 best[key] = found
     return tuple(sorted(best.values(), key=lambda one: (one.primary.site.file, one.primary.site.line, one.code)))
+
+
+def _is_needed_elsewhere(found: Diagnosis, results: list[Checked]) -> bool:
+    """Does another program come to this pass and need the graph that it keeps? A test does without what training
+    needs."""
+    line = found.primary.site.file, found.primary.site.line
+    others = [done for done in results if line in done.looked.analysed] if found.code in _KEEPING else []
+    there = [{(one.code, one.primary.site.file, one.primary.site.line) for one in done.findings} for done in others]
+    return any((found.code, *line) not in findings for findings in there)
 
 
 def _surer(one: Diagnosis, other: Diagnosis) -> bool:

@@ -184,6 +184,8 @@ def _assuming(assumed: tuple[Assumption, ...]) -> tuple[Note, ...]:
             notes.append(Note("assumes_parameters", known))
         elif one.role == "function":
             notes.append(Note("assumes_dependence", (facts.code("name", one.name),)))
+        elif one.role == "leaf":
+            notes.append(Note("assumes_leaf", (facts.code("name", one.name),)))
     return tuple(notes)
 
 

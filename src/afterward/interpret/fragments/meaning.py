@@ -26,6 +26,7 @@ class Role(Enum):
     SCALER = "scaler"
     LIST = "list"
     TENSOR = "tensor"  # a leaf: the file switches its `requires_grad` on
+    LEAF = "leaf"  # a leaf that the file asks for its gradient
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,9 @@ class Meanings:
                 self._set(key, Role.TENSOR, True)
             elif "append" in names and not is_called:
                 self._set(key, Role.LIST, True)
+        for key in sorted(uses.differentiated, key=lambda one: one[1]):  # in the same order in every process
+            if key[1] not in self._imported() and not uses.values.get(key) and uses.one(key) not in called:
+                self._set(key, Role.LEAF, False)
 
     # What the way back from a loss shows
 

@@ -142,6 +142,8 @@ class Assumed:
             return self._optimizer(machine, path)
         if role is Role.NETWORK:
             return self._network(machine, path)
+        if role is Role.LEAF:
+            return machine.graph.leaf(path)
         return Native(lambda m, args, kwargs: function(m, args, kwargs), path)
 
     def _network(self, machine: Machine, path: str) -> Instance:
@@ -233,7 +235,10 @@ def _trained_by(machine: Machine, optimizer: Instance, path: str, stepping: bool
     others = [one for one in machine.optimizers if one is not optimizer]
     tree = _tree(machine.frame)
     if not others and (tree is None or len(_meanings(tree).paths(Role.OPTIMIZER)) < 2):
-        return [one.attributes["weight"] for one in networks] + _shown(machine)
+        mine = [one.attributes["weight"] for one in networks] + _shown(machine)
+        alone = machine.assumed.lenient and tree is not None and len(_meanings(tree).paths(Role.NETWORK)) == 1
+        optimizer.inner["partial"] = not alone  # of several networks it may be there for some only
+        return mine
     named = [one for one in networks if _belong(path, one.inner[ASSUMED])]
     if named:
         return [one.attributes["weight"] for one in named]
@@ -271,10 +276,23 @@ def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) 
     """What a stand-in network returns. In a file of a project, one whose parameters are all switched off may have
     others: a network is not frozen to train nothing, and what was replaced in it is not seen in a stand-in."""
     held = [leaf for _, leaf in module_tree.parameters(owner)]  # with those of layers that the program puts into it
+    if _is_several(machine, owner):
+        machine.account.lose([*args, *kwargs.values()])
+        return machine.unknown()
     if not machine.assumed.lenient and not any(leaf.requires_grad for leaf in held):
         machine.account.lose([*args, *kwargs.values()])
         return machine.unknown()
     return _computed(machine, "NetworkBackward", [*_tensors((*args, *kwargs.values())), *held])
+
+
+def _is_several(machine: Machine, owner: Instance) -> bool:
+    """Has it several optimizers of its own? Then it holds several networks, and what it returns comes out of these."""
+    tree = _tree(machine.frame)
+    if tree is None:
+        return False
+    name = str(owner.inner[ASSUMED]).rpartition(".")[2]  # `model` as an argument, `self.model` later
+    holders = [one.rpartition(".")[0] for one in _meanings(tree).paths(Role.OPTIMIZER)]
+    return [one.rpartition(".")[2] for one in holders].count(name) > 1
 
 
 def function(machine: Machine, args: Args, kwargs: Kwargs) -> Value:

@@ -79,6 +79,7 @@ class Uses(ast.NodeVisitor):
         self.places: dict[int, Place] = {}
         self.joined: dict[Key, Key] = {}
         self._groups: dict[Key, list[Key]] = {}
+        self.differentiated: set[Key] = set()  # whose `.grad` is read or set
         self.hands_on: set[int] = set()  # ids of calls that give back a state they were given, beside something else
         self.read: list[tuple[str, Key]] = []
         self.place = Place(tree, None, _own_names(tree.body))
@@ -210,6 +211,12 @@ class Uses(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self.read.append((node.id, self.place.key(node.id)))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        owner = path_of(node.value) if node.attr == "grad" else None
+        if owner is not None:
+            self.differentiated.add(self.place.key(owner))
+        self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         path = path_of(node.func)

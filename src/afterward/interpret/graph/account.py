@@ -85,7 +85,6 @@ class Account:
         self.zeroed_at: dict[int, int] = {}  # by leaf: the version of its gradient as it was zeroed
         self.blind = False  # a pass was run from something unknown
         self.mixed = False  # a graph went into something unknown: what a pass reaches is not all of it
-        self.surveyed = 0  # passes there were at the last look for records that hold graphs
         self.kept: dict[str, Any] = {}
         self.held: list[Any] = []  # names of what passes used, as they were when a pass ran
         self.collected: dict[Site, Any] = {}  # by statement: what it put into a record in a loop that is over

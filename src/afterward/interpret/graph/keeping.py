@@ -42,10 +42,9 @@ def _names_of(machine: Machine, made: PassMade) -> Iterator[Named]:
             yield Named(name, "attribute" if "." in name else "local", tensor.node.number, read_at=made.moment)
 
 
-def loop_left(machine: Any) -> None:
-    """A loop is over: what was collected in it is still at hand."""
-    if len(machine.passes) - machine.account.surveyed >= _enough(machine):
-        machine.account.surveyed = len(machine.passes)
+def loop_left(machine: Any, before: int) -> None:
+    """A loop is over, before which there were so many passes: what was collected in it is still at hand."""
+    if len(machine.passes) - before >= _enough(machine):
         _look_for_records(machine)
 
 

@@ -75,7 +75,7 @@ def history(machine: Machine) -> History | None:
                 created=one.created,
                 receiver=one.receiver,
                 # Something unknown may use it again: not to be compared with the next.
-                window=0 if not (account.blind or used & lost or _is_open(machine, one, lost)) else 1 + one.number,
+                window=0 if not (used & lost or _is_open(machine, one, lost)) else 1 + one.number,
                 reached=numbers(one.leaves),
                 stale=numbers(one.stale),
                 overwritten=numbers(one.overwritten),
@@ -129,7 +129,9 @@ def history(machine: Machine) -> History | None:
 
 def _is_open(machine: Machine, made: PassMade, lost: set[int]) -> bool:
     """Did something unknown get hold of what `create_graph=True` made, or of an input that is itself trained? What came
-    back from there may lead to a graph that is not seen."""
+    back from there may lead to a graph that is not seen. Or was nothing followed of what the pass goes through?"""
+    if not made.used:
+        return True
     inputs = [leaf for leaf in made.leaves if not leaf.is_parameter]
     if any(made.open or id(leaf) in machine.account.touched for leaf in inputs):
         return True

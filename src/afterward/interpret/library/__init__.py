@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.history import refused
 from afterward.interpret.library.frameworks import graphs, lightning, transformers
 from afterward.interpret.library.python import builtins as python
 from afterward.interpret.library.python import containers
@@ -52,6 +53,7 @@ set_tensor_attribute: Callable[..., Any] = tensors.set_attribute
 comparison: Callable[..., Any] = tensors.comparison
 tensor_item: Callable[..., Any] = ops.item
 write_item: Callable[..., Any] = ops.write_item
+used_as_gradient: Callable[..., None] = refused.used_as_gradient
 elements: Callable[..., Any] = ops.elements
 builtin: Callable[..., Any] = python.builtin
 iterate_instance: Callable[..., Any] = data.iterate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afterward.follow import reading
 from afterward.interpret.graph.account import Account
@@ -13,6 +13,9 @@ from afterward.interpret.machine.budget import Budget
 from afterward.interpret.machine.values import MISSING, Class, Instance, Lib, Module, OutOfBudget, Scope, Unknown, Value
 from afterward.model.history import Gap, History
 from afterward.model.site import Iteration, Level, Site, Where
+
+if TYPE_CHECKING:
+    from afterward.interpret.library.torch.passes import PassMade
 
 DEPTH = 60
 
@@ -54,6 +57,11 @@ class Choices:
     touches: set[Place] = field(default_factory=set)  # places where it made a difference how a test went
     matters: set[Place] = field(default_factory=set)  # of these, where it was not only to numbers and texts
 
+    @property
+    def is_first(self) -> bool:
+        """Is it the first run, which looks most closely? The others vary it."""
+        return self.default == "true" and not self.flipped
+
     def answer(self, place: Place, prefer: bool | None) -> bool:
         """How a test at a place goes this time."""
         times = self.met.get(place, 0)
@@ -93,6 +101,7 @@ class Core:
 
     def __init__(self, choices: Choices, budget: Budget) -> None:
         self.graph = Graph(self.here)
+        self.passes: list[PassMade] = []
         self.account = Account()
         self.assumed: Any = None  # the machine's: what stands in for what is not shown
         self.frames: list[Frame] = []
@@ -112,6 +121,7 @@ class Core:
         self.trail = 0  # the statements of this iteration of the innermost loop, and the numbers tested in it
         self.idle: set[int] = set()  # `if` statements that did nothing yet, and those that did
         self.busy: set[int] = set()
+        self.shown: dict[Site, int] = {}  # by the place of a pass: in how many iterations of one loop it was seen
         self.steady: dict[int, int] = {}  # the trail that the iterations of a loop have settled on
         self.broken: list[Broken] = []
         self.gaps: dict[tuple[str, int], Gap] = {}

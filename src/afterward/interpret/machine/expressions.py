@@ -78,7 +78,10 @@ class Expressions(Conditions):
     def _call(self, node: ast.Call) -> Value:
         called = node.func
         if type(called) is ast.Attribute:
-            function = self.attribute(_EVALUATE[type(called.value)](self, called.value), called.attr, called)
+            owner = _EVALUATE[type(called.value)](self, called.value)
+            if owner is None:
+                library.used_as_gradient(self, called.value)
+            function = self.attribute(owner, called.attr, called)
         else:
             function = _EVALUATE[type(called)](self, called)
         args: list[Value] = []

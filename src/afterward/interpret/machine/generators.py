@@ -116,7 +116,7 @@ class Generators(Expressions):
                 except StopIteration:
                     return
 
-        made = Iter(values(), True, run.resume)
+        made = Iter(values(), True, run.resume, listed=False)
         made.run = run
         return made
 
@@ -154,7 +154,7 @@ class Generators(Expressions):
             if not isinstance(method, Unknown):
                 inner = self.call(method, [], {}, node)
                 if inner is value:
-                    return Iter(self._nexts(value, node))
+                    return Iter(self._nexts(value, node), listed=False)
                 return self.iterate(inner, node)
             getter = self.attribute(value, "__getitem__", node)
             if not isinstance(getter, Unknown):

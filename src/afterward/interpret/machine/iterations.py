@@ -10,12 +10,17 @@ if TYPE_CHECKING:
 
 _STEADY = 4  # iterations after which a loop is left whose last iterations were all alike
 _DEEP = 3  # loops inside each other
+# Iterations in which each pass is seen, wherever its loop lies: a record may be begun again in the first one. In a run
+# that only confirms the first, one fewer.
+SHOWN = 4
 
 
 class Iterations:
     """The iterations of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
 
-    __slots__ = ("around", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "site")
+    __slots__ = (
+        "around", "began", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "shows", "site",
+    )  # fmt: skip
 
     def __init__(self, machine: Statements, loop: ast.stmt) -> None:
         self.machine = machine
@@ -26,12 +31,15 @@ class Iterations:
         self.last = 0
         self.same = 0  # iterations in a row, before the last, that went as the last one did
         self.around = machine.trail
+        self.began = len(machine.passes)  # with the last iteration
+        self.shows = False  # are there passes in it that were not seen in enough iterations of one loop yet?
         depth = sum(len(frame.iterations) for frame in machine.frames)
         self.enough = 2 if depth < _DEEP else 1  # so that nesting does not multiply
 
     def __enter__(self) -> None:
         machine = self.machine
         self.number += 1
+        self.began = len(machine.passes)
         self.frame.iterations.append(machine.iteration(self.site, self.entry, self.number))
         self.around, machine.trail = machine.trail, 0
 
@@ -42,9 +50,18 @@ class Iterations:
         self.same = self.same + 1 if trail == self.last else 0
         machine.trail = hash((self.around, trail)) if trail != self.last else self.around
         self.last = trail
+        self.shows = False
+        wanted = SHOWN if machine.choices.is_first else SHOWN - 1
+        for made in machine.passes[self.began :]:
+            innermost = made.where.innermost_iteration
+            if innermost is not None and innermost.entry == self.entry:
+                seen = machine.shown[made.where.site] = max(machine.shown.get(made.where.site, 0), self.number)
+                self.shows = self.shows or seen == self.number < wanted
 
     def settled(self) -> bool:
         """Did the last iterations execute the same statements, with tests on the same numbers?"""
+        if self.shows:
+            return False
         if self.number >= self.enough and self.last == self.machine.steady.get(id(self.loop)):
             return True  # as it went when the loop was entered before
         steady = _STEADY if self.machine.entries == self.entry else _STEADY - 1  # with loops inside, fewer are enough

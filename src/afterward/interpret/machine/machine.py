@@ -8,7 +8,7 @@ from typing import Any
 
 from afterward.interpret.fragments.standins import Assumed
 from afterward.interpret.library.torch import objects
-from afterward.interpret.library.torch.passes import PassMade, StepMade
+from afterward.interpret.library.torch.passes import StepMade
 from afterward.interpret.machine.budget import Budget
 from afterward.interpret.machine.core import Broken, Choices, Frame
 from afterward.interpret.machine.generators import Running
@@ -43,7 +43,6 @@ class Machine(Imports, Statements):
         self.uses = []
         self.used_by: dict[str, tuple[str, ...]] = {}  # of modules that could not be kept by themselves
         self.costs: dict[str, int] = {}
-        self.passes: list[PassMade] = []
         self.steps: list[StepMade] = []
         self.stepped_at: dict[int, int] = {}  # when a step last changed a leaf, by its id
         self.reached_at: dict[int, int] = {}  # and when a pass last reached it

@@ -64,6 +64,8 @@ class Operators(Core):
         return self.binary(node.op, self.evaluate(node.left), self.evaluate(node.right), node)
 
     def binary(self, op: ast.operator, left: Value, right: Value, node: ast.AST, in_place: bool = False) -> Value:
+        if left is None or right is None:
+            library.used_as_gradient(self, getattr(node, "left" if left is None else "right", node))
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             return library.tensor_operator(self, op, left, right, in_place, node)
         name = _DUNDER.get(type(op))

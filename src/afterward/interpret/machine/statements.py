@@ -17,7 +17,6 @@ from afterward.interpret.machine.values import (
     Class,
     Function,
     Instance,
-    Iter,
     Lib,
     Method,
     Native,
@@ -162,22 +161,21 @@ class Statements(Branches):
         used = self.budget.used
         if used > LONG or not self.graph.records:
             return 2
-        first = self.choices.default == "true" and not self.choices.flipped
         if not known:
-            return _UNKNOWN_TURNS[depth] if first else _FEW_TURNS[depth]
-        return _COUNTED_TURNS[depth] if first and used < SHORT else _FEW_TURNS[depth]
+            return _UNKNOWN_TURNS[depth] if self.choices.is_first else _FEW_TURNS[depth]
+        return _COUNTED_TURNS[depth] if self.choices.is_first and used < SHORT else _FEW_TURNS[depth]
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
         over = self.evaluate(statement.iter)
         items = self.iterate(over, statement.iter)
         limit = self._limit(items.known)
         counts = isinstance(over, range) and not _over_indices(statement.iter)
-        each = items.known and not counts and not (isinstance(over, Iter) and over.run is not None)
+        each = items.known and items.listed and not counts
         if each:
             limit = max(limit, _ELEMENTS)
         iterations = Iterations(self, statement)
         source = items.source
-        while iterations.number < limit:
+        while iterations.number < limit or iterations.shows:
             if iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > SHORT:
                 break  # what was to happen has happened
             if not each and iterations.settled():
@@ -201,8 +199,9 @@ class Statements(Branches):
         return self.run_block(statement.orelse)
 
     def _loop(self, statement: Any) -> Any:
+        before = len(self.passes)
         left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
-        keeping.loop_left(self)
+        keeping.loop_left(self, before)
         unused_records.note(self, statement)  # type: ignore[arg-type]
         return left
 
@@ -214,10 +213,10 @@ class Statements(Branches):
             known = self.truth(value)
             if known is None:
                 guesses += 1
-                known = guesses <= self._limit(False)
+                known = guesses <= self._limit(False) or iterations.shows
             if not known:
                 break
-            if iterations.number >= self._limit(guesses == 0) or iterations.settled():
+            if (iterations.number >= self._limit(guesses == 0) and not iterations.shows) or iterations.settled():
                 iterations.over()
                 return None
             with iterations:

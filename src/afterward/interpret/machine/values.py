@@ -233,13 +233,21 @@ class Stream:
 
 
 class Iter:
-    """An iterator in use: `next` takes from it. `length` is None where it is not known how much there is."""
+    """An iterator in use: `next` takes from it. `known`: it ends where it would in a run. `listed`: what it gives is
+    in a container, so that each may mean something else; it is not made by code, one like the other."""
 
-    __slots__ = ("known", "partial", "run", "send", "source")
+    __slots__ = ("known", "listed", "partial", "run", "send", "source")
 
-    def __init__(self, source: Iterator[Value], known: bool = True, send: Callable[[Value], Value] | None = None):
+    def __init__(
+        self,
+        source: Iterator[Value],
+        known: bool = True,
+        send: Callable[[Value], Value] | None = None,
+        listed: bool = True,
+    ):
         self.source = source
         self.known = known
+        self.listed = listed
         self.send = send
         self.run: Any = None  # the running body of a generator
         self.partial = False

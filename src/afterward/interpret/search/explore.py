@@ -199,8 +199,7 @@ class _Search:
         return machine
 
     def _machine(self, choices: Choices, name: str) -> Machine:
-        first = choices.default == "true" and not choices.flipped
-        budget = Budget(STATEMENTS if first else STATEMENTS // 4)
+        budget = Budget(STATEMENTS if choices.is_first else STATEMENTS // 4)
         machine = Machine(self.sources, choices, budget, self.lenient)
         module = machine.modules[PROGRAM] = Module(name, self.file, self.tree)
         module.scope.names["__name__"] = name
@@ -208,6 +207,8 @@ class _Search:
 
 
 def _key(history: History) -> tuple[object, ...]:
+    for refusal in history.raised:
+        return refusal.where.site.file, refusal.where.site.line, refusal.page
     late = next(history.broken_passes())
     assert late.where is not None
     site = (late.read_in or late.where).site

@@ -23,7 +23,7 @@ def iterations(machine: Machine, count: int = TURNS) -> Iterator[int]:
     statement = frame.statement if frame.statement is not None else ast.Pass(lineno=1, col_offset=0)
     site = site_of(frame.file, statement)
     machine.entries += 1
-    entry = machine.entries
+    entry, before = machine.entries, len(machine.passes)
     for number in range(1, count + 1):
         frame.iterations.append(machine.iteration(site, entry, number))
         frame.moment = machine.graph.tick()
@@ -31,7 +31,7 @@ def iterations(machine: Machine, count: int = TURNS) -> Iterator[int]:
             yield number
         finally:
             frame.iterations.pop()
-    keeping.loop_left(machine)
+    keeping.loop_left(machine, before)
 
 
 def batches(machine: Machine, source: Value) -> Iterator[Value]:

@@ -132,20 +132,25 @@ def _enumerate(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | Non
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
     items = _iterated(machine, args[0])
     first = start if isinstance(start, int) else 0
-    return Iter(((number, item) for number, item in enumerate(items.source, first)), items.known)
+    return Iter(((number, item) for number, item in enumerate(items.source, first)), items.known, listed=items.listed)
+
+
+def _are_listed(items: list[Iter]) -> bool:
+    """Does one that ends by itself stand in a container? The others are taken as far as it goes."""
+    return any(one.known and one.listed for one in items)
 
 
 def _zip(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     items = [_iterated(machine, one) for one in args]
     sources = [one.source for one in items]
-    return Iter(zip(*sources, strict=False), any(one.known for one in items))
+    return Iter(zip(*sources, strict=False), any(one.known for one in items), listed=_are_listed(items))
 
 
 def _map(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     items = [_iterated(machine, one) for one in args[1:]]
     function = args[0]
     made = (machine.call(function, list(parts), {}, node) for parts in zip(*(i.source for i in items), strict=False))
-    return Iter(made, any(one.known for one in items))
+    return Iter(made, any(one.known for one in items), listed=_are_listed(items))
 
 
 def _filter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -161,7 +166,7 @@ def _filter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) 
             if known or (known is None and machine.decide(value, node or ast.Pass())):
                 yield item
 
-    return Iter(kept(), items.known)
+    return Iter(kept(), items.known, listed=items.listed)
 
 
 def _listed(kind: Callable[[Any], Value]) -> Callable[..., Value]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import GraphNode, Kept, Tensor
+from afterward.interpret.history import refused
 from afterward.interpret.machine.values import SliceOf, Unknown, Value
 from afterward.model.life.table import OWN, table
 
@@ -218,7 +219,7 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
         machine.account.by_hand.add(id(base))
         machine.account.changed_by_hand(base)
     if records and base.needs and base.node is None and not isinstance(base, Unknown):
-        machine.stop("a leaf that needs gradients is written to in place")
+        refused.leaf_written(machine, base, label, view=target is not base)
     made: GraphNode | None = None
     if records:
         graph.open_input = any(isinstance(value, Unknown) and not value.plain for value in others)
@@ -313,7 +314,7 @@ def write_item(machine: Machine, owner: Tensor, key: Value, value: Value, node: 
         view.seen = owner.version.count
         target = view
         if owner.needs and owner.node is None:
-            machine.stop("a leaf that needs gradients is written to in place")
+            refused.leaf_written(machine, owner, label, view=True)
     write(machine, target, [value], "copy_", node, label)
     if target is not owner and owner.base is not None:
         owner.node, owner.slot, owner.seen = target.node, target.slot, owner.version.count

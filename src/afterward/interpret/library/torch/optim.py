@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.history import refused
 from afterward.interpret.library.torch import passes
 from afterward.interpret.machine.values import MISSING, Bound, Instance, Iter, Lib, Native, PartialDict, Stream, Value
 
@@ -39,6 +40,7 @@ def construct(machine: Machine, made: Instance, args: Args, kwargs: Kwargs) -> N
         entry = PartialDict(params=held)
         entry.partial = True
         groups.append(entry)
+    refused.not_optimized(machine, params)
     made.inner["params"] = params
     made.inner["partial"] = _is_partial(given, params)
     made.inner["fused"] = machine.truth(kwargs.get("fused", False)) is True

@@ -66,6 +66,7 @@ def backward(machine: Machine, roots: list[Value], given: Kwargs, node: ast.AST 
     inputs = given.get("inputs")
     wanted = _tensors(machine, inputs) if inputs is not None else None
     if inputs is not None and wanted is None:
+        machine.account.lose(roots)
         machine.account.blind = True
         return None
     _run(machine, roots, "backward", given, wanted, node)
@@ -80,6 +81,7 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
     inputs = _tensors(machine, given.get("inputs"))
     if inputs is None:
         machine.gap("the inputs of this pass are not known", node)
+        machine.account.lose(roots)
         machine.account.blind = True
         return machine.unknown()
     creates = _flag(machine, given.get("create_graph", False), node)

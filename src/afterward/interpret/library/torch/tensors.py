@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from afterward.follow.reading import head
 from afterward.interpret.graph.account import MEMORY
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.history import refused
 from afterward.interpret.library.python.words import words
 from afterward.interpret.library.torch import ops, passes
 from afterward.interpret.machine.values import MISSING, Instance, Iter, Lib, Method, Stream, Unknown, Value
@@ -36,7 +37,7 @@ _FRESH = words(
 # The very tensor, or one with the same history: where it lies and how it is stored makes no difference here.
 SAME = words(
     "bfloat16 coalesce contiguous cpu cuda double float half mps npu pin_memory refine_names rename "
-    "requires_grad_same retain_grad share_memory_ to to_dense to_sparse type type_as xpu"
+    "requires_grad_same share_memory_ to to_dense to_sparse type type_as xpu"
 )
 # Views that save nothing.
 VIEWS = words(
@@ -310,6 +311,11 @@ def _same(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast
     return owner
 
 
+def _retain_grad(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    owner.attributes[refused.RETAINS] = True
+    return None
+
+
 def _gone(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     machine.stop("`reinforce` is from before torch 0.4: this call fails today")
     return None
@@ -326,7 +332,7 @@ def _map(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.
 _SPECIAL: dict[str, Callable[[Machine, Tensor, Args, Kwargs, ast.AST | None], Value]] = {
     "backward": _backward, "detach": _detach, "detach_": _detach_, "clone": _clone, "requires_grad_": _requires_grad_,
     "reinforce": _gone,
-    "register_hook": _hook, "retain_grad": _same, "__setitem__": _item_set, "sum_to_size": _sum_to, "map_": _map,
+    "register_hook": _hook, "retain_grad": _retain_grad, "__setitem__": _item_set, "sum_to_size": _sum_to, "map_": _map,
     "apply_": _map, "register_post_accumulate_grad_hook": _hook,
 }  # fmt: skip
 _OPERATORS: dict[type[ast.operator], str] = {
@@ -354,6 +360,8 @@ def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
         machine.account.read_gradient(owner)
         if owner.grad is not None:
             return owner.grad
+        if refused.has_no_gradient(machine, owner):
+            return None  # `backward()` fills it for leaves only
         gradient = machine.unknown("grad", owner, machine.graph.clock)
         gradient.plain = not any(one.creates for one in machine.passes)  # else it may have a graph of its own
         return gradient

@@ -1,0 +1,76 @@
+"""Writes the `History` of an operation that autograd refuses: a leaf written in place, a computed tensor as a leaf."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.machine.core import site_of, spelled
+from afterward.interpret.machine.values import Lib, Raised
+from afterward.model.history import History
+from afterward.model.life.faults import Fault
+from afterward.model.raised import Operand
+from afterward.model.raised import Raised as Refusal
+from afterward.model.site import Site
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+RETAINS = "#retains"  # among the attributes of a computed tensor that `retain_grad()` was called on
+_NO_GRADIENT = "unsupported operand type(s): 'NoneType'"
+
+
+def leaf_written(machine: Machine, leaf: Tensor, name: str, view: bool = False) -> None:
+    """A leaf that requires gradients, or a part of it, is written in place where gradients are recorded."""
+    page = "view-of-leaf-written-in-place" if view else "leaf-written-in-place"
+    fault = Fault.LEAF_VIEW_WRITTEN if view else Fault.LEAF_WRITTEN
+    _refuse(machine, page, "AFT501", fault.value, leaf, name, name if view else "")
+
+
+def not_optimized(machine: Machine, held: list[Tensor]) -> None:
+    """An optimizer is given a tensor that was computed."""
+    computed = next((one for one in held if one.node is not None), None)
+    if computed is not None:
+        _refuse(machine, "non-leaf-optimized", "AFT502", Fault.NOT_OPTIMIZED.value, computed, _name(computed))
+
+
+def has_no_gradient(machine: Machine, tensor: Tensor) -> bool:
+    """Is it a computed tensor, which `backward()` leaves without a gradient unless it is asked to retain one?"""
+    node = tensor.node
+    return node is not None and RETAINS not in tensor.attributes and node.number not in machine.account.lost
+
+
+def used_as_gradient(machine: Machine, expression: ast.AST | None) -> None:
+    """`None` is used as a number. Is it the gradient of a computed tensor?"""
+    if not (isinstance(expression, ast.Attribute) and expression.attr == "grad"):
+        return
+    owner = machine.evaluate(expression.value)
+    if isinstance(owner, Tensor) and has_no_gradient(machine, owner):
+        _refuse(machine, "grad-is-none", "AFT502", _NO_GRADIENT, owner, spelled(expression.value))
+
+
+def _refuse(machine: Machine, page: str, rule: str, message: str, tensor: Tensor, name: str, base: str = "") -> None:
+    node = tensor.node
+    operand = Operand(
+        name,
+        node is None,
+        tensor.requires_grad,
+        node.op if node is not None else "",
+        node.where if node is not None else None,
+        _stored(tensor),
+        base=base,
+    )
+    refusal = Refusal(page, (rule,), message, machine.here(), operand)
+    raise Raised(Lib("builtins.RuntimeError"), machine.breaks(History(raised=(refusal,), observed=False)))
+
+
+def _name(tensor: Tensor) -> str:
+    namings = tensor.node.names.get(tensor.slot, ()) if tensor.node is not None else ()
+    return next((one.name for one in reversed(namings)), tensor.label)
+
+
+def _stored(tensor: Tensor) -> Site | None:
+    """The statement that last gave a computed tensor its name."""
+    namings = tensor.node.names.get(tensor.slot, ()) if tensor.node is not None else ()
+    return next((site_of(one.file, one.statement) for one in reversed(namings) if one.statement is not None), None)

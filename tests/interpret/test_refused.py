@@ -1,0 +1,39 @@
+"""What autograd refuses while a program computes: trained tensors written in place, computed ones used as leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.interpret.checking import check_source
+
+PROGRAM = """\
+import torch
+w = torch.ones(3, requires_grad=True)
+for step in range(3):
+    loss = (w**2).sum()
+    {before}
+    loss.backward()
+    {statement}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "statement", "expected"),
+    [
+        ("", "w -= 0.1 * w.grad", ["AFT501"]),
+        ("", "w[0] = 1.0", ["AFT501"]),
+        ("", "w.data -= 0.1 * w.grad; w.grad = None", []),
+        ("", "w = w - 0.1 * w.grad", ["AFT502"]),
+        ("", "w = w - 0.1 * w.grad; w.grad.zero_()", ["AFT502"]),
+        ("", "w = (w - 0.1 * w.grad).detach().requires_grad_()", []),
+        ("scaled = 2 * loss", "print(0.1 * scaled.grad)", ["AFT502"]),
+        ("scaled = 2 * loss; scaled.retain_grad(); loss = scaled", "print(0.1 * scaled.grad); w.grad = None", []),
+        ("scaled = 2 * loss", "g = scaled.grad; print(0 if g is None else 0.1 * g); w.grad = None", []),
+        ("", "torch.optim.SGD([w * 2], lr=0.1)", ["AFT502"]),
+    ],
+)
+def test_leaves_and_computed_tensors(before: str, statement: str, expected: list[str], tmp_path: Path) -> None:
+    source = PROGRAM.format(before=before or "pass", statement=statement)
+    found = [one.code for one in check_source(source, tmp_path) if one.severity.value == "error"]
+    assert found == expected
