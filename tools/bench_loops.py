@@ -130,3 +130,15 @@ def penalty(steps, device="cpu"):
         loss = (slope.norm(dim=1) - 1).pow(2).mean()
         loss.backward()
         optimizer.step()
+
+
+def wide_mlp(steps, device="cpu"):
+    """Bound by the device, not by launching: some milliseconds of matrix products in a step."""
+    model = nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(2048, 2048), nn.ReLU())]).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    x = torch.randn(2048, 2048, device=device)
+    for _ in range(max(steps // 4, 5)):
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()

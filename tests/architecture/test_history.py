@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "afterward"
 VERDICTS = {"kept", "unused_losses", "left_out", "singles"}
 
 # Facts that most rules ask for by a question of the history.
-FACTS = {"cuts", "writes", "values", "links", "steps", "leaves", "raised", "unused"}
+FACTS = {"cuts", "writes", "values", "links", "repeats", "steps", "leaves", "raised", "unused"}
 
 
 def _read_by(rule: Path) -> set[str]:

@@ -143,12 +143,36 @@ for x in torch.randn(5, 8, 4):
 """
 
 
+@pytest.mark.parametrize("loss", ["loss", "(-loss.tanh().mean() + 0.1 * net.weight.norm())"])
 def test_a_repeated_backward_is_dropped_and_never_becomes_a_loss_counted_twice(
+    runner: TrialRunner, tmp_path: Path, loss: str
+) -> None:
+    """Written out twice, it is two numbers, made alike of the same values."""
+    program = REPEATED.replace("loss.backward()", f"{loss}.backward()")
+    result = fixed(runner, tmp_path, program)
+    once = program.replace(f"    {loss}.backward()\n    {loss}.backward()\n", f"    {loss}.backward()\n")
+    assert [option[str(tmp_path / "train.py")] for option in result.options] == [once]
+    assert result.report.findings[0].code == "AFT101"
+
+
+def test_a_step_that_comes_too_early_goes_after_the_clipping_of_its_gradients(
     runner: TrialRunner, tmp_path: Path
 ) -> None:
-    result = fixed(runner, tmp_path, REPEATED)
-    once = REPEATED.replace("    loss.backward()\n    loss.backward()\n", "    loss.backward()\n")
-    assert [option[str(tmp_path / "train.py")] for option in result.options] == [once]
+    program = """import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def clip():
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+for x in torch.randn(5, 8, 4):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    opt.step()
+    loss.backward()
+    clip()
+"""
+    best = fixed(runner, tmp_path, program).options[0][str(tmp_path / "train.py")]
+    assert best == program.replace("    opt.step()\n", "").replace("    clip()\n", "    clip()\n    opt.step()\n")
 
 
 CARRIED = """from dataclasses import dataclass, replace

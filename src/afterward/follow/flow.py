@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import head, is_target, last_name, reads, spelled, targets
-from afterward.model.history import Node, Value
+from afterward.model.history import Node, Pass, Value
 from afterward.model.names import stem
 from afterward.model.site import Level, Where
 
@@ -73,6 +73,27 @@ def receiver(sources: Program, where: Where) -> str:
             if name in ("grad", "backward", "manual_backward") and call.args:
                 return spelled(call.args[0])
     return ""
+
+
+def repeated(sources: Program, path: list[Place], early: Pass | None, late: Pass) -> frozenset[tuple[int, int]]:
+    """The earlier pass and the later one, where that is called on the same expression, written out again."""
+    if early is None or early.where is None or late.where is None or early.call != late.call:
+        return frozenset()
+    return frozenset({(early.id, late.id)}) if _written_again(sources, path, early.where, late.where) else frozenset()
+
+
+def _written_again(sources: Program, path: list[Place], early: Where, late: Where) -> bool:
+    """Does another statement of one call say the same, and was nothing that it reads assigned in between?"""
+    if early.shared_call(late) < len(late.levels) or len(early.levels) != len(late.levels):
+        return False
+    first, second = early.levels[-1], late.levels[-1]
+    statement = _statement(sources, second)
+    if statement is None or first.site.same_lines(second.site) or receiver(sources, early) != receiver(sources, late):
+        return False
+    between = (p for p in path if p.call == second.call and first.moment < p.moment < second.moment)
+    ran = [one for one in (sources.statement(place.number) for place in between) if one is not None]
+    assigned = {target.text for one in ran for target in targets(one)}
+    return bool(receiver(sources, late)) and not assigned & {name.text for name in reads(statement)}
 
 
 def result_feeds(sources: Program, pass_where: Where, nodes: list[Node], trail: list[Place]) -> bool:

@@ -323,6 +323,8 @@ class History:
     links: frozenset[tuple[int, int]] = field(
         default=frozenset()
     )  # (pass, pass): the first one's result feeds the second
+    # (pass, pass): the second is called on the expression of the first, and nothing that it reads was assigned between.
+    repeats: frozenset[tuple[int, int]] = frozenset()
 
     @cached_property
     def _by_id(self) -> dict[NodeId, Node]:

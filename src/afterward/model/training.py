@@ -90,7 +90,14 @@ class Cleared:
     at: Line | None
 
 
-Happening = PassTaken | StepTaken | Cleared
+@dataclass(slots=True)
+class Edited:
+    """Gradients were changed by something else than a pass: clipped, scaled, replaced. It is noticed afterwards."""
+
+    parameters: frozenset[int]
+
+
+Happening = PassTaken | StepTaken | Cleared | Edited
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ PROOFS: dict[str, str] = {
     "also_used": "{subject} would also use gradients of <{loss}><!loss:the loss of {line}>",
     "used_twice": "{subject} would use gradients of <{loss}><!loss:the loss of {line}> in more than one step",
     "counted_twice": "<{loss}><!loss:the loss of {line}> would be counted twice",
+    "edited_late": "gradients of {subject} would be changed (clipped, scaled) only after the step that uses them",
     "cleared_unused": "gradients of <{loss}><!loss:the loss of {line}> would be cleared before {subject} uses them",
     "other_gradient": "{subject} would get another gradient (off by {off} in its step {step})",
     "other_loss": "<{loss}><!loss:the loss of {line}> would have another value in step {step}",

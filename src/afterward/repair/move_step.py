@@ -32,16 +32,29 @@ def candidates(job: Job) -> Candidates:
 
 
 def _after(job: Job, source: Source, backward: Statement) -> Candidates:
-    """After the first backward that follows the step, else after a later one."""
+    """After the first backward that follows the step, else after a later one; then after what comes between it and
+    the next clearing: that may clip the gradients or scale them."""
     for step in _steps(source, backward):
         block = source.block_of(step) or []
-        later = block[block.index(step) + 1 :] if step in block else []
+        later = block[block.index(step) + 1 :] if step in block and source.alone(step) else []
         home = source.in_block(backward, block)
-        for each in later:
-            if (pass_calls(each) or each is home) and source.alone(step):
-                edits = (source.delete(step), source.insert_after(each, *source.dedented(step)))
-                lines = source.range(step).start.line, source.range(each).end.line
-                yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
+        passes = [each for each in later if pass_calls(each) or each is home]
+        editing = [each for one in passes[:1] for each in _until_cleared(later[later.index(one) + 1 :])]
+        for each in (*passes, *editing):
+            edits = (source.delete(step), source.insert_after(each, *source.dedented(step)))
+            lines = source.range(step).start.line, source.range(each).end.line
+            yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
+
+
+def _until_cleared(statements: list[Statement]) -> Iterator[Statement]:
+    """Calls that may change the gradients of a pass: up to the next pass, step or clearing."""
+    for each in statements:
+        call = only_call(each)
+        clears = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "zero_grad"
+        if pass_calls(each) or clears or _stepped(each) is not None:
+            return
+        if call is not None or not isinstance(each, cst.SimpleStatementLine):
+            yield each
 
 
 def _steps(source: Source, backward: Statement) -> Iterator[Statement]:

@@ -222,13 +222,23 @@ def _other_output(reuse: Reuse) -> bool:
 
 
 def _same_loss(history: History, reuse: Reuse) -> bool:
-    """Is it the very loss of the earlier pass, only scaled or reshaped?"""
+    """Is it the very loss of the earlier pass, only scaled or reshaped, or written out again?"""
     early = reuse.early
+    if early is not None and _written_again(history, reuse, early):
+        return True
     if early is None or early.call != "backward" or reuse.entry.node.id not in {edge.node for edge in early.roots}:
         return False
     fresh = [history.node(number) for number in reuse.fresh]  # `-loss` and `loss.sqrt()` have gradients of their own
     same = all(len(node.inputs) == 1 and operation(node.op) in _SCALING | _RESHAPING for node in fresh)
     return len(reuse.entries) == 1 and same
+
+
+def _written_again(history: History, reuse: Reuse, early: Pass) -> bool:
+    """Is it the expression of the earlier pass, and has nothing but this very statement computed anything since?"""
+    late = reuse.late.where
+    made = [history.node(number).where for number in reuse.fresh]
+    own = late is not None and all(where is not None and where.runs_under(late) for where in made)
+    return own and (early.id, reuse.late.id) in history.repeats
 
 
 def _loss_built_outside(reuse: Reuse) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations, takewhile
 
-from afterward.model.training import Cleared, Happening, Line, PassTaken, StepTaken, Training, Use
+from afterward.model.training import Cleared, Edited, Happening, Line, PassTaken, StepTaken, Training, Use
 from afterward.tasks.line_map import LineMap
 
 GROWS = 3  # passes in a row, beside the first, that each save more than the last
@@ -259,6 +259,25 @@ class Ledger:
                 for number in happening.parameters:
                     pending.pop(number, None)
         return found
+
+    def edited_late(self) -> frozenset[int]:
+        """Parameters whose gradient was changed after a step had used it, and then cleared: to no effect."""
+        used: set[int] = set()
+        late: set[int] = set()
+        found: set[int] = set()
+        for happening in self.training.happenings:
+            if isinstance(happening, StepTaken):
+                used |= happening.uses.keys()
+                late -= happening.uses.keys()
+            elif isinstance(happening, Edited):
+                late |= happening.parameters & used
+            elif isinstance(happening, PassTaken):
+                used -= happening.reached if happening.accumulates else frozenset()
+            else:
+                found |= late & happening.parameters
+                used -= happening.parameters
+                late -= happening.parameters
+        return frozenset(found)
 
     def without_gradient(self) -> Counter[int]:
         """Steps of each optimizer that found no gradient at all, or zeros only."""

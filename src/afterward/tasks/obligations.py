@@ -15,7 +15,6 @@ from afterward.model.training import Cleared, Line, PassTaken, StepTaken, Use
 from afterward.tasks.ledger import Ledger, Loss
 from afterward.tasks.line_map import LineMap, text_of
 from afterward.tasks.same_gradients import difference, same
-from afterward.tasks.step_calls import last_name, step_calls
 from afterward.tasks.training_names import Names
 from afterward.tasks.trial import Trial
 
@@ -310,88 +309,6 @@ class Comparison:
                 yield from self._step(right, before, self.now, after)
             elif before is not None and len(self.now.passes) >= len(right.passes):
                 yield self.names.gone(optimizer, 1, 1)
-
-    # The law, and the source
-
-    def law(self, curing: bool) -> Iterator[Note]:
-        """What the law forbids: new with this patch, or, if the fault was of this kind, still there."""
-        known = frozenset() if curing else self.was.used_twice()
-        for optimizer, loss in sorted(self.now.used_twice() - known, key=str):
-            yield Note("used_twice", (self.names.optimizer(optimizer), *self.names.loss(loss)))
-            return
-        foreign = self.now.foreign() - (frozenset() if curing else self.was.foreign())
-        for optimizer, loss in sorted(foreign, key=str):
-            yield Note("also_used", (self.names.optimizer(optimizer), *self.names.loss(loss)))
-            return
-        wasted = self.now.wasted()
-        for (optimizer, loss), count in sorted(wasted.items(), key=str):
-            most = len(self.now.steps[optimizer]) if curing else self.was.wasted()[optimizer, loss]
-            if count > max(1, most):  # some may be left unused on purpose: an overflow, an attempt that failed
-                yield Note("cleared_unused", (self.names.optimizer(optimizer), *self.names.loss(loss)))
-                return
-        before = self.was.without_gradient()
-        for optimizer, count in self.now.without_gradient().items():
-            if count > (0 if curing else before[optimizer]):
-                yield Note("no_gradient", (self.names.optimizer(optimizer), facts.count("count", count, "step")))
-                return
-
-    def counts(self) -> Iterator[Note]:
-        """Both ran to their end: as many steps as there were, but for those that the law forbids.
-
-        Where it forbids all of them nothing was trained, and how often the program steps may depend on that.
-        """
-        for optimizer, count in self.first.training.taken.items():
-            now = self.trial.training.taken.get(optimizer, 0)
-            lawful = count - sum(id(step) in self.unlawful for step in self.was.steps.get(optimizer, ()))
-            if now < lawful:
-                yield self.names.gone(optimizer, count - now, count)
-            elif now > count and lawful:
-                yield Note(
-                    "updates_added", (self.names.optimizer(optimizer), facts.count("count", now - count, "update"))
-                )
-
-    def same_pairs(self) -> Iterator[Note]:
-        """What a loss has trained, it trains still; what the law forbids is not counted."""
-        forbidden = self.was.used_twice() | self.was.foreign() | self.was.counted_twice()
-        less: dict[Loss, list[int]] = {}
-        now = {
-            (n, loss)
-            for steps in self.now.steps.values()
-            for s in steps
-            for n, u in s.uses.items()
-            for loss in self.now.used(u)
-        }
-        for optimizer, steps in self.was.steps.items():
-            for step in (step for step in steps if id(step) not in self.unlawful):
-                for number, use in step.uses.items():
-                    for loss in self.was.used(use):
-                        if (number, loss) in now or (number, None) in now or (optimizer, loss) in forbidden:
-                            continue
-                        if number not in less.setdefault(loss, []):
-                            less[loss].append(number)
-        yield from self.names.told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
-
-    def statements(self) -> Iterator[Note]:
-        """No `step()` was taken out of the source, or out of its loop."""
-        names = {*self.first.training.optimizers.values(), *self.trial.training.optimizers.values()}
-        for file, text in self.first.sources.items():
-            after = self.trial.sources.get(file, text)
-            if after == text:
-                continue
-            old, new = step_calls(text), step_calls(after)
-            sound = {id(step) for steps in self.sound.values() for step in steps}
-            taken = [step for each in self.was.steps.values() for step in each if step.at]
-            shaky = {step.at.line for step in taken if step.at and id(step) not in sound} & self.now.lines.gone(file)
-            kept = {step.at.line for step in taken if step.at and id(step) not in self.unlawful}
-            unlawful = {step.at.line for step in taken if step.at} - kept
-            old = {n: call for n, call in old.items() if n not in shaky | unlawful}
-            for name in sorted({receiver for receiver, _ in old.values()}):
-                if last_name(name) not in {last_name(known) for known in names}:
-                    continue
-                was = sorted(depth for receiver, depth in old.values() if receiver == name)
-                now = sorted(depth for receiver, depth in new.values() if receiver == name)
-                if len(now) < len(was) or sum(now[-len(was) :]) < sum(was):
-                    yield Note("updates_rarer", (facts.names("subject", (name,)),))
 
 
 def _values(ledger: Ledger) -> dict[tuple[Line, int], PassTaken]:

@@ -11,6 +11,7 @@ from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Severity
 from afterward.model.facts import Fact, FactKind, Note
 from afterward.model.site import Site
 from afterward.model.training import PassTaken
+from afterward.tasks import law
 from afterward.tasks.ledger import Ledger
 from afterward.tasks.line_map import LineMap
 from afterward.tasks.obligations import Comparison
@@ -113,7 +114,7 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     """Every obligation that the patch fails."""
     remedy = bench.remedy or remedy
     compared = Comparison(bench.base, trial, _cuts_first(bench, remedy))
-    yield from compared.statements()
+    yield from law.statements(compared)
     yield from compared.counted_once()
     yield from compared.memory()
     if bench.base.broken_at is not None:
@@ -128,17 +129,17 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
         if bench.reference is not None:
             yield from compared.against(bench.reference)
         if remedy.kind in ABOUT_STEPS:  # others leave the order of passes, clears and steps as the program has it
-            yield from compared.law(curing=False)
+            yield from law.forbidden(compared, curing=False)
         return
     if bench.base.ending == trial.ending == "finished":
-        yield from compared.counts()
+        yield from law.counts(compared)
     if remedy.effect is Effect.SAME_GRADIENTS:
         yield from compared.updates()
         return
-    yield from compared.law(curing=bench.found.code in LAW_OF_GRADIENTS)
+    yield from law.forbidden(compared, curing=bench.found.code in LAW_OF_GRADIENTS)
     if bench.found.code in LAW_OF_GRADIENTS:
         yield from compared.strangers()
-    yield from compared.same_pairs()
+    yield from law.same_pairs(compared)
 
 
 def _cuts_first(bench: Bench, remedy: Remedy) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from afterward.follow.bridges import Bridges, Holder
 from afterward.follow.crossing import Trail
+from afterward.follow.flow import repeated
 from afterward.interpret.graph.graph import BackwardRun, Cutting, GraphNode, Naming, Tensor
 from afterward.interpret.history.path import Path
 from afterward.interpret.machine.values import Instance, Module, Scope
@@ -84,8 +85,13 @@ def history(machine: Machine, made: PassMade, done: BackwardRun) -> History:
     if reuse is None:
         return first
     by_number = {node.number: node for node in found}
-    values = _values(machine, reuse, by_number)
-    return replace(first, values=values, links=_links(reuse, [by_number[number] for number in reuse.fresh]))
+    path = Path(machine)
+    return replace(
+        first,
+        values=_values(machine, path, reuse, by_number),
+        links=_links(reuse, [by_number[number] for number in reuse.fresh]),
+        repeats=repeated(path, path.places, reuse.early, reuse.late),
+    )
 
 
 def _gradients(machine: Machine, ids: dict[int, int]) -> Iterator[gradients.Entry]:
@@ -172,13 +178,12 @@ def _writes(done: BackwardRun, ids: dict[int, int]) -> tuple[Write, ...]:
 # Names
 
 
-def _values(machine: Machine, reuse: Reuse, by_number: dict[int, GraphNode]) -> tuple[Value, ...]:
+def _values(machine: Machine, path: Path, reuse: Reuse, by_number: dict[int, GraphNode]) -> tuple[Value, ...]:
     """Names for the ways into the old part."""
     began = None
     built = reuse.built_parts
     if built is not None and built.loop is not None:
         began = built.loop.since or machine.iteration_began.get((built.loop.entry, built.loop.number))
-    path = Path(machine)
     held = list(_held(machine))
 
     def holders(entry: Entry) -> list[Holder]:

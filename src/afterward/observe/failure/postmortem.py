@@ -156,7 +156,8 @@ class Autopsy:
         first = with_rewritten(first, reuse, self.paths, self.trail) if kind == "second_backward" else first
         bridges = Bridges(self.sources, self.trail, self.paths, self.places)
         values = bridges.values(reuse, self.names, self.found)
-        return replace(first, values=values, links=bridges.links(first, reuse))
+        repeats = flow.repeated(self.sources, self.trail, reuse.early, reuse.late)
+        return replace(first, values=values, links=bridges.links(first, reuse), repeats=repeats)
 
     def _leaves(self) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}

@@ -10,24 +10,25 @@ import hashlib
 import sys
 import weakref
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.model.training import Border, Cleared, Line, PassTaken, StepTaken, Training, Use
+from afterward.model.training import Border, Cleared, Edited, Line, PassTaken, StepTaken, Training, Use
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, leading_to, roots_of, saved_bytes, walk
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, ENTER, EXIT, KEEPS, RESUME, SHIFT, SUSPEND, Statement
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import Names, search
+from afterward.observe.proving.alike import Alike
 from afterward.observe.proving.carried import Handover
+from afterward.observe.proving.sampled import digest, sampled
 from afterward.observe.proving.terms import is_number, terms_of
 from afterward.observe.recording.recorder import Recorders
 
 FIRST, LAST = 1200, 300  # happenings kept from the beginning and from the end of a run
-NUMBERS = 256  # of each gradient, evenly spread
-WHOLE = 1 << 20  # numbers of a gradient that go into its digest; of a larger one as many, evenly spread
 BACK = 1 << 14  # marks that are looked through for the caller of a function that has ended
 
 State = tuple[int, int] | None  # of a gradient: where it lies and how often it was written to; None: there is none
@@ -51,6 +52,7 @@ class Keeper:
     _began: dict[Line | None, int] = field(default_factory=dict)  # the node counter at the last pass of each line
     _named: set[int] = field(default_factory=set)
     _handover: Handover | None = None
+    _alike: Alike = field(default_factory=Alike)
 
     # Who takes part
 
@@ -65,10 +67,12 @@ class Keeper:
             self._holds(optimizer)
 
         def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            self._notice()
             clear(optimizer, *args, **kwargs)
             self._cleared(_held(optimizer))
 
         def zero_module(one: Any, *args: Any, **kwargs: Any) -> None:
+            self._notice()
             clear_module(one, *args, **kwargs)
             self._cleared(module.parameters(one))
 
@@ -153,8 +157,13 @@ class Keeper:
         terms = terms_of(roots)
         trained = [node for node in terms if len(terms) == 1 or self._is_trained(node)]
         taken.terms = tuple(sorted(line for line in map(lines.of, trained) if line is not None))
-        taken.numbers = frozenset(compat.order_of(node) for node in terms if is_number(node))
-        taken.doubled = frozenset(line for node, each in terms.items() if each.times > 1 and (line := lines.of(node)))
+        numbers = {node: self._alike.order(node) for node in terms if is_number(node)}
+        taken.numbers = frozenset(numbers.values())
+        times: Counter[Any] = Counter()
+        for node, each in terms.items():
+            times[numbers.get(node, node)] += each.times
+        several = (node for node in terms if times[numbers.get(node, node)] > 1)
+        taken.doubled = frozenset(line for line in map(lines.of, several) if line is not None)
         for node, each in terms.items():
             if (line := lines.of(node)) is not None:
                 taken.weights[line] = taken.weights.get(line, 0.0) + each.weight
@@ -181,9 +190,10 @@ class Keeper:
         if not self._steps:
             return
         step = self._steps.pop()
-        self._notice()
+        self._notice(by_optimizer=True)
         if step.closure:
             self._use(step, optimizer)
+        self._alike.stepped()
         self._add(step)
 
     def _use(self, step: StepTaken, optimizer: Any) -> None:
@@ -191,9 +201,8 @@ class Keeper:
         for parameter in _held(optimizer):
             number, gradient = self._parameters.number(parameter), parameter.grad
             if gradient is not None:
-                digest, numbers = _digest(gradient)
                 sources = tuple(self._sources.get(number, ()))
-                step.uses[number] = Use(sources, digest, numbers, number in self._edited)
+                step.uses[number] = Use(sources, digest(gradient), sampled(gradient), number in self._edited)
 
     def _cleared(self, parameters: Iterable[Any]) -> None:
         cleared = set()
@@ -206,9 +215,9 @@ class Keeper:
                 self._states[number] = _state(parameter)
         self._add(Cleared(frozenset(cleared), _here()))
 
-    def _notice(self) -> None:
+    def _notice(self, by_optimizer: bool = False) -> None:
         """What has become of the gradients since the last happening, other than by a pass."""
-        emptied = set()
+        emptied, edited = set(), set()
         for number, tensor in self._parameters.living():
             state = _state(tensor)
             if state == self._states.get(number):
@@ -219,9 +228,12 @@ class Keeper:
                 self._edited.discard(number)
             else:
                 self._edited.add(number)
+                edited.add(number)
             self._states[number] = state
         if emptied:
             self._add(Cleared(frozenset(emptied), None))
+        if edited and not by_optimizer:
+            self._add(Edited(frozenset(edited)))
 
     def _add(self, happening: Any) -> None:
         kept = self.training.happenings
@@ -329,11 +341,8 @@ def _here() -> Line | None:
 
 
 def _value(outputs: Any) -> str:
-    digest = hashlib.sha1(usedforsecurity=False)
-    for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
-        if isinstance(output, compat.torch_module().Tensor):
-            digest.update(_digest(output)[0].encode())
-    return digest.hexdigest()
+    several = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    return " ".join(digest(one) for one in several if isinstance(one, compat.torch_module().Tensor))
 
 
 def _random() -> str:
@@ -345,15 +354,3 @@ def _random() -> str:
 def _state(tensor: Any) -> State:
     gradient = tensor.grad
     return None if gradient is None else (id(gradient), gradient._version)
-
-
-def _digest(tensor: Any) -> tuple[str, tuple[float, ...]]:
-    """All numbers of a tensor to the bit, and some of them, evenly spread."""
-    torch = compat.torch_module()
-    with torch.no_grad():
-        plain = tensor.detach().to("cpu")
-        flat = (plain.to_dense() if plain.layout != torch.strided else plain).reshape(-1)
-        whole = flat[:: max(1, flat.numel() // WHOLE)].contiguous()
-        digest = hashlib.sha1(whole.view(torch.uint8).numpy().tobytes(), usedforsecurity=False).hexdigest()
-        some = flat[:: max(1, flat.numel() // NUMBERS)][:NUMBERS].to(torch.float64)
-        return digest, tuple(some.tolist())

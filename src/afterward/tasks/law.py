@@ -1,0 +1,99 @@
+"""What the law says of a trial: which gradients each step uses, and that no step went or was added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model import facts
+from afterward.model.facts import Note
+from afterward.tasks.ledger import Loss
+from afterward.tasks.obligations import Comparison
+from afterward.tasks.step_calls import last_name, step_calls
+
+
+def forbidden(compared: Comparison, curing: bool) -> Iterator[Note]:
+    """What the law forbids: new with this patch, or, if the fault was of this kind, still there."""
+    known = frozenset() if curing else compared.was.used_twice()
+    for optimizer, loss in sorted(compared.now.used_twice() - known, key=str):
+        yield Note("used_twice", (compared.names.optimizer(optimizer), *compared.names.loss(loss)))
+        return
+    foreign = compared.now.foreign() - (frozenset() if curing else compared.was.foreign())
+    for optimizer, loss in sorted(foreign, key=str):
+        yield Note("also_used", (compared.names.optimizer(optimizer), *compared.names.loss(loss)))
+        return
+    late = compared.now.edited_late() - (frozenset() if curing else compared.was.edited_late())
+    if late:
+        yield Note("edited_late", (compared.names.subject(late),))
+        return
+    wasted = compared.now.wasted()
+    for (optimizer, loss), count in sorted(wasted.items(), key=str):
+        most = len(compared.now.steps[optimizer]) if curing else compared.was.wasted()[optimizer, loss]
+        if count > max(1, most):  # some may be left unused on purpose: an overflow, an attempt that failed
+            yield Note("cleared_unused", (compared.names.optimizer(optimizer), *compared.names.loss(loss)))
+            return
+    before = compared.was.without_gradient()
+    for optimizer, count in compared.now.without_gradient().items():
+        if count > (0 if curing else before[optimizer]):
+            yield Note("no_gradient", (compared.names.optimizer(optimizer), facts.count("count", count, "step")))
+            return
+
+
+def counts(compared: Comparison) -> Iterator[Note]:
+    """Both ran to their end: as many steps as there were, but for those that the law forbids.
+
+    Where it forbids all of them nothing was trained, and how often the program steps may depend on that.
+    """
+    for optimizer, count in compared.first.training.taken.items():
+        now = compared.trial.training.taken.get(optimizer, 0)
+        lawful = count - sum(id(step) in compared.unlawful for step in compared.was.steps.get(optimizer, ()))
+        if now < lawful:
+            yield compared.names.gone(optimizer, count - now, count)
+        elif now > count and lawful:
+            yield Note(
+                "updates_added", (compared.names.optimizer(optimizer), facts.count("count", now - count, "update"))
+            )
+
+
+def same_pairs(compared: Comparison) -> Iterator[Note]:
+    """What a loss has trained, it trains still; what the law forbids is not counted."""
+    forbidden = compared.was.used_twice() | compared.was.foreign() | compared.was.counted_twice()
+    less: dict[Loss, list[int]] = {}
+    now = {
+        (n, loss)
+        for steps in compared.now.steps.values()
+        for s in steps
+        for n, u in s.uses.items()
+        for loss in compared.now.used(u)
+    }
+    for optimizer, steps in compared.was.steps.items():
+        for step in (step for step in steps if id(step) not in compared.unlawful):
+            for number, use in step.uses.items():
+                for loss in compared.was.used(use):
+                    if (number, loss) in now or (number, None) in now or (optimizer, loss) in forbidden:
+                        continue
+                    if number not in less.setdefault(loss, []):
+                        less[loss].append(number)
+    yield from compared.names.told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
+
+
+def statements(compared: Comparison) -> Iterator[Note]:
+    """No `step()` was taken out of the source, or out of its loop."""
+    names = {*compared.first.training.optimizers.values(), *compared.trial.training.optimizers.values()}
+    for file, text in compared.first.sources.items():
+        after = compared.trial.sources.get(file, text)
+        if after == text:
+            continue
+        old, new = step_calls(text), step_calls(after)
+        sound = {id(step) for steps in compared.sound.values() for step in steps}
+        taken = [step for each in compared.was.steps.values() for step in each if step.at]
+        shaky = {step.at.line for step in taken if step.at and id(step) not in sound} & compared.now.lines.gone(file)
+        kept = {step.at.line for step in taken if step.at and id(step) not in compared.unlawful}
+        unlawful = {step.at.line for step in taken if step.at} - kept
+        old = {n: call for n, call in old.items() if n not in shaky | unlawful}
+        for name in sorted({receiver for receiver, _ in old.values()}):
+            if last_name(name) not in {last_name(known) for known in names}:
+                continue
+            was = sorted(depth for receiver, depth in old.values() if receiver == name)
+            now = sorted(depth for receiver, depth in new.values() if receiver == name)
+            if len(now) < len(was) or sum(now[-len(was) :]) < sum(was):
+                yield Note("updates_rarer", (facts.names("subject", (name,)),))
