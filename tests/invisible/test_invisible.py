@@ -22,7 +22,7 @@ SAMPLE = (
 )  # fmt: skip
 WITH_TORCH = (
     "own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training",
-    "torch_interrupts_raise", "torch_profiler_stacks", "torch_collector_rests",
+    "torch_interrupts_raise", "torch_profiler_stacks", "torch_collector_rests", "torch_values_die_in_time",
 )  # fmt: skip
 
 

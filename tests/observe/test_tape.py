@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from array import array
 from pathlib import Path
@@ -185,3 +186,17 @@ def test_both_makes_give_the_same_record(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tape, "QuickTape", None)
     assert record() == quick
     assert len(quick) > 300
+
+
+def test_a_process_forked_during_a_look_collects_cycles() -> None:
+    _tape = pytest.importorskip("afterward.observe.marks._tape")
+    seen: list[bool] = []
+
+    def look() -> None:
+        seen.append(gc.isenabled())
+        _tape.forked()  # what Python calls in the child; the thread that looks is not there
+        seen.append(gc.isenabled())
+
+    _tape.unnoticed(look)()
+    assert seen == [False, True]
+    assert gc.isenabled()

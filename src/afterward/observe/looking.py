@@ -183,7 +183,7 @@ def _is_own_make(stream: Any) -> bool:
 
 
 def _is_user_class(kind: type) -> bool:
-    file = getattr(sys.modules.get(str(kind.__module__)), "__file__", None)
+    file = attribute(sys.modules.get(str(kind.__module__)), "__file__")
     return file is None or is_user_file(file)
 
 

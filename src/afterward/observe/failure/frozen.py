@@ -13,6 +13,7 @@ from afterward.model.history import Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.looking import parameters_held_by
+from afterward.observe.marks.stack import locals_of
 from afterward.observe.provenance.sources import Sources
 
 
@@ -104,7 +105,7 @@ def _look_up(text: ast.expr, frame: FrameType) -> Any:
         text = text.value
     if not isinstance(text, ast.Name):
         return None
-    value = frame.f_locals.get(text.id, frame.f_globals.get(text.id))
+    value = locals_of(frame).get(text.id, frame.f_globals.get(text.id))
     for attribute in reversed(chain):
         value = (getattr(value, "__dict__", None) or {}).get(attribute)
     return value

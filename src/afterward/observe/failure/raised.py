@@ -23,6 +23,7 @@ from afterward.model.site import Site, Where
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import Autopsy
 from afterward.observe.failure.walk import walk
+from afterward.observe.marks.stack import locals_of
 from afterward.observe.provenance.cuts import cuts_of_history, find_cuts
 from afterward.observe.provenance.frame_values import value_of
 from afterward.observe.recording.recorder import Recorder
@@ -65,9 +66,10 @@ class Scene:
     def local(self, *names: str) -> Iterator[Any]:
         """What library frames call by one of these names, the innermost first."""
         for frame in self.below:
+            known = locals_of(frame)
             for name in names:
-                if name in frame.f_locals:
-                    value = frame.f_locals[name]
+                if name in known:
+                    value = known[name]
                     yield from value if type(value) in (list, tuple) else [value]
 
 

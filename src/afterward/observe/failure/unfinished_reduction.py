@@ -18,6 +18,7 @@ from afterward.model.site import Site
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.saved_reads import Reading
+from afterward.observe.marks.stack import locals_of
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.recording.replicas import distributed_kind
@@ -51,7 +52,7 @@ def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
 
 def _module(error: BaseException) -> Any:
     kind = distributed_kind()
-    owners = [one.tb_frame.f_locals.get("self") for one in _tracebacks(error)]
+    owners = [locals_of(one.tb_frame).get("self") for one in _tracebacks(error)]
     return next((owner for owner in reversed(owners) if kind is not None and isinstance(owner, kind)), None)
 
 

@@ -18,6 +18,7 @@ from afterward.model.reuse import Reuse
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.failure.hidden_writes import written_by_activation, written_by_owner
+from afterward.observe.marks.stack import locals_of
 from afterward.observe.provenance.leaves import saved_from
 from afterward.observe.provenance.naming import Names, storage_pointer
 
@@ -212,7 +213,7 @@ def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Iterator[Any]:
     if not isinstance(target, ast.Name):
         return
     for frame in frames:
-        for space in (frame.f_locals, frame.f_globals):
+        for space in (locals_of(frame), frame.f_globals):
             if target.id in space:
                 value = space[target.id]
                 for attribute in reversed(chain):

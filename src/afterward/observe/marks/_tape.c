@@ -56,11 +56,19 @@ static void rest_collector(PyThreadState *thread) {
 }
 
 static void wake_collector(PyThreadState *thread) {
-    if (--resting == 0) {
+    if (resting > 0 && --resting == 0) {
         thread->interp->gc.generations[0].count = made;
         if (collects)
             PyGC_Enable();
     }
+}
+
+/* A process has been forked: the threads that were in functions of ours are not in it. */
+static PyObject *forked(PyObject *module, PyObject *unused) {
+    if (resting > 0 && collects)
+        PyGC_Enable();
+    resting = 0;
+    Py_RETURN_NONE;
 }
 
 PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
@@ -411,6 +419,7 @@ static PyObject *repeats(PyObject *module, PyObject *args) {
 static PyMethodDef functions[] = {
     {"unnoticed", unnoticed, METH_O, "A hook that no tracer sees; an exception that it hands back is raised."},
     {"as_method", as_method, METH_O, "A function that binds to an object as a method does."},
+    {"forked", forked, METH_NOARGS, "A process has been forked, and this is the child."},
     {"repeats", repeats, METH_VARARGS, "How often the last marks before a place are there again from there on."},
     {NULL, NULL, 0, NULL},
 };
@@ -459,7 +468,7 @@ static int fill_module(PyObject *module) {
     Py_INCREF(type);
     if (PyModule_AddObject(module, "Tape", type) < 0)
         return -1;
-    return fill_marks(module) < 0 ? -1 : fill_apart(module);
+    return fill_marks(module) < 0 || fill_apart(module) < 0 ? -1 : fill_locals(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};

@@ -69,5 +69,6 @@ static inline int tape_write(Tape *self, uint64_t number, uint64_t counter) {
 
 int fill_marks(PyObject *module); /* adds what _marks.c has */
 int fill_apart(PyObject *module); /* and _apart.c */
+int fill_locals(PyObject *module); /* and _locals.c */
 
 #endif

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,7 @@ Wanted = Callable[[str], bool]
 Done = Callable[[ModuleType], None]
 
 _waiting: list[tuple[Wanted, Done]] = []
+_due: dict[str, list[Done]] = {}  # by the name of a module that is being imported
 
 
 @contextmanager
@@ -30,16 +32,28 @@ def told_when_imported(wanted: Wanted, done: Done) -> Iterator[None]:
 
 
 def _create_module(self: Any, spec: Any) -> None:
-    """Python asks its loader for a module, and gets none, as ever; a loader of a wanted one tells of it."""
+    """Python asks its loader for a module, and gets none, as ever; of a wanted one we are told once it is there."""
     told = [done for wanted, done in _waiting if wanted(spec.name)]
-    if not told or type(self) is not SourceFileLoader:
-        return
-    plain = self.exec_module
+    if told and type(self) is SourceFileLoader and type(spec) is ModuleSpec:
+        _due[spec.name] = told
+        spec.__class__ = _Arriving
 
-    def exec_module(module: ModuleType) -> None:
-        del vars(self)["exec_module"]
-        plain(module)
-        for done in told:
-            done(module)
 
-    vars(self)["exec_module"] = exec_module
+class _Arriving(ModuleSpec):
+    """The spec of a module that is being imported. Python says in it when that has ended: a call of ours around the
+    import itself would be a frame among the program's."""
+
+    @property
+    def _initializing(self) -> bool:
+        return bool(vars(self).get("_initializing", False))
+
+    @_initializing.setter
+    def _initializing(self, is_under_way: bool) -> None:
+        vars(self)["_initializing"] = is_under_way
+        if is_under_way:
+            return
+        self.__class__ = ModuleSpec  # type: ignore[assignment]
+        told, module = _due.pop(self.name, []), sys.modules.get(self.name)
+        if module is not None:  # there is none where the import has failed
+            for done in told:
+                done(module)

@@ -80,7 +80,7 @@ def _names_in(folder: str) -> Iterator[str]:
 
 
 def _lies_in(module: ModuleType, folder: str) -> bool:
-    file = getattr(module, "__file__", None)
+    file = getattr(module, "__dict__", {}).get("__file__")  # a module's own `__getattr__` is the program's
     return isinstance(file, str) and os.path.dirname(os.path.abspath(file)).startswith(folder)
 
 

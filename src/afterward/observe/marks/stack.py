@@ -7,6 +7,14 @@ from collections.abc import Container, Iterable, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
+try:
+    from afterward.observe.marks._tape import locals_of as locals_of
+except ImportError:  # none was built, or one for an older afterward
+
+    def locals_of(frame: FrameType, /) -> dict[str, Any]:
+        """The variables of a frame."""
+        return frame.f_locals
+
 
 def user_frames(frame: FrameType | None, is_user: Any) -> Iterable[FrameType]:
     while frame is not None:
@@ -41,7 +49,7 @@ def function_around(frame: FrameType, is_user: Any) -> str | None:
             return innermost
         if is_user(caller.f_code.co_filename) and caller.f_code.co_name in ("backward", "vjp"):
             first = caller.f_code.co_varnames[0] if caller.f_code.co_varnames else ""
-            innermost = type(caller.f_locals.get(first)).__name__.removesuffix("Backward")
+            innermost = type(locals_of(caller).get(first)).__name__.removesuffix("Backward")
         caller = caller.f_back
     return None
 
@@ -68,8 +76,8 @@ def step_around(frames: Sequence[FrameType], optimizers: Container[int]) -> tupl
     while frame is not None:
         if frame in frames:
             inside = frames.index(frame) + 1
-        elif frame.f_code.co_name == "step" and id(frame.f_locals.get("self")) in optimizers:
-            return id(frame.f_locals["self"]), len(frames) - inside
+        elif frame.f_code.co_name == "step" and id(locals_of(frame).get("self")) in optimizers:
+            return id(locals_of(frame)["self"]), len(frames) - inside
         frame = frame.f_back
     return 0, 0
 

@@ -6,6 +6,7 @@ was installed without a compiler, or where this torch hides its node counter fro
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from array import array
@@ -24,6 +25,8 @@ try:
 except (ImportError, AttributeError):
     _tape = None  # type: ignore[assignment]
 QuickTape = _tape.Tape if _tape is not None else None
+if hasattr(os, "register_at_fork") and hasattr(_tape, "forked"):
+    os.register_at_fork(after_in_child=_tape.forked)  # the collector of cycles may rest for a look of another thread
 
 # An event as it is noted: three integers, so that nothing is left for the garbage collector to look at. When (the
 # moment, with these flags), the node counter, and the identity of the root tensor or of the optimizer.

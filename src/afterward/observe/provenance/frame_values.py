@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 from afterward.observe import compat
+from afterward.observe.marks.stack import locals_of
 
 NOT_THERE = object()
 _OF_A_MODULE = ("_parameters", "_buffers", "_modules")  # where a module keeps what it shows as attributes
@@ -22,7 +23,7 @@ def value_of(expression: ast.expr, frame: FrameType) -> Any:
         value = value_of(expression.operand, frame)
         return -value if type(value) is int else NOT_THERE
     if isinstance(expression, ast.Name):
-        return frame.f_locals.get(expression.id, frame.f_globals.get(expression.id, NOT_THERE))
+        return locals_of(frame).get(expression.id, frame.f_globals.get(expression.id, NOT_THERE))
     if isinstance(expression, ast.Attribute):
         return _attribute(value_of(expression.value, frame), expression.attr)
     if isinstance(expression, ast.Subscript):

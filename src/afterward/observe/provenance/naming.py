@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.looking import classes_of, elements, entries, is_a, space_of
+from afterward.observe.looking import attribute, classes_of, elements, entries, is_a, space_of
+from afterward.observe.marks.stack import locals_of
 from afterward.observe.provenance.owners import NOT_OURS, Owners, held_by_libraries, is_private
 
 LIMIT = 150_000  # objects looked at
@@ -108,26 +109,27 @@ def _own_names(space: dict[str, Any]) -> list[tuple[Any, Any]]:
 def _parametrized(names: Names) -> Iterator[tuple[str, Any]]:
     """What `parametrize.cached()` keeps: the program reads it as an attribute of the module."""
     parametrize = sys.modules.get("torch.nn.utils.parametrize")
-    for (module, attribute), tensor in list(getattr(parametrize, "_cache", {}).items()):
+    for (module, name), tensor in list(getattr(parametrize, "_cache", {}).items()):
         if tensor is not None:
-            yield f"{names.modules.get(module, 'module')}.{attribute}", tensor
+            yield f"{names.modules.get(module, 'module')}.{name}", tensor
 
 
 def _roots(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[tuple[dict[str, Any], str]]:
     spaces: list[dict[str, Any]] = []
     for frame in frames:
-        if frame.f_locals is frame.f_globals or frame.f_code.co_name == "<module>":
+        space = locals_of(frame)
+        if space is frame.f_globals or frame.f_code.co_name == "<module>":
             yield frame.f_globals, "global"
         else:
-            yield dict(frame.f_locals), "local"
+            yield dict(space), "local"
         spaces.append(frame.f_globals)
     for space in spaces:
         yield space, "global"
     for name, module in list(sys.modules.items()):
-        package = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
+        package = attribute(sys.modules.get(name.partition(".")[0]), "__file__")
         if isinstance(package, str) and not is_user(package):
             continue  # what an installed package holds is installed with it: no need to ask for each file
-        file = getattr(module, "__file__", None)
+        file = attribute(module, "__file__")
         if (isinstance(file, str) and is_user(file)) or (file is None and name == "__main__"):
             yield vars(module), "global"
 
@@ -233,7 +235,7 @@ def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[A
                 yield item, f"{path}[{index}]", "item", depth
     elif type(value) is types.GeneratorType:
         if value.gi_frame is not None:
-            for name, item in dict(value.gi_frame.f_locals).items():
+            for name, item in dict(locals_of(value.gi_frame)).items():
                 yield item, name, "local", depth
     elif type(value) is types.FunctionType:
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):

@@ -13,7 +13,8 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from afterward.observe.looking import is_a
+from afterward.observe.looking import attribute, is_a
+from afterward.observe.marks.stack import locals_of
 
 NOT_OURS = "\0"  # stands for what only a library has a name for
 _CONTAINERS = (list, dict)
@@ -54,7 +55,7 @@ class Owners:
             if code is not None:
                 return bool(self._is_user(code.co_filename))
         module = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
-        file = getattr(module, "__file__", None)
+        file = attribute(module, "__file__")
         return isinstance(file, str) and bool(self._is_user(file))
 
 
@@ -83,7 +84,7 @@ def held_by_libraries(frames: Iterable[types.FrameType], is_user: Any) -> Iterat
     for one in between:
         owner = one.f_code.co_varnames[0] if one.f_code.co_argcount and one.f_code.co_varnames else ""
         if owner == "self":
-            yield one.f_locals.get(owner)
+            yield locals_of(one).get(owner)
 
 
 _RESETS = ("detach_", "detach", "reset_")  # what libraries call the method that cuts or clears an object's state

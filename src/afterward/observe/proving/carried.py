@@ -12,7 +12,7 @@ from typing import Any
 
 from afterward.model.training import Border, Carried
 from afterward.observe import compat
-from afterward.observe.marks.stack import user_frames
+from afterward.observe.marks.stack import locals_of, user_frames
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.naming import search
 from afterward.observe.proving.structure import structure_of
@@ -45,7 +45,7 @@ class Handover:
         `nodes` are where the graph of that step meets the graph of the steps before.
         """
         orders = {compat.order_of(node) for node in nodes}
-        space = {**self.frame.f_globals, **self.frame.f_locals}
+        space = {**self.frame.f_globals, **locals_of(self.frame)}
         ways = [_way(space, name) for name, order in self.values if order in orders]
         slots = [_slot(way) for way in ways if way]
         wholes = [way[-2][0] if len(way) > 1 else "" for way in slots]
