@@ -267,3 +267,61 @@ for x in torch.randn(5, 8, 3):
     result = fixed(runner, tmp_path, program)
     wrong = ("average = average.detach()", "0.9 * average.detach()")
     assert not any(cut in option[str(tmp_path / "train.py")] for option in result.options for cut in wrong)
+
+
+HEAD = """import copy
+import torch
+torch.manual_seed(0)
+net, head = torch.nn.Linear(3, 2), torch.nn.Linear(2, 1)
+target = copy.deepcopy(net)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+kept, signs = [], []
+"""
+A_PART_TWICE = """for x in torch.randn(5, 8, 3):
+    part, rest = net(x).tanh().mean(), net(x).pow(2).mean()
+    opt.zero_grad()
+    part.backward(retain_graph=True)
+    (part + rest).backward()
+    opt.step()
+"""
+TWO_LISTS = """for episode in torch.randn(4, 3, 3):
+    for x in episode:
+        kept.append(net(x).log_softmax(0)[0])
+        signs.append(float(x[0]))
+    loss = torch.stack([one * sign for one, sign in zip(kept, signs)]).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+NOT_CLEARED = """opt = torch.optim.LBFGS(net.parameters(), lr=0.1, max_iter=3)
+def closure():
+    loss = (net(torch.ones(2, 3)) - 1).pow(2).mean()
+    loss.backward()
+    return loss
+for _ in range(4):
+    opt.step(closure)
+"""
+OTHER_MODEL = """opt = torch.optim.SGD(target.parameters(), lr=0.1)
+for x in torch.randn(10, 8, 3):
+    loss = (net(x) - target(x).detach() - 1).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "old", "new"),
+    [
+        (A_PART_TWICE, "    part.backward(retain_graph=True)\n", ""),  # to drop the sum would lose the rest
+        (TWO_LISTS, "    loss.backward()\n", "    loss.backward()\n    kept.clear()\n    signs.clear()\n"),
+        (NOT_CLEARED, "    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n"),
+        (OTHER_MODEL, "SGD(target.", "SGD(net."),
+    ],
+    ids=["a part twice", "two lists", "closure", "other model"],
+)
+def test_the_change_that_trains_as_the_right_program(
+    runner: TrialRunner, tmp_path: Path, program: str, old: str, new: str
+) -> None:
+    options = fixed(runner, tmp_path, HEAD + program).options
+    assert [option[str(tmp_path / "train.py")] for option in options[:1]] == [HEAD + program.replace(old, new)]

@@ -50,6 +50,8 @@ class PassTaken:
     terms: tuple[Line, ...] = ()  # the statements that made the numbers it is the sum of
     numbers: frozenset[int] = frozenset()  # the nodes of those numbers, by their order
     weights: dict[Line, float] = field(default_factory=dict)  # by what the numbers of each statement are scaled in it
+    # By what each number made since the last pass of the same line is scaled in it, in the order of their making.
+    shares: tuple[float, ...] = ()
     doubled: frozenset[Line] = frozenset()  # statements whose number it counts more than once
     oldest: int = -1  # the order of the oldest node
     counter: int = 0  # the node counter as it began: older nodes have smaller orders

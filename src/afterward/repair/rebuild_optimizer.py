@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 import libcst as cst
 
 from afterward.model import facts
 from afterward.model.site import Site
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignment, named, normal, targets
+from afterward.repair.names import assignment, named, normal, root, targets
+from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
@@ -18,6 +20,7 @@ from afterward.repair.workshop import Candidates, Job
 def candidates(job: Job) -> Candidates:
     """Copy the values into the model that is there, else create the optimizer again after the new model."""
     yield from _made_later(job)
+    yield from _for_the_trained(job)
     place = job.at(job.remedy.site or job.found.built)
     if place is None or not place[0].alone(place[1]):
         return
@@ -42,24 +45,55 @@ def _made_later(job: Job) -> Candidates:
 
     Where a statement replaces a part of it, after that one; else after the last that has to do with the model.
     """
-    name = job.remedy.target
+    for source, statement, call in _made(job):
+        unused = list(_until_used(source, statement, source.code(targets(statement)[0])))
+        for test in (_replaces_part, _speaks_of):
+            changing = [s for s in unused if any(test(source, s, model) for model in _models(source, call))]
+            if changing:
+                edits = (source.delete(statement), source.insert_after(changing[-1], *source.dedented(statement)))
+                lines = source.range(statement).start.line, source.range(changing[-1]).end.line
+                said = ("later", (facts.lines("line", Site(source.file, lines[1], lines[1])),))
+                yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits, said=said)
+
+
+def _made(job: Job) -> Iterator[tuple[Source, Statement, cst.Call]]:
+    """The statements that make the optimizer."""
     for source in job.shop.sources():
         for statement in source.statements:
             made = assignment(statement)
             if not isinstance(made, cst.Assign) or not source.alone(statement) or len(targets(statement)) != 1:
                 continue
-            if _last_name(source.code(targets(statement)[0])) != _last_name(name) or not isinstance(
-                made.value, cst.Call
-            ):
-                continue
-            unused = list(_until_used(source, statement, source.code(targets(statement)[0])))
-            for test in (_replaces_part, _speaks_of):
-                changing = [s for s in unused if any(test(source, s, model) for model in _models(source, made.value))]
-                if changing:
-                    edits = (source.delete(statement), source.insert_after(changing[-1], *source.dedented(statement)))
-                    lines = source.range(statement).start.line, source.range(changing[-1]).end.line
-                    said = ("later", (facts.lines("line", Site(source.file, lines[1], lines[1])),))
-                    yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits, said=said)
+            same = _last_name(source.code(targets(statement)[0])) == _last_name(job.remedy.target)
+            if same and isinstance(made.value, cst.Call):
+                yield source, statement, made.value
+
+
+def _for_the_trained(job: Job) -> Candidates:
+    """`Adam(target.parameters())` becomes `Adam(net.parameters())`: what the losses reach, and nothing holds."""
+    reached = [name for fact in job.found.facts if fact.name == "instead" for name in fact.many]
+    for source, statement, call in _made(job):
+        known = known_at(source, statement)
+        whole = _whole(reached)
+        places = [whole, f"self.{whole.partition('.')[2]}" if "." in whole else ""]
+        for model in (name for name in places if name and root(name) in known):
+            edits = [
+                source.replace(each.func.value, model)
+                for each in descendants(call)
+                if isinstance(each, cst.Call)
+                and isinstance(each.func, cst.Attribute)
+                and each.func.attr.value in ("parameters", "named_parameters")
+            ]
+            if len(edits) == 1:
+                line = source.range(statement).start.line
+                said = ("trained", (facts.code("model", model), facts.lines("line", Site(source.file, line, line))))
+                yield job.patch(f"the parameters of `{model}` on line {line}", source, *edits, said=said)
+
+
+def _whole(names: list[str]) -> str:
+    """The module that all these parameters are of: `net` of `net[0].bias` and `net.head.weight`."""
+    parts = [re.findall(r"\.?\w+|\[[^\]]*\]", name)[:-1] for name in names]
+    alike = takewhile(lambda each: len(set(each)) == 1, zip(*parts, strict=False))
+    return "".join(each[0] for each in alike)
 
 
 def _last_name(name: str) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from afterward.repair.names import assignment, normal
+from afterward.repair.names import assignment, normal, root
 from afterward.repair.passes import only_call, own_nodes, pass_calls
+from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -192,12 +193,10 @@ def _around(source: Source, statement: Statement) -> list[Statement]:
 
 
 def _optimizers(source: Source, backward: Statement) -> list[str]:
-    """Whatever is stepped in the function that uses."""
-    found = []
-    for statement in _around(source, backward):
-        for node in own_nodes(statement):
-            if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "step":
-                found += [source.code(node.func.value)] if isinstance(node.func.value, _NAMED) else []
+    """Whatever is stepped in the function that uses; where nothing is (a closure), what it knows of the others."""
+    found = list(_stepped(source, _around(source, backward)))
+    known = known_at(source, backward) if not found else set()
+    found += [name for name in _stepped(source, source.statements) if root(name) in known]
     zeroed = [
         source.code(node.func.value)
         for statement in _around(source, backward)
@@ -209,6 +208,14 @@ def _optimizers(source: Source, backward: Statement) -> list[str]:
     }
     names = [name for name in dict.fromkeys(found) if name.split(".")[-1] != "scaler" and name not in iterations]
     return [name for name in names if name not in zeroed] + [name for name in names if name in zeroed]
+
+
+def _stepped(source: Source, statements: list[Statement]) -> Iterator[str]:
+    for statement in statements:
+        for node in own_nodes(statement):
+            called = node.func if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+            if called is not None and called.attr.value == "step" and isinstance(called.value, _NAMED):
+                yield source.code(called.value)
 
 
 def _by_hand(job: Job, source: Source, backward: Statement) -> Candidates:

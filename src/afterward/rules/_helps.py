@@ -128,6 +128,8 @@ HELPS: dict[tuple[str, str], str] = {
     "its steps then change what is trained",
     ("rebuild_optimizer", "other"): "create the optimizer when the model is complete; its steps then change what is "
     "trained",
+    ("rebuild_optimizer", "trained"): "create the optimizer with the parameters of {model} on {line}: they get the "
+    "gradients; its steps then change what is trained",
     ("rebuild_optimizer", "later"): "create the optimizer after {line}, when the model is complete; its steps then "
     "change what is trained",
     ("rebuild_optimizer", "not_held"): "pass {who} to an optimizer, or remove this `backward()`",

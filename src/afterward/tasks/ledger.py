@@ -205,17 +205,18 @@ class Ledger:
         """Losses that a step uses more than once: by themselves, say, and within a sum."""
         found: set[tuple[int, Loss]] = set()
         for step in (step for steps in self.steps.values() for step in steps):
-            for use in step.uses.values():
-                passes = [self.passes[number] for number in use.sources if number in self.passes]
-                times = Counter(order for taken in passes for order in taken.numbers)
-                alike = Counter((taken.value, taken.terms) for taken in passes if taken.numbers)
-                again = [
-                    taken
-                    for taken in passes
-                    if alike[taken.value, taken.terms] > 1 or any(times[order] > 1 for order in taken.numbers)
-                ]
-                found |= {(step.optimizer, loss) for taken in again for loss in self.losses(taken)}
+            for sources in {use.sources for use in step.uses.values()}:
+                passes = [self.passes[number] for number in sources if number in self.passes]
+                for one, other in permutations(passes, 2):
+                    found |= {(step.optimizer, loss) for loss in self._in_common(one, other)}
         return found
+
+    def _in_common(self, one: PassTaken, other: PassTaken) -> frozenset[Loss]:
+        """The losses of a pass that another one counts, too."""
+        alike = bool(one.numbers) and (one.value, one.terms) == (other.value, other.terms)
+        if alike or _is_within(one, other):
+            return self.losses(one)
+        return self.losses(one) & self.losses(other) if one.numbers & other.numbers else frozenset()
 
     def foreign(self) -> set[tuple[int, Loss]]:
         """Losses in a step that another optimizer's step came after, before this optimizer's own loss was there."""

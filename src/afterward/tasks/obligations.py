@@ -227,6 +227,7 @@ class Comparison:
             if before is None or not failed.numbers & before.numbers:
                 continue
             passes = [one for one in self.now.passes.values() if self.now.lines.back(one.at) == failed.at]
+            yield from self._out_of_proportion(failed, passes)
             plain = [one for one in passes if len(one.terms) == len(one.weights)]  # one number by each statement
             for place, one in enumerate(plain[1:], 2):
                 pairs = [(first, one.weights[line]) for line, first in plain[0].weights.items() if line in one.weights]
@@ -235,6 +236,19 @@ class Comparison:
                     told = self.names.subject(sorted(one.reached)), facts.count("step", place), facts.share("off", off)
                     yield Note("other_gradient", told)
                     return
+
+    def _out_of_proportion(self, failed: PassTaken, now: list[PassTaken]) -> Iterator[Note]:
+        """The new numbers of the failing loss count as they did beside each other: each has kept its own factor."""
+        nth = sum(one.at == failed.at and one.number < failed.number for one in self.was.passes.values())
+        for one in now[nth : nth + 1]:
+            pairs = list(zip(failed.shares, one.shares, strict=False))
+            if one.random != failed.random or len(failed.shares) != len(one.shares) or not all(map(all, pairs)):
+                continue
+            factors = [after / before for before, after in pairs]
+            off = max((abs(each / factors[0] - 1) for each in factors), default=0.0)
+            if off > SCALED:
+                told = self.names.subject(sorted(one.reached)), facts.count("step", nth + 1), facts.share("off", off)
+                yield Note("other_gradient", told)
 
     def _expected(self) -> set[tuple[int, Loss]]:
         found: set[tuple[int, Loss]] = set()

@@ -157,6 +157,8 @@ class Keeper:
         terms = terms_of(roots)
         trained = [node for node in terms if len(terms) == 1 or self._is_trained(node)]
         taken.terms = tuple(sorted(line for line in map(lines.of, trained) if line is not None))
+        made = sorted((compat.order_of(node), each.weight) for node, each in terms.items() if is_number(node))
+        taken.shares = tuple(weight for order, weight in made if order >= since)
         numbers = {node: self._alike.order(node) for node in terms if is_number(node)}
         taken.numbers = frozenset(numbers.values())
         times: Counter[Any] = Counter()
