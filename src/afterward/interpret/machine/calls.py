@@ -1,16 +1,13 @@
-"""Calls functions, makes objects, looks up attributes."""
+"""Calls functions and makes objects."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Any
 
 from afterward.interpret import library
-from afterward.interpret.fragments import standins
-from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.machine.attributes import Attributes
 from afterward.interpret.machine.core import DEPTH, Frame, spelled
-from afterward.interpret.machine.effects import Effects
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -19,13 +16,10 @@ from afterward.interpret.machine.values import (
     Instance,
     Lib,
     Method,
-    Module,
     Native,
     PartialDict,
     Scope,
     Star,
-    Stream,
-    Super,
     Unknown,
     Value,
 )
@@ -34,7 +28,7 @@ from afterward.interpret.search.harmless import NOTES, PURE_METHODS, all_plain, 
 _SWEEPS = ("backward", "manual_backward", "grad")  # whatever they are called on
 
 
-class Calls(Effects):
+class Calls(Attributes):
     """The part of the machine that calls things."""
 
     # Calling
@@ -241,167 +235,12 @@ class Calls(Effects):
                 made.kw_defaults[argument.arg] = self.evaluate(default)
         return made
 
-    # Attributes
-
-    def attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value:
-        found = self.lookup(owner, name)
-        if type(found) is Method and standins.is_network(owner):
-            return standins.part_of_network(self, owner, name, node)  # type: ignore[arg-type]
-        if found is not MISSING and not isinstance(found, Unknown):
-            return found
-        if found is MISSING and isinstance(owner, Instance) and not name.startswith("__"):
-            fallback = self.lookup(owner, "__getattr__")
-            if isinstance(fallback, Bound):
-                return self.call(fallback, [name], {}, node)
-        assumed = self._assumed_attribute(owner, name, node)
-        if assumed is not None:
-            return assumed
-        if found is MISSING and isinstance(owner, Instance):
-            return self.attribute_of(owner, name)  # the same each time, until something sets it
-        return found if found is not MISSING else self.unknown()
-
-    def _assumed_attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value | None:
-        """What an attribute is taken for that nothing assigns, or that something unknown was assigned to."""
-        if not isinstance(owner, (Instance, Unknown)) or name.startswith("__"):
-            return None
-        made = self.assumed.attribute(self, self.frame, node)  # type: ignore[arg-type]
-        if made is not None and isinstance(owner, Instance):
-            owner.attributes[name] = made
-        elif made is not None:
-            self.unknown_attributes[id(owner), name] = made
-            self.kept_alive.append(owner)
-        return made
-
-    def lookup(self, owner: Value, name: str) -> Value:
-        """An attribute, or MISSING."""
-        look = _LOOK_UP.get(type(owner))
-        return look(self, owner, name) if look is not None else library.plain_attribute(self, owner, name)
-
-    def _of_unknown(self, owner: Unknown, name: str) -> Value:
-        if name.startswith("__") and name.endswith("__"):
-            return MISSING
-        known = self.unknown_attributes.get((id(owner), name), MISSING)
-        return known if known is not MISSING else self.attribute_of(owner, name, owner.cut)
-
-    def _of_module(self, owner: Module, name: str) -> Value:
-        if name in owner.scope.names:
-            return owner.scope.names[name]
-        sub = self.submodule(owner, name)
-        return sub if sub is not None else MISSING
-
-    def _of_function(self, owner: Function, name: str) -> Value:
-        if name in ("__name__", "__qualname__"):
-            return owner.name
-        if name == "setter" and owner.kind == "property":
-            return Native(lambda machine, args, kwargs: _with_setter(owner, args[0]), "setter")
-        return owner.attributes.get(name, MISSING)
-
-    def _of_native(self, owner: Native, name: str) -> Value:
-        return owner.attributes.get(name, owner.name if name == "__name__" else MISSING)
-
-    def _of_bound(self, owner: Bound, name: str) -> Value:
-        if name == "__self__":
-            return owner.owner
-        return owner.function if name == "__func__" else self.lookup(owner.function, name)
-
-    def _of_instance(self, owner: Instance, name: str) -> Value:
-        if name in owner.attributes:
-            return owner.attributes[name]
-        if name == "__class__":
-            return owner.cls
-        if name == "__dict__":
-            return owner.attributes
-        for base in owner.order:
-            found = self._from(base, owner, name)
-            if found is not MISSING:
-                return found
-        if owner.opaque and not name.startswith("__"):
-            return self.attribute_of(owner, name)
-        return MISSING
-
-    def _from(self, base: Value, owner: Value, name: str) -> Value:
-        """What one class of an object's order has under a name, taken for that object."""
-        if isinstance(base, Class):
-            if name not in base.attributes:
-                return MISSING
-            return self.take_from_class(base.attributes[name], owner, base)
-        if isinstance(base, Lib):
-            return library.inherited(self, owner, base, name)
-        if name.startswith("__"):
-            return MISSING
-        return self.attribute_of(owner, name)
-
-    def take_from_class(self, value: Value, owner: Value, cls: Class) -> Value:
-        if isinstance(value, Function):
-            if value.kind == "static":
-                return value
-            if value.kind == "class":
-                return Bound(value, owner.cls if isinstance(owner, Instance) else owner)
-            if value.kind in ("property", "cached") and isinstance(owner, Instance):
-                result = self.call_function(value, [owner], {})
-                if value.kind == "cached":
-                    owner.attributes[value.name] = result
-                    self.name(result, f"{owner.label or owner.class_name}.{value.name}", "attribute")
-                return result
-            return Bound(value, owner)
-        if isinstance(value, Native) and value.attributes.get("binds"):
-            return Bound(value, owner)
-        return value
-
-    def _of_class(self, owner: Class, name: str) -> Value:
-        if name == "__name__":
-            return owner.name
-        for base in owner.order:
-            if isinstance(base, Class):
-                if name in base.attributes:
-                    value = base.attributes[name]
-                    return Bound(value, owner) if isinstance(value, Function) and value.kind == "class" else value
-            elif isinstance(base, Lib):
-                found = library.class_attribute(self, owner, base, name)
-                if found is not MISSING:
-                    return found
-            else:
-                return self.attribute_of(owner, name)
-        return MISSING
-
-    def _of_super(self, owner: Super, name: str) -> Value:
-        instance = owner.owner
-        order = instance.order if isinstance(instance, (Instance, Class)) else []
-        start = order.index(owner.after) + 1 if owner.after in order else len(order)
-        for base in order[start:]:
-            found = self._from(base, instance, name)
-            if found is not MISSING:
-                return found
-        return Native(lambda machine, args, kwargs: None, name) if name == "__init__" else MISSING
-
-
-_LOOK_UP: dict[type, Callable[[Any, Any, str], Value]] = {
-    Tensor: library.tensor_attribute,
-    standins.Output: library.tensor_attribute,
-    Unknown: Calls._of_unknown,
-    Instance: Calls._of_instance,
-    Lib: library.lib_attribute,
-    Module: Calls._of_module,
-    Class: Calls._of_class,
-    Super: Calls._of_super,
-    Function: Calls._of_function,
-    Native: Calls._of_native,
-    Bound: Calls._of_bound,
-    Method: lambda machine, owner, name: MISSING,
-    Stream: lambda machine, owner, name: MISSING,
-}
-
 
 def _only_notes(node: ast.AST | None) -> bool:
     """A call by whose name something is written down: whatever it does, it runs no pass over what it is given."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     return not NOTES.isdisjoint(node.func.attr.lower().split("_"))
-
-
-def _with_setter(owner: Function, setter: Value) -> Value:
-    owner.attributes["setter"] = setter
-    return owner
 
 
 def _has_yield(node: ast.AST) -> bool:

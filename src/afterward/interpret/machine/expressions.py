@@ -12,8 +12,7 @@ from afterward.interpret.fragments import standins
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
-from afterward.interpret.machine.conditions import Conditions
-from afterward.interpret.machine.core import is_data
+from afterward.interpret.machine.assigning import Assigning
 from afterward.interpret.machine.operators import BIG, ORDINARY
 from afterward.interpret.machine.values import (
     Class,
@@ -36,7 +35,7 @@ _ELEMENTS, _FEW = 300, 3  # of a comprehension over something known, and over so
 _COUNTED = (200, 6, 2)  # of one that counts, by how deep it lies in others
 
 
-class Expressions(Conditions):
+class Expressions(Assigning):
     """The part of the machine that turns expressions into values."""
 
     comprehensions = 0  # inside each other
@@ -330,71 +329,6 @@ class Expressions(Conditions):
         value = self.evaluate(test)
         known = self.truth(value)
         return known if known is not None else self.decide(value, test)
-
-    # Assigning
-
-    def store(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name):
-            frame = self.frames[-1]
-            scope = frame.scope
-            if type(value) is Unknown:
-                value = self._assumed_of(target, scope.names.get(target.id), value)
-            if scope.shared and target.id in scope.shared:
-                self.note_change(scope.shared[target.id].names, target.id)
-                self.effects += 1
-                scope.assign(target.id, value)
-            else:
-                before = scope.names.get(target.id)
-                if before is not value:
-                    if is_data(value) and is_data(before):
-                        frame.data_effects += 1
-                    else:
-                        frame.effects += 1
-                scope.names[target.id] = value
-            self.name(value, target.id, "global" if frame.function == "" else "local")
-        elif isinstance(target, ast.Attribute):
-            owner = self.evaluate(target.value)
-            if type(value) is Unknown:
-                before = owner.attributes.get(target.attr) if isinstance(owner, Instance) else None
-                value = self._assumed_of(target, before, value)
-            self.set_attribute(owner, target.attr, value, target)
-        elif isinstance(target, ast.Subscript):
-            owner, key = self.evaluate(target.value), self.evaluate(target.slice)
-            self.set_item(owner, key, value, target)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target.elts, value)
-        elif isinstance(target, ast.Starred):
-            self.store(target.value, value)
-
-    def _assumed_of(self, target: ast.expr, before: Value, value: Unknown) -> Value:
-        made = self.assumed.stored(self, self.frames[-1], target, before)  # type: ignore[arg-type]
-        return value if made is None else made
-
-    def _unpack(self, targets: list[ast.expr], value: Value) -> None:
-        if isinstance(value, Unknown):
-            for position, target in enumerate(targets):
-                part = self.unknown("item", value, position) if value.key else Unknown(None, value.cut, value.plain)
-                self.store(target, part)
-            return
-        if isinstance(value, standins.Output) and not any(isinstance(one, ast.Starred) for one in targets):
-            parts: list[Value] = [value.part(number) for number in range(len(targets))]
-        elif isinstance(value, Tensor):
-            parts = library.tensor_parts(self, value, len(targets))
-        else:
-            items = self.iterate(value, None)
-            parts = []
-            for item in items.source:
-                parts.append(item)
-                if len(parts) > 300 or (not items.known and len(parts) >= len(targets)):
-                    break
-        star = next((i for i, one in enumerate(targets) if isinstance(one, ast.Starred)), None)
-        if star is not None:
-            after = len(targets) - star - 1
-            parts = [*parts[:star], parts[star : len(parts) - after], *parts[len(parts) - after :]]
-        if len(parts) != len(targets):
-            parts = [self.unknown() for _ in targets]
-        for target, part in zip(targets, parts, strict=True):
-            self.store(target, part)
 
 
 def _simple(key: Value) -> bool:
