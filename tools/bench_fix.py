@@ -71,7 +71,7 @@ def same(one: list[float] | None, other: list[float] | None) -> bool:
 def judge(case: Case) -> tuple[str, str]:
     """(name, "restored", "proven and wrong", "no proven patch" or "not found")."""
     name, text = case
-    marks = sorted({line[0] for line in text.splitlines() if line[1:3] == "| "} - {"-"})
+    marks = sorted({line[0] for line in text.splitlines() if line[1:3] == "| "} - {"-"}) or ["+"]
     with tempfile.TemporaryDirectory(prefix="trained-") as place:
         folder = Path(place)
         target = folder / "train.py"

@@ -14,6 +14,8 @@ from afterward.repair.scopes import imported
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
+VIEWS = "views"  # the form in which what is written is a part of one tensor, as its rows are
+
 
 def candidates(job: Job) -> Candidates:
     for site in dict.fromkeys((job.found.written, job.remedy.site, *reversed(job.found.ways.written))):
@@ -63,7 +65,7 @@ def _several(job: Job, source: Source, statement: Statement, name: str) -> Candi
     head = f"for {source.code(loop.target)} in {source.code(loop.iter)}"
     start, end = source.bare_span(loop)
     line = source.range(loop).start.line
-    made = f"torch.stack([{value} {head}])" if job.found.code == "AFT508" else f"[{value} {head}]"  # rows of a tensor
+    made = f"torch.stack([{value} {head}])" if job.remedy.form == VIEWS else f"[{value} {head}]"
     edit = Edit(start, len(source.text[:end].rstrip("\r\n")), f"{several} = {made}")
     yield job.patch(f"make new tensors on line {line}", source, edit)
 

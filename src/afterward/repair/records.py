@@ -27,10 +27,10 @@ def candidates(job: Job, makers: list[tuple[Source, Statement]]) -> Candidates:
         if made is None or made.value is None or not isinstance(goal, cst.Name):
             continue
         for stored, by_key in _records(job, source, maker, goal.value):
-            yield from _read_anew(job, source, made.value, stored, stored[goal.value], by_key)
+            yield from _read_again(job, source, made.value, stored, stored[goal.value], by_key)
 
 
-def _read_anew(
+def _read_again(
     job: Job, source: Source, value: cst.BaseExpression, stored: Stored, field: str, by_key: bool
 ) -> Candidates:
     """Where the field is read from some record, what made it, with the fields of that very record."""

@@ -39,7 +39,7 @@ def candidates(job: Job) -> Candidates:
 
 
 def _iteration_of(source: Source, backward: Statement, freezing: Statement) -> list[Statement] | None:
-    """What begins anew for the pass: its function, or the loop that freezes, too, after it."""
+    """What begins again for each pass: its function, or the loop that also freezes, after it."""
     function = source.function_of(backward)
     if source.function_of(freezing) is not function:
         return source.body(function) if isinstance(function, cst.FunctionDef) else None

@@ -110,7 +110,8 @@ def _moved(job: Job, source: Source, zeroing: Statement) -> Candidates:
     line = source.range(zeroing).start.line
     lines = source.dedented(zeroing)
     for place in _earlier_places(job, source, zeroing):
-        edits = (source.delete(zeroing), source.insert_before(place, *lines))
+        moved = () if _is_cleared_before(source, place, zeroing) else (source.insert_before(place, *lines),)
+        edits = (source.delete(zeroing), *moved)
         yield job.patch(f"move line {line} before line {source.range(place).start.line}", source, *edits)
     block = source.block_of(zeroing) or []
     for step in _later_steps(job, source, zeroing):
@@ -121,6 +122,13 @@ def _moved(job: Job, source: Source, zeroing: Statement) -> Candidates:
         if after is not None and block.index(after) > block.index(zeroing):
             edits = (source.delete(zeroing), source.insert_after(after, *lines))
             yield job.patch(f"move line {line} after line {source.range(after).start.line}", source, *edits)
+
+
+def _is_cleared_before(source: Source, place: Statement, zeroing: Statement) -> bool:
+    """Does the same call stand in front of a place already?"""
+    block = source.block_of(place) or []
+    before = block[block.index(place) - 1] if place in block[1:] else None
+    return before is not None and before is not zeroing and source.code(before).strip() == source.code(zeroing).strip()
 
 
 def _earlier_places(job: Job, source: Source, zeroing: Statement) -> Iterator[Statement]:

@@ -32,6 +32,7 @@ _CHANGES = {  # errors whose cure is one change of the source
     "inference-tensor-written": ("leave_inference", Effect.SAME_GRADIENTS),
     "inference-tensor-requires-grad": ("leave_inference", Effect.SAME_GRADIENTS),
 }
+VIEWS = "views"  # the form of a remedy where what is written is a part of one tensor, as its rows are
 _KINDS = {BY_HAND, *(kind for kind, _ in _CHANGES.values())}
 
 
@@ -48,7 +49,7 @@ def told(
 ) -> Words:
     """The words of one message. `here` is the label of the line that raised; every change has the same help."""
     labels = {str(Role.FAULT.value): here, MADE: made, STORED: stored, str(Role.CUT.value): cut}
-    return Words(fault, headline, why, labels, helps={(kind, ""): help for kind in _KINDS})
+    return Words(fault, headline, why, labels, helps={(kind, form): help for kind in _KINDS for form in ("", VIEWS)})
 
 
 def raised(history: History, code: str) -> Iterator[Diagnosis]:
@@ -73,7 +74,7 @@ def _diagnosis(one: Raised, cuts: tuple[Cut, ...]) -> Diagnosis:
         tuple(labels),
         one.page,
         known,
-        remedies=(Remedy(kind, effect, "", site, operand.name, facts=known),),
+        remedies=(Remedy(kind, effect, VIEWS if kind == "out_of_place" else "", site, operand.name, facts=known),),
         built=made,
         reused=site,
         cut=cuts[0].site if cuts else None,

@@ -31,7 +31,7 @@ _BY_CODE = {
     "AFT404": ("rebuild_optimizer",),  # nothing disconnects them: the model may be another one than the optimizer has
     "AFT405": ("move_step", "remove_detach"),  # no gradients when a step comes: it may be too early, or they are frozen
 }
-_RATHER_ANEW = ("backward-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
+_RATHER_RECOMPUTED = ("backward-twice", "losses-share-forward", "forward-outside-loop")  # nothing is carried over there
 
 
 def remedies_for(found: Diagnosis) -> list[Remedy]:
@@ -49,7 +49,7 @@ def remedies_for(found: Diagnosis) -> list[Remedy]:
             name = found.bridge.name if found.bridge is not None else ""
             site = found.bridge.site if found.bridge is not None else None
             others = list(_OTHERS[family])
-            if found.name in _RATHER_ANEW:
+            if found.name in _RATHER_RECOMPUTED:
                 others.sort(key=lambda kind: kind != "recompute_forward")
             target = (facts.code("target", name),)
             remedies += [

@@ -14,14 +14,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
-from afterward.model import facts
-from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Report, Severity
+from afterward.model.diagnosis import Diagnosis, Remedy, Report, Severity
 from afterward.model.facts import Note
 from afterward.model.saved import SavedRun
 from afterward.model.training import Carried
 from afterward.tasks import proof as judging
 from afterward.tasks.book import read_any, read_book
-from afterward.tasks.choices import naming_all, remedies_for, whole
+from afterward.tasks.choices import remedies_for, whole
+from afterward.tasks.cure import Cure, told_of
 from afterward.tasks.files import Original, compiles
 from afterward.tasks.minimal import smaller
 from afterward.tasks.proof import Bench
@@ -37,6 +37,7 @@ DEPTH = 4  # patches that build on each other: the second state of a tuple, a fl
 TRIALS = 40  # in all
 PER_REMEDY = 8
 SHARE = 12  # trials of one remedy and what it brings to light: the next one is to have its chance
+GRACE = 15.0  # seconds that a trial may take to begin and to end, beside those that it trains
 PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
 
 _FOLLOW_UPS = (
@@ -78,20 +79,6 @@ class Fixed:
         if self.first is None:
             return SavedRun(self.report)
         return SavedRun(self.report, tuple(self.first.chapters), self.first.sources)
-
-
-@dataclass
-class _Cure:
-    """A patch on the way: all texts that it changes, and what its last trial showed."""
-
-    remedy: Remedy
-    texts: dict[str, str]
-    summary: str
-    verdict: judging.Verdict
-    trial: Trial
-    curing: frozenset[str] = frozenset()  # codes of the faults that it is meant to cure
-    parts: int = 1  # patches that it is made of
-    names: tuple[str, ...] = ()  # what they change
 
 
 @dataclass
@@ -159,7 +146,7 @@ class Fixer:
         for fault in found:
             if options and not judging.is_there(fault, before):
                 self._passed_over.update(remedy.kind for remedy in fault.remedies)
-                told[id(fault)] = self._remedies(fault, [], [], texts)
+                told[id(fault)] = told_of(fault, [], [], texts, self._passed_over)
                 continue
             tried = list(self._cures(before, fault, texts))
             listed = [remedy.kind for remedy in fault.remedies]
@@ -173,7 +160,7 @@ class Fixer:
                     c.remedy.kind not in listed,
                 )
             )
-            told[id(fault)] = self._remedies(fault, cures, tried, texts)
+            told[id(fault)] = told_of(fault, cures, tried, texts, self._passed_over)
             if not cures:
                 continue
             best = cures[0]
@@ -184,9 +171,9 @@ class Fixer:
 
     # The search
 
-    def _cures(self, base: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[_Cure]:
+    def _cures(self, base: Trial, found: Diagnosis, texts: Mapping[str, str]) -> Iterator[Cure]:
         """Every remedy with what became of it. Once one is proven, only the message's own advice is tried."""
-        proven: _Cure | None = None
+        proven: Cure | None = None
         listed = {remedy.kind for remedy in found.remedies}
         remedies = remedies_for(found)
         if judging.is_repeated(base):
@@ -196,7 +183,7 @@ class Fixer:
         advice = next((remedy for remedy in remedies if remedy.kind == RETAIN), None)
         # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
         depth = 1 if RETAIN in listed else 0
-        retained: _Cure | None = None
+        retained: Cure | None = None
         if advice is not None and judging.in_one_step(found) and "create_graph" not in listed:
             # The program as it is written, had its graphs been kept: what the steps after the fault would use.
             retained = self._share(bench, advice, texts, depth)
@@ -218,21 +205,21 @@ class Fixer:
             if best.verdict.outcome == "proven":
                 best = self._smaller(bench, best, texts)
                 if remedy is advice and proven is not None:
-                    best = self._compared(best, proven)
+                    best = best.compared_with(proven)
                 elif proven is not None and not judging.cuts_an_input(base, best.trial):
                     continue  # it takes something out of the training that the other one keeps
                 else:
                     proven = best
             yield best
 
-    def _share(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int) -> _Cure | None:
+    def _share(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int) -> Cure | None:
         self._allowed = min(TRIALS, self._trials + SHARE)
         return self._best(bench, remedy, texts, depth)
 
-    def _smaller(self, bench: Bench, cure: _Cure, texts: Mapping[str, str]) -> _Cure:
+    def _smaller(self, bench: Bench, cure: Cure, texts: Mapping[str, str]) -> Cure:
         """A cure of several patches without what turned out to be needless: each was right for the fault it met."""
         left = SHARE if cure.parts > 1 else 0
-        smallest: _Cure | None = None
+        smallest: Cure | None = None
         while smallest is not cure:  # until no line can be left out any more
             smallest = cure
             ways = [(file, text) for file in sorted(cure.texts) for text in smaller(texts[file], cure.texts[file])]
@@ -249,27 +236,13 @@ class Fixer:
                     break
         return cure
 
-    def _compared(self, retained: _Cure, proven: _Cure) -> _Cure:
-        """What following the message's own advice computes, next to the recommended change."""
-        differs = first_difference(retained.trial.training, proven.trial.training)
-        same = None if differs is None else differs == 0
-        if proven.remedy.kind == "combine_losses":  # said to give the same gradients: so they are compared
-            proven.verdict = replace(proven.verdict, proof=replace(proven.verdict.proof, same_gradients=same))
-        notes = retained.verdict.proof.notes
-        if same is False:
-            notes = (Note("other_gradients", (facts.count("step", differs),)), *notes)
-        elif same:
-            notes = (Note("same_gradients"), *notes)
-        proof = replace(retained.verdict.proof, notes=notes, same_gradients=same)
-        return replace(retained, verdict=replace(retained.verdict, proof=proof))
-
-    def _best(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int = DEPTH) -> _Cure | None:
+    def _best(self, bench: Bench, remedy: Remedy, texts: Mapping[str, str], depth: int = DEPTH) -> Cure | None:
         """The first patch of one remedy that is proven; else the one that came furthest."""
         from afterward.repair import Workshop, candidates
 
         shop = Workshop(texts, tries=True, carried=partial(self._carried, bench.before, texts))
         writing = candidates(shop, bench.found, remedy)
-        failed: _Cure | None = None
+        failed: Cure | None = None
         answer: str | None = None
         seen: list[dict[str, str]] = []
         for _ in range(PER_REMEDY):
@@ -300,15 +273,15 @@ class Fixer:
         if border is None:
             return ()
         request = replace(self._request(texts), passes=border.after, border=border)
-        return self.runner.run(request, limit=self.limit + 15).training.carried
+        return self._ran(request).training.carried
 
-    def _try(self, bench: Bench, remedy: Remedy, patch: Patch, texts: Mapping[str, str]) -> _Cure | None:
+    def _try(self, bench: Bench, remedy: Remedy, patch: Patch, texts: Mapping[str, str]) -> Cure | None:
         if patch.form:
             told = {fact.name: fact for fact in (*remedy.facts, *patch.facts)}
             remedy = replace(remedy, form=patch.form, facts=tuple(told.values()))
         return self._run(bench, remedy, patch.summary, {**texts, **patch.applied(texts)})
 
-    def _run(self, bench: Bench, remedy: Remedy, summary: str, changed: Mapping[str, str]) -> _Cure | None:
+    def _run(self, bench: Bench, remedy: Remedy, summary: str, changed: Mapping[str, str]) -> Cure | None:
         """Run the program with these texts; None where they are no program."""
         new = {file: text for file, text in changed.items() if text != self.originals[file].text}
         if not new or not all(compiles(text, file) for file, text in new.items()):
@@ -319,10 +292,13 @@ class Fixer:
             trial = self._trial(new, summary)
         self._hindered = self._hindered or trial.hindered
         verdict = judging.judge(bench, remedy, trial)
-        return _Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
+        return Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
 
     def _trial(self, new: Mapping[str, str], summary: str) -> Trial:
-        return self.runner.run(self._request(new), limit=self.limit + 15, tick=self._tick(summary))
+        return self._ran(self._request(new), self._tick(summary))
+
+    def _ran(self, request: Request, tick: Callable[[float], None] | None = None) -> Trial:
+        return self.runner.run(request, limit=self.limit + GRACE, tick=tick)
 
     def _request(self, texts: Mapping[str, str]) -> Request:
         """To run the program with these texts, past the point of failure."""
@@ -336,7 +312,7 @@ class Fixer:
             shown=False,
         )
 
-    def _follow(self, bench: Bench, cure: _Cure, depth: int) -> _Cure | None:
+    def _follow(self, bench: Bench, cure: Cure, depth: int) -> Cure | None:
         """The patch has brought another fault to light: cure that one too, on top of it."""
         following = cure.verdict.next
         if following is None:
@@ -367,43 +343,6 @@ class Fixer:
                     best, remedy=cure.remedy, summary=summary, parts=parts, names=tuple(dict.fromkeys(names))
                 )
         return None
-
-    # What is told
-
-    def _remedies(
-        self, found: Diagnosis, cures: list[_Cure], told: list[_Cure], texts: Mapping[str, str]
-    ) -> tuple[Remedy, ...]:
-        """Proven ones first, then what was tried and failed, then what did not apply."""
-        order = [*cures, *(cure for cure in told if cure not in cures)]
-        shown = [self._written(cure, texts) for cure in order]
-        seen = {remedy.kind for remedy in shown}
-        for remedy in found.remedies:
-            if remedy.kind in seen:
-                continue
-            if remedy.effect is Effect.SKETCH:
-                shown.append(remedy)
-            elif remedy.kind in self._passed_over:
-                shown.append(replace(remedy, proof=Proof("not_proven", (Note("not_tried"),))))
-            else:
-                shown.append(replace(remedy, proof=Proof("not_applicable", (Note("not_applicable"),))))
-        return tuple(shown)
-
-    def _written(self, cure: _Cure, texts: Mapping[str, str]) -> Remedy:
-        from afterward.repair import unified
-
-        changed = sorted(cure.texts.items())
-        patch = "".join(unified(os.path.relpath(file), texts[file], text) for file, text in changed)
-        effect, proof = cure.remedy.effect, cure.verdict.proof
-        if effect is Effect.SAME_GRADIENTS and proof.same_gradients is False:
-            effect = Effect.CHANGES_GRADIENTS
-        elif (
-            effect is Effect.SAME_GRADIENTS
-            and proof.same_gradients is None
-            and proof.status == "proven"
-            and proof.passes
-        ):
-            proof = replace(proof, notes=(*proof.notes, Note("not_compared")))
-        return replace(naming_all(cure.remedy, cure.names), patch=patch, proof=proof, effect=effect)
 
     def _tick(self, what: str) -> Callable[[float], None] | None:
         progress = self.progress
