@@ -156,6 +156,15 @@ playground:  ## bring Pyodide for the site's playground (needs npm); then `make 
 web:  ## build the report page's script and style from web/ (needs npm)
 	cd web && npm ci --no-audit --no-fund && npm run build
 
+# Heavy packages, in the same environment but by no other target; docs/frameworks.md says which versions were seen.
+frameworks: $(READY)  ## wrong and right programs of every framework and launcher, through run and fix (installs them)
+	$(BIN)/pip install --quiet -c $(VENV)/constraints.txt -e '.[frameworks,loggers]'
+	AFTERWARD_FRAMEWORKS=1 OMP_NUM_THREADS=1 $(BIN)/pytest tests/frameworks tests/integrations
+
+python-next: $(READY) playground  ## what needs no torch, on the Python that npm's pyodide brings (3.14)
+	mkdir -p build && $(BIN)/python tools/torch_free.py > build/torch_free.json
+	node tools/torch_free.mjs web/playground/node_modules/pyodide build/torch_free.json
+
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 

@@ -251,7 +251,10 @@ def _plain_data(raw: Any) -> Any:
     """The saved tensor itself; None when a hook has taken it elsewhere, or this torch does not tell."""
     if getattr(raw, "unpack_hook", None) is not None:
         return None
-    data = getattr(raw, "data", None)
+    try:
+        data = getattr(raw, "data", None)
+    except RuntimeError:  # FSDP has given the memory of a parameter back until it is needed
+        return None
     return data if isinstance(data, torch_module().Tensor) else None
 
 
@@ -292,7 +295,7 @@ def _state(node: Any, attribute: str, raw: Any, position: int | None = None) -> 
     except RuntimeError as error:
         if "modified by an inplace operation" in str(error):
             return "overwritten", data
-        return "freed", None
+        return ("freed" if error_kind(error) == "second_backward" else "live"), None
     if position is not None:  # one of a list
         value = value[position] if isinstance(value, (tuple, list)) and position < len(value) else None
     return None if value is None else ("live", data if data is not None else value)

@@ -36,6 +36,7 @@ def warning(
     built: Site | None = None,
     freed: Site | None = None,
     cut: Site | None = None,
+    written: Site | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Diagnosis:
     return Diagnosis(
@@ -48,6 +49,7 @@ def warning(
         built=built or site,
         freed=freed,
         cut=cut,
+        written=written,
         bridge=bridge,
         nodes=nodes,
         bytes=size,

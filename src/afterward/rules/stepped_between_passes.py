@@ -62,6 +62,7 @@ def _diagnose(
         bridge=Bridge(names[0], "attribute") if names and names[0] else None,
         nodes=len(run.used or ()),
         freed=site,
+        written=stepped,
     )
 
 

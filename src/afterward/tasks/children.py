@@ -90,8 +90,11 @@ class Household:
         except Exception as failure:
             watched.session.failed_open("what a process found could not be passed on", failure)
 
-    def gather(self, error: BaseException | None, *, keep: bool = False) -> None:
-        """In the program itself, when it has ended: its report now carries what its processes found."""
+    def gather(self, error: BaseException | None, *, keep: bool = False, failed: bool = False) -> None:
+        """In the program itself, when it has ended: its report now carries what its processes found.
+
+        `failed`: the job did, so an error that a process caught (a worker hands it on) has, where no other has.
+        """
         if not os.path.isdir(self.folder):
             return
         import shutil
@@ -108,6 +111,8 @@ class Household:
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._adopt(told, _texts(error))
+        if failed and not self.watched.left:
+            self.watched.left |= set(range(len(self.watched.findings)))
 
     def _adopt(self, told: list[SavedRun], last_words: str) -> None:
         from afterward.model.saved import Chapter

@@ -34,14 +34,22 @@ def main_of(command: Sequence[str]) -> Main | None:
             place += 2
             continue
         if not word.startswith("-"):
-            own = word.endswith((".py", ".pyw")) or os.path.isfile(os.path.join(word, "__main__.py"))
-            return Main(tuple(command[1:place]), tuple(command[place:]), own)
+            return Main(tuple(command[1:place]), tuple(command[place:]), _is_own(word))
         if not word.startswith("--") and "m" in word[1:]:
             return _module(command, place)
         if word == "-" or (not word.startswith("--") and "c" in word[1:]):
             return None
         place += 1
     return None
+
+
+def _is_own(file: str) -> bool:
+    """Is it a program of the user's, and not a worker's or a launcher's that was installed?"""
+    from afterward.observe.marks.userfiles import is_user_file
+
+    if file.endswith((".py", ".pyw")):
+        return is_user_file(os.path.abspath(file))
+    return os.path.isfile(os.path.join(file, "__main__.py"))
 
 
 def _module(command: Sequence[str], place: int) -> Main | None:
@@ -91,7 +99,7 @@ def run_command(command: Sequence[str]) -> Outcome:
     folder = new_folder()
     household = Household(Watched(Session()), folder)
     status = _to_the_end(command, environment(folder))
-    household.gather(None)
+    household.gather(None, failed=status != 0)
     report = household.watched.report(command, None, status)
     return Outcome(report, None, status, lambda: household.watched.saved(report))
 

@@ -17,8 +17,8 @@ from afterward.model.reuse import Entry, Reuse
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, walk
 from afterward.observe.marks.userfiles import is_user_file
-from afterward.observe.provenance.naming import Names
-from afterward.observe.provenance.owners import own_reset
+from afterward.observe.provenance.naming import Held, Names
+from afterward.observe.provenance.owners import Owners, own_reset
 from afterward.observe.provenance.sources import Sources
 
 
@@ -73,8 +73,14 @@ class Bridges:
         stale = {found.nodes[number] for number in reuse.stale}
         renewed = [one for one in names.held if one.depth and one.output == entry.output and one.node not in stale]
         same = [one for one in renewed if one.node.name() == raw.name()]
-        in_loss = found.position
-        same.sort(key=lambda one: (one.node not in in_loss, compat.order_of(one.node), one.depth, one.name))
+        in_loss, owners = found.position, Owners(is_user_file)
+
+        def likely(one: Held) -> tuple[bool, bool, int, int, str]:
+            kind = names.kinds.get(one.name.rpartition(".")[0])
+            librarys = kind is not None and not owners.is_class(kind)  # else a list of the program's may hold it too
+            return not librarys, one.node not in in_loss, compat.order_of(one.node), one.depth, one.name
+
+        same.sort(key=likely)
         for one in same:
             if raw in walk([one.node], limit=LOOK_NODES).position:
                 owner = one.name.rpartition(".")[0]

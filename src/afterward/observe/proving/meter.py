@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.model.training import Border, Training
+from afterward.observe.compiler import is_traced
 from afterward.observe.proving.keeper import Keeper
 from afterward.observe.recording.engine import Hook
 from afterward.observe.recording.recorder import Recorders
@@ -43,9 +44,10 @@ class Meter:
         """The observer's hook on passes that begin, with the measuring before it."""
 
         def measured(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            self._stop_if_enough()
-            self.passes += 1
-            self._keep(lambda keeper: self.sizes.extend(keeper.pass_begins(outputs, args, kwargs)))
+            if not is_traced(outputs):
+                self._stop_if_enough()
+                self.passes += 1
+                self._keep(lambda keeper: self.sizes.extend(keeper.pass_begins(outputs, args, kwargs)))
             begins(outputs, args, kwargs)
 
         return measured
@@ -54,13 +56,15 @@ class Meter:
         """The observer's hook on passes that fail."""
 
         def measured(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            self._keep(Keeper.pass_fails)
+            if not is_traced(outputs):
+                self._keep(Keeper.pass_fails)
             failed(outputs, args, kwargs)
 
         return measured
 
     def pass_ends(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._keep(Keeper.pass_ends)
+        if not is_traced(outputs):
+            self._keep(Keeper.pass_ends)
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._keep(lambda keeper: keeper.step_begins(optimizer))

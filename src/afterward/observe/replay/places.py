@@ -94,6 +94,15 @@ class Places(Wording):
                 best = (rank, self.sources.site(self.table[number]))
         return best[1] if best is not None else None
 
+    def in_own_words(self, name: str) -> str:
+        """`trainer.callbacks[0].log` is `self.log` where the program writes of it: only a library has the list."""
+        inner = stem(name.rpartition("].")[2])
+        if "]." not in name or self.assigning(name) is not None:
+            return name
+        statements = (self.sources.statement(number) for number in self.executed)
+        written = (target.text for one in statements if one is not None for target in targets(one))
+        return next((text for text in written if text.startswith("self.") and stem(text) == inner), name)
+
 
 def _adds(statement: ast.stmt) -> bool:
     """Does it put something more into what is there: `log.append(x)`, `log[k] = x`, `total += x`, `t = t + x`?"""

@@ -190,7 +190,7 @@ class Surveyor:
         ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
         records = [
             one
-            for one in self.kept.values()
+            for one in (replace(each, name=places.in_own_words(each.name)) for each in self.kept.values())
             if one.steps > WINDOW or not (forgets(ran, one.name) or (one.by_count and has_fixed_places(ran, one.name)))
         ]
         stored = (one for one in self.storage.kept(passes) if one.steps >= MANY or not forgets(ran, one.name))
