@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     # Loaded on first use: `import afterward` itself must cost nothing.
     if name in ("watch", "install"):
-        from afterward.integrations import program
+        from afterward.observe.marks.own_modules import own_modules
+
+        own_modules.begin_inside()
+        with own_modules.ours():
+            from afterward.integrations import program
 
         return getattr(program, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import weakref
 from pathlib import Path
@@ -138,3 +139,13 @@ for _ in range(3):
         pass
 """
     assert len(watch_source(source, tmp_path).findings) == 3
+
+
+def test_modules_of_the_program_named_like_the_standard_librarys(tmp_path: Path) -> None:
+    for name in ("ast", "difflib", "opcode"):
+        (tmp_path / f"{name}.py").write_text(f"HERE = {name!r}\n")
+    program = "import ast, sys, afterward\nwith afterward.watch() as run:\n    import difflib, opcode\n"
+    program += "print(ast is sys.modules['ast'], ast.HERE, difflib.HERE, opcode.HERE, run.report().findings)\n"
+    (tmp_path / "main.py").write_text(program)
+    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True ast difflib opcode ()\n", "")

@@ -54,10 +54,11 @@ class Watched:
         """An exception that no pass was seen to raise has left the program: is it one of autograd's?"""
         if error is None or isinstance(error, SystemExit) or self.escaped(error) or "torch" not in sys.modules:
             return
-        from afterward.observe.failure.raised import examine_raised
-        from afterward.observe.failure.saved_reads import examine_read
-        from afterward.observe.failure.unfinished_reduction import examine_unfinished
-        from afterward.observe.marks.userfiles import is_user_file
+        with our_imports():
+            from afterward.observe.failure.raised import examine_raised
+            from afterward.observe.failure.saved_reads import examine_read
+            from afterward.observe.failure.unfinished_reduction import examine_unfinished
+            from afterward.observe.marks.userfiles import is_user_file
 
         session = self.session
         try:
@@ -90,10 +91,11 @@ class Watched:
         history = self.session.look_back()
         if history is None:
             return
-        from afterward.rules import diagnose
-
         try:
-            found = diagnose(history)
+            with our_imports():
+                from afterward.rules import diagnose
+
+                found = diagnose(history)
         except Exception as error:  # a bug of ours is a gap, never a broken run
             self.session.failed_open("the run could not be judged", error)
         else:

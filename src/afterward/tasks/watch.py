@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.saved import SavedRun
-from afterward.tasks.run import Watched, joinable, running
+from afterward.tasks.run import Watched, joinable, our_imports, running
 from afterward.tasks.since import Start, now, silent_since
 
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ class Watch:
         return self
 
     def _begin(self) -> None:
-        from afterward.observe.marks.importing import torch_noticed
-        from afterward.observe.marks.lines import lines_marked
-        from afterward.observe.recording.session import Session
+        with our_imports():
+            from afterward.observe.marks.importing import torch_noticed
+            from afterward.observe.marks.lines import lines_marked
+            from afterward.observe.recording.session import Session
 
         session = Session()
         self._watched = Watched(session, self._note)
@@ -85,7 +86,8 @@ class Watch:
         """What was found so far, as values."""
         if self._watched is None:
             return Report(tuple(sys.argv))
-        report = self._watched.report(sys.argv, None, None, escaped=self._escaped)
+        with our_imports():
+            report = self._watched.report(sys.argv, None, None, escaped=self._escaped)
         return replace(report, findings=(*report.findings[self._since.findings : self._until], *self._silent))
 
     def saved(self) -> SavedRun:

@@ -39,6 +39,15 @@ class OwnModules:
         self.local = frozenset(_names_in(folder)) - _AT_START
         self._hide()
 
+    def begin_inside(self) -> None:
+        """We were imported by a program that runs already: what it has imported from elsewhere is shared with it."""
+        if self.folder or not sys.path or sys.flags.isolated or getattr(sys.flags, "safe_path", False):
+            return
+        first = sys.path[0]
+        self.folder, self.path = os.path.abspath(first), [one for one in sys.path if one != first]
+        shared = {name.partition(".")[0] for name, one in list(sys.modules.items()) if not _lies_in(one, self.folder)}
+        self.local = frozenset(_names_in(self.folder)) - _AT_START - shared
+
     def _hide(self) -> None:
         for name in [name for name in sys.modules if name.partition(".")[0] in self.local]:
             if not _lies_in(sys.modules[name], self.folder):

@@ -13,6 +13,7 @@ from afterward.model.history import History
 from afterward.observe import compat
 from afterward.observe.failure.walk import look, roots_of
 from afterward.observe.looking import unseen
+from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.userfiles import is_user_file
@@ -43,7 +44,8 @@ FEW_LOOKS, MOST_LOOKS = 4, 40  # or up to so many, while passes of another site,
 
 def examine(*args: Any, **kwargs: Any) -> History:
     """The post-mortem, which most programs never need: it is imported when one does."""
-    from afterward.observe.failure import postmortem
+    with own_modules.ours():
+        from afterward.observe.failure import postmortem
 
     return postmortem.examine(*args, **kwargs)
 

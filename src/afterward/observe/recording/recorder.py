@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.observe import compat, compiler
 from afterward.observe.marks.marking import marking_of
+from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import SHIFT, Statements
 from afterward.observe.marks.tape import TIMES, Tape
@@ -47,7 +48,8 @@ class Recorder:
 
     @cached_property
     def replay(self) -> Replay:
-        from afterward.observe.replay.replay import Replay
+        with own_modules.ours():
+            from afterward.observe.replay.replay import Replay
 
         return Replay(self.statements)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from afterward.observe import compat, compiler
 from afterward.observe.looking import interruption, warn
 from afterward.observe.marks.marking import is_mark
+from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.tape import Calls, Tape, new_tape, unnoticed
 from afterward.observe.recording.recorder import Recorders
 
@@ -53,7 +54,8 @@ class Session:
     @cached_property
     def looks(self) -> Looks:
         """Whoever looks at passes and steps, once there is torch."""
-        from afterward.observe.recording.looks import Looks
+        with own_modules.ours():
+            from afterward.observe.recording.looks import Looks
 
         return Looks(self)
 
@@ -85,8 +87,9 @@ class Session:
         self._hooks.callback(compiler.not_compiled(OUR_FILES))
 
     def torch_imported(self) -> None:
-        from afterward.observe.recording import engine
-        from afterward.observe.silent.updates import STEPS
+        with own_modules.ours():
+            from afterward.observe.recording import engine
+            from afterward.observe.silent.updates import STEPS
 
         self._begin_tape(self.looks.begins, self.looks.stepped)
         self.tape.steps_due = STEPS  # a step may come before any backward
