@@ -3,6 +3,8 @@
 with afterward.watch() as run:
     train()
 run.report().findings
+
+PYTEST_DONT_REWRITE: under `afterward run -m pytest` this is imported before pytest begins, which would warn of it.
 """
 
 from __future__ import annotations

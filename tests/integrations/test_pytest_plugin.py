@@ -86,3 +86,11 @@ def test_without_being_asked_it_does_nothing(tmp_path: Path) -> None:
 def test_it_loads_no_torch(tmp_path: Path) -> None:
     (tmp_path / "test_none.py").write_text("import sys\n\ndef test_none():\n    assert 'torch' not in sys.modules\n")
     assert "1 passed" in _pytest(tmp_path, "--afterward")
+
+
+def test_pytest_does_not_warn_that_it_comes_too_late_to_rewrite_us() -> None:
+    from _pytest.assertion.rewrite import AssertionRewriter
+
+    import afterward
+
+    assert AssertionRewriter.is_rewrite_disabled(afterward.__doc__ or "")
