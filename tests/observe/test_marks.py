@@ -10,6 +10,8 @@ from tests import warm
 from tests.watching import Seen, watch_source
 
 from afterward.observe import compat
+from afterward.observe.marks.importing import marked_code
+from afterward.observe.marks.statements import Statements
 
 
 def _broken(seen: Seen):
@@ -293,3 +295,15 @@ def test_under_a_torch_that_tells_no_hooks_no_saved_value_is_read_once_there_are
         undo()
         compat.mind_saved_hooks(told.append)()
     assert home._push_saved_tensors_default_hooks is push
+
+
+def test_a_file_that_is_read_again_unchanged_is_marked_once() -> None:
+    statements, source = Statements(), b"y = 1\nfor x in range(3):\n    y += x\n"
+    first = marked_code(source, "again.py", statements, lambda what: None)
+    count = len(statements)
+    assert marked_code(source, "again.py", statements, lambda what: None) is first
+    assert len(statements) == count
+    assert marked_code(source + b"z = 2\n", "again.py", statements, lambda what: None) is not first
+    assert (
+        marked_code(source, "again.py", statements, lambda what: None) is not first
+    )  # its lines were others meanwhile

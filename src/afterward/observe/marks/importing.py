@@ -27,6 +27,9 @@ TOLD_OF = ("torch", "torch._dynamo")  # the compiler comes later than torch itse
 def marked_code(data: bytes, file: str, statements: Statements, on_gap: OnGap) -> CodeType:
     """Compile source with marks. Raises `SyntaxError` just as Python would."""
     data = statements.patched.get(file, data)
+    known = statements.compiled.get(file)
+    if known is not None and statements.sources[file] == _decoded(data):
+        return known
     tree = ast.parse(data, file)
     if reads_bytecode(tree):
         on_gap(f"{file} uses a compiler that reads bytecode: its lines cannot be distinguished")
@@ -34,9 +37,11 @@ def marked_code(data: bytes, file: str, statements: Statements, on_gap: OnGap) -
         on_gap(f"{file} is not marked: too many statements in this program")
     else:
         statements.sources[file] = _decoded(data)
+        statements.compiled.pop(file, None)
         try:
             code = compile(mark_module(tree, file, statements), file, "exec", dont_inherit=True)
-            return marking_of(statements).bind(code)
+            known = statements.compiled[file] = marking_of(statements).bind(code)
+            return known
         except (ValueError, TypeError, RecursionError, SyntaxError) as error:
             on_gap(f"{file} could not be marked: {type(error).__name__}")
     return compile(data, file, "exec", dont_inherit=True)

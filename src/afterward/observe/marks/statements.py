@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 # What a mark tells besides "this statement begins". Flags, because the first statement of a function may be a loop.
@@ -41,6 +42,7 @@ class Statements:
     def __init__(self) -> None:
         self.table: list[Statement] = []
         self.sources: dict[str, str] = {}  # the text each file had when it was compiled
+        self.compiled: dict[str, CodeType] = {}  # of that text, with marks: it may be asked for again, by a reload
         self.patched: dict[str, bytes] = {}  # files to compile from another text than the one on disk
         self.runs: dict[str, list[tuple[int, str]]] = {}  # of a notebook's cell: when it began, under which name
         self.marking: Any = None  # what puts marks for these statements into code, once there is one
