@@ -308,17 +308,37 @@ for x in torch.randn(10, 8, 3):
     loss.backward()
     opt.step()
 """
+WRONG_STEP = """class Agent:
+    def __init__(self):
+        self.a_opt = torch.optim.SGD(head.parameters(), lr=0.1)
+        self.c_opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    def update(self, x):
+        self.c_opt.zero_grad()
+        net(x).pow(2).mean().backward()
+        self.a_opt.step()
+        self.a_opt.zero_grad()
+        head(net(x).tanh()).mean().backward()
+        self.a_opt.step()
+agent = Agent()
+for x in torch.randn(6, 8, 3):
+    agent.update(x)
+"""
 
 
 @pytest.mark.parametrize(
     ("program", "old", "new"),
     [
+        (
+            WRONG_STEP,
+            "        self.a_opt.step()\n        self.a_opt.z",
+            "        self.c_opt.step()\n        self.a_opt.z",
+        ),
         (A_PART_TWICE, "    part.backward(retain_graph=True)\n", ""),  # to drop the sum would lose the rest
         (TWO_LISTS, "    loss.backward()\n", "    loss.backward()\n    kept.clear()\n    signs.clear()\n"),
         (NOT_CLEARED, "    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n"),
         (OTHER_MODEL, "SGD(target.", "SGD(net."),
     ],
-    ids=["a part twice", "two lists", "closure", "other model"],
+    ids=["wrong step", "a part twice", "two lists", "closure", "other model"],
 )
 def test_the_change_that_trains_as_the_right_program(
     runner: TrialRunner, tmp_path: Path, program: str, old: str, new: str

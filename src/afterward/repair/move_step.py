@@ -49,11 +49,9 @@ def _after(job: Job, source: Source, backward: Statement) -> Candidates:
 def _until_cleared(statements: list[Statement]) -> Iterator[Statement]:
     """Calls that may change the gradients of a pass: up to the next pass, step or clearing."""
     for each in statements:
-        call = only_call(each)
-        clears = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "zero_grad"
-        if pass_calls(each) or clears or _stepped(each) is not None:
+        if pass_calls(each) or _cleared(each) is not None or _stepped(each) is not None:
             return
-        if call is not None or not isinstance(each, cst.SimpleStatementLine):
+        if only_call(each) is not None or not isinstance(each, cst.SimpleStatementLine):
             yield each
 
 
@@ -66,22 +64,43 @@ def _steps(source: Source, backward: Statement) -> Iterator[Statement]:
 def _stepped(statement: Statement) -> cst.BaseExpression | None:
     """`opt` of `opt.step()`."""
     call = only_call(statement)
-    stepping = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
-    return call.func.value if call is not None and stepping and isinstance(call.func, cst.Attribute) else None
+    return _receiver(call, "step") if call is not None else None
+
+
+def _receiver(call: cst.Call, method: str) -> cst.BaseExpression | None:
+    called = call.func if isinstance(call.func, cst.Attribute) else None
+    return called.value if called is not None and called.attr.value == method else None
 
 
 def _instead(job: Job, source: Source, backward: Statement) -> Candidates:
-    """A step that follows the backward is that of another optimizer: one that has stepped already, or the first."""
+    """A step is that of another optimizer: of one that steps twice, or the first after the backward."""
+    name = _own_name(source, backward, job.remedy.target)
+    steps = [(each, other) for each in _steps(source, backward) if (other := _stepped(each)) is not None]
+    names = [normal(source.code(other)) for _, other in steps]
+    again = [step for place, step in enumerate(steps) if names[place] in names[:place]]
+    first = [step for place, step in enumerate(steps) if names[place] in names[place + 1 :]]
     block = source.block_of(backward) or []
     later = block[block.index(backward) + 1 :] if backward in block else []
-    steps = [(each, other) for each in later if (other := _stepped(each)) is not None]
-    names = [normal(source.code(other)) for _, other in steps]
-    repeated = [step for place, step in enumerate(steps) if names[place] in names[:place]]
-    for statement, other in [*repeated, *steps[:1]] if job.remedy.target and job.remedy.target not in names else ():
+    after = [step for step in steps if step[0] in later]
+    for statement, other in dict.fromkeys((*again, *after[:1], *first)) if name and normal(name) not in names else ():
         line = source.range(statement).start.line
-        edit = source.replace(other, job.remedy.target)
-        said = _instead_of(source, statement, job.remedy.target)
-        yield job.patch(f"`{job.remedy.target}.step()` on line {line}", source, edit, said=said)
+        edit = source.replace(other, name)
+        said = _instead_of(source, statement, name)
+        yield job.patch(f"`{name}.step()` on line {line}", source, edit, said=said)
+
+
+def _own_name(source: Source, backward: Statement, name: str) -> str:
+    """What the function of a backward calls an optimizer: `self.opt` for `agent.opt`."""
+    function = source.function_of(backward)
+    cleared = (_cleared(each) for each in source.statements if source.function_of(each) is function)
+    own = [source.code(each) for each in cleared if each is not None]
+    return next((each for each in own if normal(each).split(".")[-1] == normal(name).split(".")[-1]), name)
+
+
+def _cleared(statement: Statement) -> cst.BaseExpression | None:
+    """`opt` of `opt.zero_grad()`."""
+    call = only_call(statement)
+    return _receiver(call, "zero_grad") if call is not None else None
 
 
 def of_the_one_that_waits(job: Job, source: Source, writing: Statement) -> Candidates:
@@ -91,10 +110,10 @@ def of_the_one_that_waits(job: Job, source: Source, writing: Statement) -> Candi
     if step is None:
         return
     for each in source.statements:
-        call = only_call(each)
-        if call is None or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "zero_grad":
+        cleared = _cleared(each)
+        if cleared is None:
             continue
-        name = source.code(call.func.value)
+        name = source.code(cleared)
         if source.function_of(each) is source.function_of(writing) and normal(name) not in stepped:
             line = source.range(writing).start.line
             edit = source.replace(step, name)
