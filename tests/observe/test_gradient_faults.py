@@ -253,6 +253,45 @@ for x in torch.randn(3, 3, 4):
     other_model(x).pow(2).mean().backward()
     optimizer.step()
 """),
+    "a bias whose gradient is zero, and one loss twice": ("AFT403", """
+for x in torch.randn(6, 3, 4):
+    optimizer.zero_grad()
+    loss = (model(x) - model(x + 1)).pow(2).mean()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    optimizer.step()
+"""),
+    "a critic that is never cleared, and not stepped too early": ("AFT402", """
+critic = torch.nn.Linear(1, 1)
+other = torch.optim.SGD(critic.parameters(), lr=0.1)
+for x in torch.randn(12, 3, 4):
+    fake = model(x)
+    critic(fake.detach()).pow(2).mean().backward()
+    other.step()
+    optimizer.zero_grad()
+    critic(fake).mean().backward()
+    optimizer.step()
+"""),
+    "one of two optimizers steps between clear and backward": ("AFT408", """
+scale = torch.ones(1, requires_grad=True)
+other = torch.optim.SGD([scale], lr=0.1)
+for x in torch.randn(12, 3, 4):
+    loss = (model(x) * scale).pow(2).mean()
+    optimizer.zero_grad()
+    other.zero_grad()
+    other.step()
+    loss.backward()
+    optimizer.step()
+"""),
+    "a target network whose gradients pile up unused": ("AFT411", """
+import copy
+target = copy.deepcopy(model)
+for x in torch.randn(10, 3, 4):
+    optimizer.zero_grad()
+    (model(x) - target(x + 1)).pow(2).mean().backward()
+    optimizer.step()
+    target.load_state_dict(model.state_dict())
+"""),
     "a tensor of sums keeps every graph": ("AFT301", """
 sums = torch.zeros(2)
 for epoch in range(2):
@@ -339,15 +378,6 @@ for x in torch.randn(12, 3, 4):
     loss = (model(x) - target).pow(2).mean()
     loss.backward()
     optimizer.step()
-""",
-    "a target network whose gradients pile up unused": """
-import copy
-target = copy.deepcopy(model)
-for x in torch.randn(10, 3, 4):
-    optimizer.zero_grad()
-    (model(x) - target(x + 1)).pow(2).mean().backward()
-    optimizer.step()
-    target.load_state_dict(model.state_dict())
 """,
     "a step that a scaler skips": """
 for number, x in enumerate(torch.randn(12, 3, 4)):

@@ -54,6 +54,22 @@ for x in torch.randn(12, 8, 4):
     assert _lines(source, tmp_path) == [("AFT301", 8)]
 
 
+def test_beside_a_number_it_is_the_statement_that_stores_a_graph(tmp_path: Path) -> None:
+    source = """
+logs = {"loss": [], "out": []}
+net = torch.nn.Linear(4, 1)
+for x in torch.randn(12, 8, 4):
+    out = net(x)
+    loss = out.square().mean()
+    loss.backward()
+    net.zero_grad()
+    logs["loss"].append(loss.item())
+    logs["out"].append(out)
+"""
+    (found,) = watch_source(source, tmp_path).findings
+    assert (found.code, found.primary.site.line, found.remedies[0].form) == ("AFT301", 10, "tensor")
+
+
 @pytest.mark.parametrize(
     "keep",
     [

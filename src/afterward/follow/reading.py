@@ -234,3 +234,15 @@ def is_literal(node: ast.expr) -> bool:
     return all(
         isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)) for n in ast.walk(node)
     )
+
+
+_CUTS = ("detach", "item", "tolist", "numpy", "argmax")
+
+
+def is_cut_off(value: ast.expr | None) -> bool:
+    """Is the last thing that an expression does to its value to cut it off: `generator(noise).detach()`?"""
+    if isinstance(value, ast.Attribute):
+        return value.attr == "data"
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id == "float"
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _CUTS

@@ -86,6 +86,9 @@ class Leaf:
     optimizers: tuple[str, ...] = ()
     replicated: bool = False  # DistributedDataParallel keeps it alike on all ranks
     unchanged: bool = False  # passes reached it, no optimizer was seen to hold it, and at each look it was the same
+    taken: Where | None = (
+        None  # the statement that puts it into a graph, of the last pass for a leaf no optimizer holds
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,7 @@ class Kept:
     site: Site | None = None  # the statement that put the value there
     used: bool = True
     by_count: bool = False  # many values, each of its own step; not one that leads to many steps
+    of_several: bool = False  # the values have several elements each: no `.item()` gives them as a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +274,7 @@ class Unused:
     recorded: int  # nodes built in all that time, by whatever statement
     judged: int = 0  # runs of it of which it is known: after the last pass, or between passes that were all looked at
     after_last: bool = False  # did some run after the last pass?
+    unread: str = ""  # the name that it gives its value, where nothing reads that name
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,7 @@ class Taken:
     step: Step | None
     uses: list[Use] = field(default_factory=list)
     empty: list[Empty] = field(default_factory=list)
-
-    @property
-    def at(self) -> int:
-        """Its place in the ledger."""
-        return min([one.at for one in self.uses] + [one.at for one in self.empty])
+    at: int = 0  # its place in the ledger
 
     @property
     def lost(self) -> tuple[int, ...]:
@@ -54,10 +50,10 @@ def steps_of_optimizers(history: History) -> Iterator[list[Taken]]:
     """The steps that were looked at, in order, of one optimizer after the other."""
     taken: dict[int, Taken] = {}
     for number, uses in history.ledger.uses_by_step().items():
-        taken[number] = Taken(number, history.step(number) if number >= 0 else None, uses)
+        taken[number] = Taken(number, history.step(number) if number >= 0 else None, uses, at=uses[0].at)
     for number, empty in history.ledger.empty_by_step().items():
         step = history.step(number) if number >= 0 else None
-        taken.setdefault(number, Taken(number, step)).empty = empty
+        taken.setdefault(number, Taken(number, step, at=empty[0].at)).empty = empty
     groups: dict[int, list[Taken]] = {}
     for one in sorted(taken.values(), key=lambda one: one.at):
         groups.setdefault(one.step.owner if one.step is not None else BY_HAND, []).append(one)
@@ -90,6 +86,12 @@ def produced_between(history: History, before: Taken | None, step: Taken) -> lis
     since = before.at if before is not None else -1
     runs = history.ledger.productions
     return [run for at, run, reached in runs if since < at < step.at and reached & leaves]
+
+
+def is_gap_between(history: History, before: Taken | None, step: Taken) -> bool:
+    """Was something not looked at between two steps? What was produced in between is then not known."""
+    since = before.at if before is not None else -1
+    return any(since < gap < step.at for gap in history.ledger.gaps)
 
 
 def is_lost(history: History, run: int) -> bool:
@@ -148,7 +150,9 @@ def comes_before_backward(history: History, steps: list[Taken]) -> list[Taken]:
     if not steps or steps[0].step is None:
         return []
     places = dict.fromkeys(place_of(history, run) for step in steps[1:] for run in step.runs)
-    ways = [steps, *([_from(history, step, place) for step in steps] for place in places if len(places) > 1)]
+    added_up = any(use.again for step in steps for use in step.uses)  # AFT402: nothing was cleared
+    parts = places if len(places) > 1 and not added_up else ()
+    ways = [steps, *([_from(history, step, place) for step in steps] for place in parts)]
     return next((early for way in ways if (early := _all_early(history, way))), [])
 
 
@@ -157,7 +161,8 @@ def _all_early(history: History, steps: list[Taken]) -> list[Taken]:
         return []
     late = [step for step in steps[1:] if step.runs or step.lost]
     early = [step for step in late if in_other_iterations(history, step.runs or step.lost, step)]
-    follows = (_backward_follows(history, step, after) for step, after in pairwise(steps) if step in early)
+    known = (pair for pair in pairwise(steps) if not is_gap_between(history, *pair))
+    follows = (_backward_follows(history, step, after) for step, after in known if step in early)
     return early if len(early) == len(late) and all(follows) else []
 
 

@@ -142,6 +142,7 @@ HELPS: dict[tuple[str, str], str] = {
     ): "call {clear} right before the `backward()` on {lines}, or detach what the other loss takes "
     "takes from that network; each step then uses its own loss only",
     ("item_for_logging", ""): "store a number instead: `.item()` (or `.detach()` for a tensor); {effect}",
+    ("item_for_logging", "tensor"): "store it without its graph: `.detach()`; {effect}",
     ("remove_retain", ""): "remove {flag}; {effect}, and the saved values are freed at once",
     ("no_grad", ""): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",
     ("no_grad", "other"): "put the write under `torch.no_grad()`; the values are the same, and nothing is recorded",

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role
 from afterward.model.facts import Fact, Note
-from afterward.model.history import History, Pass
+from afterward.model.history import History, Pass, Unused
 from afterward.model.site import Site
+
+UNREAD = 3  # executions, known to be in vain, of a statement whose value nothing reads
 
 
 def passes_by_site(history: History) -> Iterator[list[Pass]]:
@@ -17,6 +19,17 @@ def passes_by_site(history: History) -> Iterator[list[Pass]]:
         if run.used is not None and run.where is not None:
             groups.setdefault((run.where.site.file, run.where.site.line), []).append(run)
     yield from groups.values()
+
+
+def never_read(history: History) -> list[Unused]:
+    """What is computed with a graph step after step, under a name that nothing reads."""
+    return [one for one in history.unused if one.unread and one.judged >= UNREAD]
+
+
+def left_without(history: History) -> frozenset[int]:
+    """The leaves of optimizers that the steps which were looked at found without a gradient, each time."""
+    produced = frozenset().union(*(leaves for _, _, leaves in history.ledger.productions))
+    return frozenset(one.leaf for one in history.ledger.empty) - produced
 
 
 def site_of(run: Pass) -> Site:

@@ -15,6 +15,7 @@ from afterward.rules._gradients import (
     Taken,
     comes_before_backward,
     frozen_while_stepping,
+    is_gap_between,
     is_lost,
     is_within,
     produced_between,
@@ -49,9 +50,8 @@ def _partly(history: History, steps: list[Taken]) -> list[tuple[Taken, int]]:
         return []  # a closure clears what was there before it
     for before, step in pairwise([None, *(step for step in steps if step.uses)]):
         assert step is not None
-        since = before.at if before is not None else -1
-        if any(since < gap < step.at for gap in history.ledger.gaps):
-            continue  # what was produced in between is not known
+        if is_gap_between(history, before, step):
+            continue
         lost = [run for run in produced_between(history, before, step) if is_lost(history, run)]
         if not lost and before is not None:
             return []

@@ -26,7 +26,9 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
             facts.size("bytes", kept.bytes),
             facts.count("growth", max(kept.nodes // kept.steps, 1), "node"),
             facts.size("growth_bytes", kept.bytes // kept.steps),
-            remedy=Remedy("item_for_logging", Effect.SAME_GRADIENTS, "", kept.site, kept.name),
+            remedy=Remedy(
+                "item_for_logging", Effect.SAME_GRADIENTS, "tensor" if kept.of_several else "", kept.site, kept.name
+            ),
             form="" if kept.used else "unused",
             bridge=Bridge(kept.name, "local"),
             nodes=kept.nodes,

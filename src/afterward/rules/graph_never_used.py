@@ -9,7 +9,7 @@ from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History, Unused
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import warning
+from afterward.rules._silent import left_without, never_read, warning
 
 TIMES = 3  # executions of a statement of which it is known that nothing used them
 NODES = 50  # that it built
@@ -21,17 +21,20 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
     # AFT304: it is a loss.
     told = [*(one.site for one in history.unused_losses), *(one.site for one in history.left_out)]
+    told += [one.site for one in never_read(history) if left_without(history)]
     found = [one for one in history.unused if _is_much(one) and not any(one.site.same_lines(site) for site in told)]
+    unread = [one for one in never_read(history) if one.site not in told]
     # A function that is called from such a statement is part of it: the largest stands for all.
-    for one in sorted(found, key=lambda one: -one.nodes)[:1]:
+    for one in (unread or sorted(found, key=lambda one: -one.nodes))[:1]:
         yield warning(
             one.site,
             facts.count("nodes", one.nodes, "node"),
             facts.count("times", one.times, "run"),
             facts.share("share", one.nodes / one.recorded),
             facts.count("judged", one.judged, "run"),
+            facts.code("name", one.unread),
             remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "", one.site),
-            form="at_end" if one.after_last else "",
+            form="unread" if one.unread else "at_end" if one.after_last else "",
             nodes=one.nodes,
         )
 
@@ -54,4 +57,14 @@ def _words(how: str) -> Words:
     )
 
 
-WORDS = {"": _words("every later `backward()` was looked at"), "at_end": _words("no `backward()` came after them")}
+WORDS = {
+    "unread": Words(
+        fault="a value is computed with its graph, and nothing reads it",
+        headline="{name} is computed with its graph, and nothing reads it",
+        why="No statement reads {name}, and no `backward()` [went|goes] through its graph< ({judged} that could be "
+        "judged)>. If it is a part of the loss, it is missing there; if not, it is computed for nothing.",
+        labels={"fault": "{name} is given a value here, and is never read"},
+    ),
+    "": _words("every later `backward()` was looked at"),
+    "at_end": _words("no `backward()` came after them"),
+}

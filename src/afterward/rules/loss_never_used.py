@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.history import History, LeftOut, UnusedLoss
+from afterward.model.history import History, LeftOut, Unused, UnusedLoss
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import warning
+from afterward.rules._silent import left_without, never_read, warning
 
 
 @rule("AFT304", Severity.WARNING)
@@ -19,6 +19,31 @@ def loss_never_used(history: History) -> Iterator[Diagnosis]:
         yield _overwritten(loss)
     for part in history.left_out:
         yield _left_out(part)
+    without = left_without(history)
+    for one in never_read(history) if without else ():
+        yield _unread(history, one, without)
+
+
+def _unread(history: History, one: Unused, without: frozenset[int]) -> Diagnosis:
+    names = (history.leaf(leaf).name for leaf in without)
+    return warning(
+        one.site,
+        facts.code("name", one.unread),
+        facts.count("times", one.judged, "time"),
+        facts.count("parameters", len(without), "parameter", measured=False),
+        facts.names("who", tuple(sorted(filter(None, names)))),
+        remedy=Remedy(
+            "combine_losses",
+            Effect.CHANGES_GRADIENTS,
+            "left_out",
+            one.site,
+            one.unread,
+            facts=(facts.code("target", one.unread),),
+        ),
+        form="unread",
+        bridge=Bridge(one.unread, "local"),
+        nodes=one.nodes,
+    )
 
 
 def _overwritten(loss: UnusedLoss) -> Diagnosis:
@@ -82,6 +107,14 @@ WORDS = {
             "once, after the loop>",
             "used": "uses only the last one",
         },
+    ),
+    "unread": Words(
+        fault="a value is computed with its graph, and nothing reads it",
+        headline="{name} is computed with its graph, and nothing reads it",
+        why="No statement reads {name}, and no `backward()` [went|goes] through its graph< ({times} that were looked "
+        "at)>, while an optimizer [stepped|steps] <{who}><!who:{parameters}> without a gradient. What was meant to "
+        "train them has no effect on training.",
+        labels={"fault": "{name} is given a value here, and is never read"},
     ),
     "left_out": Words(
         fault="`backward()` is never called on a part of the loss",

@@ -20,7 +20,9 @@ ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a
 def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
     """An optimizer steps parameters that no `backward()` gives a gradient."""
     for idle in history.idle:
-        yield _diagnose(idle)
+        explained = idle.cut is not None or idle.instead
+        if explained or not history.left_out:  # else AFT304: a loss is there for them, and left out
+            yield _diagnose(idle)
     for optimizer, late in frozen_while_stepping(history):
         site = site_at(history.step(late[0]).where)
         if len(late) >= ENOUGH and site is not None:

@@ -29,7 +29,7 @@ from afterward.model.history import (
     Step,
     UnusedLoss,
 )
-from afterward.model.site import Site
+from afterward.model.site import Site, Where
 from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
@@ -94,12 +94,13 @@ def history(machine: Machine) -> History | None:
         )
         for number, one in enumerate(machine.steps)
     )
+    taken = _taken(machine, unsure, owners)
     seen = History(
         (),
         tuple(passes),
         steps,
         leaves=tuple(
-            Leaf(number, leaf.label, tuple(owners.get(id(leaf), ())))
+            Leaf(number, leaf.label, tuple(owners.get(id(leaf), ())), taken=taken.get(id(leaf)))
             for number, leaf in enumerate(machine.graph.leaves)
         ),
         optimizers=tuple(
@@ -288,6 +289,30 @@ def _gradients(
             yield Entry(line.what, leaves, run, line.step, line.where.site if line.where is not None else None)
             if line.what == PRODUCED and run in partial:
                 yield Entry(UNSEEN, leaves)
+
+
+def _taken(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) -> dict[int, Where]:
+    """The statements that take the leaves of the last backward for something that no optimizer holds."""
+    for made in reversed(machine.passes):
+        if made.call == "backward" and any(id(leaf) not in owners and id(leaf) not in unsure for leaf in made.leaves):
+            nodes = list(reversed(machine.graph.reach(node for node, _ in made.roots)))
+            between = _applied_to(nodes, owners)
+            takers = ((id(one.leaf), node.where) for node in reversed(nodes) for one, _ in node.edges if one.leaf)
+            return {leaf: where for leaf, where in takers if where is not None and leaf not in between}
+    return {}
+
+
+def _applied_to(nodes: list[GraphNode], owners: dict[int, list[str]]) -> set[int]:
+    """The leaves, by identity, that the graph applies to what depends on one of an optimizer's, as a network's weights
+    are applied to its input: in a value of their own they depend on nothing else (`weight.t()`)."""
+    leaves: dict[int, set[int]] = {}
+    found: set[int] = set()
+    for node in nodes:  # oldest first
+        below = [{id(one.leaf)} if one.leaf is not None else leaves.get(one.number, set()) for one, _ in node.edges]
+        leaves[node.number] = set().union(*below)
+        if not leaves[node.number].isdisjoint(owners):
+            found.update(*(some for some in below if len(some) == 1 and some.isdisjoint(owners)))
+    return found
 
 
 def _passes_not_followed(machine: Machine) -> set[int]:

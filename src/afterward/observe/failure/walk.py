@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -103,6 +103,33 @@ class Shown(NamedTuple):
     used_at: dict[int, int]  # leaf -> order of the oldest node that takes it
     saved_at: dict[int, int]  # leaf -> order of the oldest node that has saved it
     bare: dict[int, bool]  # additions in the loss of something without a history: order, is the loss linear in it?
+    walk: Walk
+
+    def applied_to(self, trained: Container[int]) -> set[int]:
+        """The leaves, by address, that the graph applies to what depends on a trained one, as a network's weights are
+        applied to its input: in a value of their own they depend on nothing else (`weight.t()`)."""
+        orders = [compat.order_of(node) for node in self.walk.nodes]
+        leaves: dict[int, frozenset[int]] = {}  # by position: the leaf that a value is made of; empty: of several
+        depends: set[int] = set()  # positions of what depends on a trained leaf
+        found: set[int] = set()
+        for place, node in enumerate(self.walk.nodes):
+            if orders[place] == compat.LEAF_ORDER:
+                address = id(getattr(node, "variable", None))
+                leaves[place] = frozenset((address,))
+                depends |= {place} if address in trained else set()
+        for position in sorted(range(len(orders)), key=orders.__getitem__):  # the inputs of a node are older
+            if orders[position] == compat.LEAF_ORDER:
+                break
+            places = [place for place, _ in self.walk.inputs[position]]
+            below = frozenset().union(*(leaves[place] or _SEVERAL for place in places))
+            leaves[position] = below if len(below) == 1 else frozenset()
+            if any(place in depends for place in places):
+                depends.add(position)
+                found.update(*(leaves[place] for place in places if place not in depends))
+        return found
+
+
+_SEVERAL = frozenset((0, 1))  # in place of addresses
 
 
 def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
@@ -139,7 +166,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
                 kept_at[key] = min(order, kept_at.get(key, order))
     size = sum(size for key, size in storages.items() if key not in own)
     saved_at = {leaf: kept_at[key] for key, leaf in own.items() if key in kept_at}
-    return Shown(used, size, leaves, used_at, saved_at, _bare_sums(found, orders))
+    return Shown(used, size, leaves, used_at, saved_at, _bare_sums(found, orders), found)
 
 
 def _bare_sums(found: Walk, orders: list[int]) -> dict[int, bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from afterward.model.clock import event_moment
@@ -56,6 +56,7 @@ class PassSeen:
     through: tuple[str, ...] | None = None  # the calls of a library that led to it, where we looked
     nested: bool = False  # it ran inside of another pass, where we looked
     position: int = 0  # among events between which no statement began and no node was made
+    taken: dict[int, int] = field(default_factory=dict)  # leaf -> the oldest node that takes it, where we looked
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.model.history import History
 from afterward.observe import compat
-from afterward.observe.failure.walk import look, roots_of
+from afterward.observe.failure.walk import Shown, look, roots_of
 from afterward.observe.looking import unseen
 from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another
@@ -161,6 +161,7 @@ class Looks:
                 self.ledger.pass_begins(seen, shown.leaves.values(), self.updates.held)
             else:
                 self.ledger.unseen()
+            seen.taken = self._taken(shown)
             seen.stale = self.updates.pass_begins(seen, shown)
             seen.overwritten = self.updates.overwritten(shown)
             reduced = self._replicas.reduced(shown.leaves)
@@ -169,6 +170,17 @@ class Looks:
             self.surveyor.bare += [Bare(seen, shown.bare)] if shown.bare else []
         self.surveyor.details[id(seen)] = detail
         recorder.keep_look(seen, array("Q", sorted(shown.orders)), shown.bytes)
+
+    def _taken(self, shown: Shown) -> dict[int, int]:
+        """Where a pass reaches leaves that no optimizer holds: the oldest node that takes each leaf, by numbers. What
+        the graph applies to something trained is on the way of its gradients, and is left out."""
+        number = {at: self.updates.leaves.of(leaf) for at, leaf in shown.leaves.items() if at in shown.used_at}
+        held = self.updates.held
+        trained = {at for at, leaf in number.items() if leaf in held}
+        if not trained or len(trained) == len(number):
+            return {}
+        between = shown.applied_to(trained)
+        return {leaf: shown.used_at[at] for at, leaf in number.items() if at not in between}
 
     def stepped(self, optimizer: Any) -> BaseException | None:
         """A step that is due for a look, or that was made in another thread and so is not noted yet."""

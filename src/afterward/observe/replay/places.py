@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from afterward.follow.path import Place
-from afterward.follow.reading import reads, targets
+from afterward.follow.reading import is_cut_off, reads, targets
 from afterward.model.names import stem
 from afterward.model.site import Iteration, Level, Site, Where
 from afterward.observe.marks.statements import CELL, SHIFT
@@ -83,13 +83,13 @@ class Places(Wording):
             recorder.replay.copy().feed(marks, recorder.base, due=due, answers={})
 
     def assigning(self, name: str) -> Site | None:
-        """The executed statement that puts something into this name: one that adds to it, the deepest in loops."""
-        best: tuple[tuple[bool, int], Site] | None = None
+        """The executed statement that puts a graph into this name: one that adds to it, the deepest in loops."""
+        best: tuple[tuple[bool, bool, int], Site] | None = None
         for number in self.executed:
             statement = self.sources.statement(number)
             if statement is None or not any(stem(t.text) == stem(name) for t in targets(statement)):
                 continue
-            rank = (_adds(statement), len(self.table[number].loops))
+            rank = (not _puts_a_number(statement), _adds(statement), len(self.table[number].loops))
             if best is None or rank > best[0]:
                 best = (rank, self.sources.site(self.table[number]))
         return best[1] if best is not None else None
@@ -102,6 +102,14 @@ class Places(Wording):
         statements = (self.sources.statement(number) for number in self.executed)
         written = (target.text for one in statements if one is not None for target in targets(one))
         return next((text for text in written if text.startswith("self.") and stem(text) == inner), name)
+
+
+def _puts_a_number(statement: ast.stmt) -> bool:
+    """`log.append(loss.item())`, `total += loss.detach()`"""
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Expr) and isinstance(value, ast.Call) and value.args:
+        value = value.args[-1]
+    return is_cut_off(value)
 
 
 def _adds(statement: ast.stmt) -> bool:

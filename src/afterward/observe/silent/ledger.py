@@ -112,10 +112,12 @@ class LedgerWriter:
 
     def _compare(self, number: int, leaf: Any, found: _Found, held: frozenset[int]) -> None:
         """Note what happened to a leaf and its gradient since the last look."""
-        full = has_gradient(leaf)
         writes = leaf.grad._version if leaf.grad is not None else -1
         total = None if number in held else _total(leaf)
         before = self._states.get(number)
+        # A gradient of zeros that nothing has written to since the pass is what the pass produced.
+        as_produced = before is not None and before.full and before.writes == writes >= 0
+        full = as_produced or has_gradient(leaf)
         self._states[number] = _State(leaf._version, writes, full, total)
         if before is None:
             if full:

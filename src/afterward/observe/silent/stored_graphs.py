@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from afterward.model.history import Kept
 from afterward.model.names import form_of
@@ -79,7 +80,8 @@ class Storage:
                 continue
             nodes, size = found
             grows = at_end or grew or len(ages) > WINDOW
-            self._found[group] = Stored(Kept(name, len(ages), nodes, size, used=False), min(orders), now, grows)
+            kept = Kept(name, len(ages), nodes, size, used=False, of_several=of_several(members))
+            self._found[group] = Stored(kept, min(orders), now, grows)
 
     def kept(self, passes: list[PassSeen]) -> Iterator[Kept]:
         """The containers whose graphs every pass of the program had a chance to use."""
@@ -116,3 +118,9 @@ def _live(members: list[Held]) -> tuple[int, int] | None:
         return None
     size = saved_bytes(nodes)
     return (len(inner), size) if size else None
+
+
+def of_several(members: list[Held]) -> bool:
+    """Have the values several elements each, as far as their shapes are known?"""
+    shapes = [compat.output_shape(held.node, held.output) for held in members]
+    return all(shape is not None and prod(shape) > 1 for shape in shapes)

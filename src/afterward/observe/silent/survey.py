@@ -21,6 +21,7 @@ from afterward.model.gradients import Entry
 from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Optimizer, Pass, Step, Value, operation
 from afterward.model.names import container_of, form_of, stem
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
+from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.walk import saved_bytes, walk
@@ -38,7 +39,7 @@ from afterward.observe.silent.idle import find_idle
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 from afterward.observe.silent.overwritten_losses import find_unused_losses
 from afterward.observe.silent.singles import SingleRows, find_singles
-from afterward.observe.silent.stored_graphs import Storage
+from afterward.observe.silent.stored_graphs import Storage, of_several
 from afterward.observe.silent.touches import steps_not_run, touches_of
 from afterward.observe.silent.unused import Part, find_left_out, find_unused, parts_left_out
 from afterward.observe.silent.updates import Known, Updates
@@ -159,7 +160,8 @@ class Surveyor:
             by_count = under_keys and len(ages) == steps
             past = [node for node, order in zip(found, orders, strict=True) if order < until]
             leaves = [node for node, order in zip(found, orders, strict=True) if order == compat.LEAF_ORDER]
-            self.kept[name] = Kept(name, steps, len(past), saved_bytes([*past, *leaves]), by_count=by_count)
+            size, several = saved_bytes([*past, *leaves]), of_several(members)
+            self.kept[name] = Kept(name, steps, len(past), size, by_count=by_count, of_several=several)
 
     def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
         """Containers whose elements keep something as an attribute, as `log[3].loss`: those that have grown since.
@@ -222,7 +224,7 @@ class Surveyor:
                     self._step(number, event, owner, places)
                     for number, (event, owner) in enumerate(zip(after.steps, after.owners, strict=True))
                 ),
-                leaves=self._leaves(leaf_numbers),
+                leaves=self._leaves(leaf_numbers, after),
                 optimizers=tuple(self._optimizers(after)),
                 gradients=tuple(self._gradients(after)),
                 values=tuple(self.values),
@@ -237,14 +239,20 @@ class Surveyor:
             )
         )
 
-    def _leaves(self, leaf_numbers: list[int]) -> tuple[Leaf, ...]:
+    def _leaves(self, leaf_numbers: list[int], after: EndedRun) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}
         for known in self.updates.known.values():
             for member in known.held:
                 owners.setdefault(member, []).append(known.name)
-        unchanged = self.updates.untouched
+        unchanged, taken = self.updates.untouched, _taken(after)
         return tuple(
-            Leaf(leaf, self.leaf_names.get(leaf, ""), tuple(owners.get(leaf, ())), unchanged=leaf in unchanged)
+            Leaf(
+                leaf,
+                self.leaf_names.get(leaf, ""),
+                tuple(owners.get(leaf, ())),
+                unchanged=leaf in unchanged,
+                taken=taken.get(leaf),
+            )
             for leaf in leaf_numbers
         )
 
@@ -321,6 +329,16 @@ def _names_of(names: Names, seen: PassSeen) -> Iterator[Value]:
         order = compat.order_of(held.node)
         if seen.used is not None and contains(seen.used, order):
             yield Value(held.name, held.kind, order, held.output, read_at=clock_of(seen))
+
+
+def _taken(after: EndedRun) -> dict[int, Where | None]:
+    """The statements that take the leaves of the last pass for something that no optimizer holds."""
+    times = Counter(leaf for run in after.looked for leaf in run.taken if leaf not in after.held)
+    lasting = {leaf for leaf, count in times.items() if count > 1}  # one pass alone: an input of its batch
+    last = next((run for run in reversed(after.looked) if lasting & run.taken.keys()), None)
+    taken = last.taken if last is not None else {}
+    places = {order: after.built_by(order) for order in set(taken.values())}
+    return {leaf: after.places.where(places[order]) for leaf, order in taken.items()}
 
 
 def _under_keys(members: list[Held]) -> bool:

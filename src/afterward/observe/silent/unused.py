@@ -9,9 +9,11 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from afterward.follow.path import Place
+from afterward.follow.reading import is_cut_off
 from afterward.model.history import LeftOut, Unused
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
@@ -21,7 +23,7 @@ from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.used_nodes import contains, meets
 
-_CUTS = ("detach", "item", "tolist", "numpy", "argmax")
+_READ_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "__all__"})
 TIMES = 3  # executions that are known to be in vain before a part is spoken of
 LATER = 2  # passes, all looked at, that must have come after a node before it counts as never used
 
@@ -137,21 +139,36 @@ def find_unused(after: EndedRun) -> Iterator[Unused]:
     for number in sorted({place.number for place in after.trail}):
         executions = [one for one in _executions(after, number) if one.nodes > 0]
         # A statement whose value keeps its history may be used in another phase of the program, between two looks.
-        cut = _gives_no_history(after.places.sources.statement(number))
-        certain = [one for one in executions if one.last or (one.certain and cut)]
+        unread = _unread(after, number)
+        ends = bool(unread) or is_cut_off(getattr(after.places.sources.statement(number), "value", None))
+        certain = [one for one in executions if one.last or (one.certain and ends)]
         where = after.places.where(certain[-1].place) if certain else None
         if where is None or any(meets(used, one.place.order_at, one.end) for one in executions):
             continue
         nodes = sum(one.nodes for one in executions)
-        yield Unused(where.site, len(executions), nodes, recorded, len(certain), any(one.last for one in certain))
+        last = any(one.last for one in certain)
+        yield Unused(where.site, len(executions), nodes, recorded, len(certain), last, unread)
 
 
-def _gives_no_history(statement: ast.stmt | None) -> bool:
-    """Is the last thing that a statement does to its value to cut it off: `generator(noise).detach()`?"""
-    value = getattr(statement, "value", None)
-    if isinstance(value, ast.Attribute):
-        return value.attr == "data"
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _CUTS
+def _unread(after: EndedRun, number: int) -> str:
+    """The name that a statement gives its value, where nothing in its file reads that name."""
+    statement, entry = after.places.sources.statement(number), after.places.table[number]
+    if not isinstance(statement, ast.Assign):
+        return ""
+    given = [part for target in statement.targets for part in getattr(target, "elts", [target])]
+    names = [part.id for part in given if isinstance(part, ast.Name)]
+    read = names_read(after.places.sources.text(entry.file)) if len(names) == len(given) else None
+    return names[0] if read is not None and not any(one in read or one.startswith("_") for one in names) else ""
+
+
+@lru_cache(maxsize=64)
+def names_read(text: str) -> frozenset[str] | None:
+    """The names that a file reads anywhere; None where it may read any: by `locals()`, or as what it exports."""
+    nodes = list(ast.walk(ast.parse(text)))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    names |= {node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}
+    names |= {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    return None if names & _READ_ALL else frozenset(names)
 
 
 def _executions(after: EndedRun, number: int) -> list[_Execution]:
