@@ -246,7 +246,7 @@ class FlatPart:
     site: Site  # where it is added
     taken: Site  # where the derivative was taken
     used: Site  # the pass over the sum
-    times: int
+    times: int  # that it was added, in passes that were looked at
     linear: bool = True  # the loss is linear in it: it then changes no gradient at all
 
 
@@ -262,6 +262,7 @@ class LeftOut:
     site: Site  # where it was computed
     used: Site  # the pass that used the other part
     kept_by: Site | None = None  # the pass that kept a graph for it, where one did
+    times: int = 1  # that it was computed and is known not to be used: all of which that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,12 +292,13 @@ class Singles:
 
 @dataclass(frozen=True, slots=True)
 class UnusedLoss:
-    """A statement that gave a name a new loss several times per pass, of which only the last was used."""
+    """A statement that gave a name a new loss several times before a pass, which used only the last."""
 
     name: str
-    times: int
+    times: int  # that it ran before one of them
     site: Site
     used: Site  # the pass that used the last one
+    passes: int = 1  # from that statement, before which it was so
 
 
 @dataclass(frozen=True)

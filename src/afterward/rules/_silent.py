@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role
 from afterward.model.facts import Fact, Note
-from afterward.model.history import History, Pass, Unused
+from afterward.model.history import History, LeftOut, Pass, Unused, UnusedLoss
 from afterward.model.site import Site
 
+OVERWRITTEN = 2  # passes, each over the last of several values of a loss
+OVERWRITTEN_ONCE = 5  # or so many values of it, where the whole program has but one pass
+LEFT_OUT = 2  # times that a part of a loss was computed and is known not to be used
 UNREAD = 3  # executions, known to be in vain, of a statement whose value nothing reads
 
 
@@ -19,6 +22,18 @@ def passes_by_site(history: History) -> Iterator[list[Pass]]:
         if run.used is not None and run.where is not None:
             groups.setdefault((run.where.site.file, run.where.site.line), []).append(run)
     yield from groups.values()
+
+
+def overwritten(history: History) -> list[UnusedLoss]:
+    """Losses of which only the last of several values is used, again and again; or in the one pass of a whole run."""
+    alone = history.observed and sum(run.call == "backward" for run in history.passes) == 1
+    found = history.unused_losses
+    return [one for one in found if one.passes >= OVERWRITTEN or (alone and one.times >= OVERWRITTEN_ONCE)]
+
+
+def forgotten(history: History) -> list[LeftOut]:
+    """Parts of losses that no pass uses, as often as it is known."""
+    return [one for one in history.left_out if one.times >= LEFT_OUT]
 
 
 def never_read(history: History) -> list[Unused]:

@@ -11,12 +11,15 @@ from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import warning
 
+TIMES = 2  # passes that were looked at over a loss with such a part: the first may be part of setting up
+
 
 @rule("AFT407", Severity.WARNING)
 def derivative_without_graph(history: History) -> Iterator[Diagnosis]:
     """A penalty or another part of a loss is a derivative computed without `create_graph=True`: it has no effect."""
     for part in history.flat:
-        yield _diagnose(part)
+        if part.times >= TIMES:
+            yield _diagnose(part)
 
 
 def _diagnose(part: FlatPart) -> Diagnosis:

@@ -9,7 +9,7 @@ from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History, Unused
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import left_without, never_read, warning
+from afterward.rules._silent import forgotten, left_without, never_read, overwritten, warning
 
 TIMES = 3  # executions of a statement of which it is known that nothing used them
 NODES = 50  # that it built
@@ -20,7 +20,7 @@ SHARE = 0.1  # of all nodes that were recorded
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
     # AFT304: it is a loss.
-    told = [*(one.site for one in history.unused_losses), *(one.site for one in history.left_out)]
+    told = [one.site for one in (*overwritten(history), *forgotten(history))]
     told += [one.site for one in never_read(history) if left_without(history)]
     found = [one for one in history.unused if _is_much(one) and not any(one.site.same_lines(site) for site in told)]
     unread = [one for one in never_read(history) if one.site not in told]

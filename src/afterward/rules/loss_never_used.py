@@ -9,15 +9,15 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History, LeftOut, Unused, UnusedLoss
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import left_without, never_read, warning
+from afterward.rules._silent import forgotten, left_without, never_read, overwritten, warning
 
 
 @rule("AFT304", Severity.WARNING)
 def loss_never_used(history: History) -> Iterator[Diagnosis]:
     """A loss is computed and `backward()` is never called on it: it is overwritten, or left out of the sum."""
-    for loss in history.unused_losses:
+    for loss in overwritten(history):
         yield _overwritten(loss)
-    for part in history.left_out:
+    for part in forgotten(history):
         yield _left_out(part)
     without = left_without(history)
     for one in never_read(history) if without else ():

@@ -10,7 +10,7 @@ from afterward.model.facts import Fact
 from afterward.model.history import History, Pass
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import passes_by_site, site_of, warning
+from afterward.rules._silent import forgotten, passes_by_site, site_of, warning
 
 
 @rule("AFT303", Severity.WARNING)
@@ -21,7 +21,7 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
     looked = [run for run in history.passes if run.used is not None]
     wanting = {(part.taken.file, part.taken.line) for part in history.flat}  # AFT407: it should keep more, not less
     # AFT304: the loss that it is kept for is there, and forgotten
-    wanting |= {(part.kept_by.file, part.kept_by.line) for part in history.left_out if part.kept_by is not None}
+    wanting |= {(part.kept_by.file, part.kept_by.line) for part in forgotten(history) if part.kept_by is not None}
     for runs in passes_by_site(history):
         site = site_of(runs[0])
         if (site.file, site.line) in wanting:

@@ -11,7 +11,7 @@ from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._gradients import frozen_while_stepping, site_at
-from afterward.rules._silent import warning
+from afterward.rules._silent import forgotten, warning
 
 ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
 
@@ -21,7 +21,7 @@ def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
     """An optimizer steps parameters that no `backward()` gives a gradient."""
     for idle in history.idle:
         explained = idle.cut is not None or idle.instead
-        if explained or not history.left_out:  # else AFT304: a loss is there for them, and left out
+        if explained or not forgotten(history):  # else AFT304: a loss is there for them, and left out
             yield _diagnose(idle)
     for optimizer, late in frozen_while_stepping(history):
         site = site_at(history.step(late[0]).where)

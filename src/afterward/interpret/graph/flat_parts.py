@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Cutting, GraphNode
@@ -13,8 +14,6 @@ from afterward.model.site import Site
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade
     from afterward.interpret.machine.machine import Machine
-
-TIMES = 2
 
 
 def find_flat_parts(machine: Machine) -> Iterator[FlatPart]:
@@ -28,10 +27,8 @@ def find_flat_parts(machine: Machine) -> Iterator[FlatPart]:
                         _summand(machine, node.where.site, cut), node.where.site, cut.site, one.where.site, 1
                     )
                     found.setdefault((part.site, part.taken), []).append(part)
-    for several in found.values():
-        first = several[0]
-        if len(several) >= TIMES:
-            yield FlatPart(first.name, first.site, first.taken, first.used, len(several))
+    for first, *others in found.values():
+        yield replace(first, times=1 + len(others))
 
 
 def _sums(one: PassMade) -> Iterator[GraphNode]:

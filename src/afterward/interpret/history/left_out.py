@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.account import Assigned
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade
     from afterward.interpret.machine.machine import Machine
 
-TIMES = 2  # steps in which it must be left out
 _REDUCES = ("Mean", "Sum", "BinaryCrossEntropy", "Nll", "Norm", "LinalgVectorNorm")
 _COMBINES = ("Add", "Sub", "Mul", "Div", "Neg", "Pow")
 
@@ -40,7 +40,7 @@ def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]
             part = _left_out(machine, one, name, value, owners)
             if part is not None:
                 found.setdefault((name, part.site.line, one.where.site.line), []).append(part)
-    yield from (parts[0] for parts in found.values() if len(parts) >= TIMES)
+    yield from (replace(parts[0], times=len(parts)) for parts in found.values())
 
 
 def _never_read(
@@ -59,7 +59,7 @@ def _never_read(
             site = site_of(value.file, value.statement)
             part = LeftOut(name, user.receiver, len(shared), 0, len(leaves), site, user.where.site)
             found.setdefault((name, value.statement), []).append(part)
-    yield from (parts[0] for parts in found.values() if len(parts) >= TIMES)
+    yield from (replace(parts[0], times=len(parts)) for parts in found.values())
 
 
 def _is_used(machine: Machine, kept: PassMade) -> bool:

@@ -356,10 +356,10 @@ def _unused_losses(machine: Machine, lost: set[int], owners: dict[int, list[str]
         ):
             by_place.setdefault((one.last.statement, one.used_by.where.site), []).append(one)
     for several in by_place.values():
-        if len(several) >= 2:
-            again = several[1]  # the first time may be setting up
-            site, user = site_of(again.last.file, again.last.statement), again.used_by.where
-            yield UnusedLoss(again.name, len(again.values) + 1, site, user.site_at(user.innermost_iteration))
+        again = several[:2][-1]  # the first time may be setting up
+        site, user = site_of(again.last.file, again.last.statement), again.used_by.where
+        used = user.site_at(user.innermost_iteration)
+        yield UnusedLoss(again.name, len(again.values) + 1, site, used, len(several))
 
 
 def _is_chosen(statement: ast.stmt, loop: ast.For | ast.AsyncFor) -> bool:

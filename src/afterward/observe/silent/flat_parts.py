@@ -17,7 +17,6 @@ from afterward.model.history import FlatPart
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import EndedRun
 
-TIMES = 2  # passes, looked at, in which a part had no history
 FAR = 40  # statements followed back
 # What goes through one of these is meant to be a number.
 _NUMBERS = {"item", "tolist", "detach", "numpy", "float", "data", "cpu"}
@@ -53,7 +52,7 @@ def find_flat_parts(after: EndedRun, bare: list[Bare]) -> Iterator[FlatPart]:
         place, source, seen, linear = times[0]
         where, cut = after.places.where(place), after.places.where(source.place)
         spot = after.places.where(seen.place)
-        if len(times) >= TIMES and where is not None and cut is not None and spot is not None:
+        if where is not None and cut is not None and spot is not None:
             loop = where.innermost_iteration
             yield FlatPart(text, where.site_at(loop), cut.site_at(loop), spot.site_at(loop), len(times), linear)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from afterward.follow.crossing import Trail
@@ -16,9 +17,6 @@ from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.replay.places import Places
 from afterward.observe.silent.used_nodes import meets
 
-PASSES = 2  # over a loss whose earlier values were overwritten
-TIMES = 5  # or values of it, where the whole program has but one pass
-
 
 def find_unused_losses(after: EndedRun) -> tuple[UnusedLoss, ...]:
     """Statements that gave the loss a new value several times per pass, all but the last of them in vain."""
@@ -26,17 +24,15 @@ def find_unused_losses(after: EndedRun) -> tuple[UnusedLoss, ...]:
     passes = [event for event in after.passes if event.call == "backward"]
     used = [event.used for event in passes if event.used is not None]
     found: dict[tuple[int, int], list[UnusedLoss]] = {}
-    alone = len(passes) == 1
-    for earlier, event in pairwise((None, *passes) if alone else passes) if trail.by_call else ():
+    first = (None,) if len(passes) == 1 else ()  # of several, what came before the first may be setting up
+    for earlier, event in pairwise((*first, *passes)) if trail.by_call else ():
         if event is None or event.used is None or event.place is None or (earlier and earlier.used is None):
             continue  # something between the two was not looked at
         if event.count != (earlier.count if earlier is not None else 0) + 1:
             continue  # something between the two was forgotten
         for number, loss in _dropped(after.places, trail, earlier, event, used):
             found.setdefault((event.site, number), []).append(loss)
-    return tuple(
-        several[0] for several in found.values() if len(several) >= PASSES or (alone and several[0].times >= TIMES)
-    )
+    return tuple(replace(several[0], passes=len(several)) for several in found.values())
 
 
 def _between(trail: Trail, earlier: PassSeen | None, event: PassSeen) -> list[Place]:

@@ -24,7 +24,6 @@ from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.used_nodes import contains, meets
 
 _READ_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "__all__"})
-TIMES = 3  # executions that are known to be in vain before a part is spoken of
 LATER = 2  # passes, all looked at, that must have come after a node before it counts as never used
 
 
@@ -103,7 +102,7 @@ def find_left_out(after: EndedRun, parts: list[Part]) -> Iterator[LeftOut]:
         executions = [one for one in _executions(after, place.number) if one.certain]
         vain = [one for one in executions if not contains(used, one.place.order_at + offset)]
         where, spot = after.places.where(place), after.places.where(part.seen.place)
-        if len(vain) >= TIMES and len(vain) == len(executions) and where is not None and spot is not None:
+        if vain and len(vain) == len(executions) and where is not None and spot is not None:
             told.add(place.number)
             yield LeftOut(
                 part.name,
@@ -113,6 +112,7 @@ def find_left_out(after: EndedRun, parts: list[Part]) -> Iterator[LeftOut]:
                 len(part.applied),
                 where.site_at(where.innermost_iteration),
                 spot.site_at(spot.innermost_iteration),
+                times=len(vain),
             )
 
 
