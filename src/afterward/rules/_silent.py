@@ -37,8 +37,9 @@ def forgotten(history: History) -> list[LeftOut]:
 
 
 def never_read(history: History) -> list[Unused]:
-    """What is computed with a graph step after step, under a name that nothing reads."""
-    return [one for one in history.unused if one.unread and one.judged >= UNREAD]
+    """What is computed with a graph step after step, under a name that nothing reads. What also runs after the last
+    pass is an evaluation."""
+    return [one for one in history.unused if one.unread and one.judged >= UNREAD and not one.after_last]
 
 
 def left_without(history: History) -> frozenset[int]:

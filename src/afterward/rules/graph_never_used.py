@@ -20,12 +20,12 @@ SHARE = 0.1  # of all nodes that were recorded
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
     # AFT304: it is a loss.
-    told = [one.site for one in (*overwritten(history), *forgotten(history))]
+    told = [*(one.site for one in overwritten(history)), *(one.site for one in forgotten(history))]
     told += [one.site for one in never_read(history) if left_without(history)]
-    found = [one for one in history.unused if _is_much(one) and not any(one.site.same_lines(site) for site in told)]
-    unread = [one for one in never_read(history) if one.site not in told]
+    found = [one for one in history.unused if not any(one.site.same_lines(site) for site in told)]
+    much = sorted(filter(_is_much, found), key=lambda one: -one.nodes)
     # A function that is called from such a statement is part of it: the largest stands for all.
-    for one in (unread or sorted(found, key=lambda one: -one.nodes))[:1]:
+    for one in (much or [one for one in never_read(history) if one in found])[:1]:
         yield warning(
             one.site,
             facts.count("nodes", one.nodes, "node"),
@@ -34,7 +34,7 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
             facts.count("judged", one.judged, "run"),
             facts.code("name", one.unread),
             remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "", one.site),
-            form="unread" if one.unread else "at_end" if one.after_last else "",
+            form="unread" if not much else "at_end" if one.after_last else "",
             nodes=one.nodes,
         )
 
