@@ -473,3 +473,25 @@ class Updater:
             self.model.optimizer_d.step()
 """
     assert check_source(source, tmp_path) == []
+
+
+def test_a_figure_made_of_losses_that_had_their_own_backward(tmp_path: Path) -> None:
+    source = """\
+import torch
+net, opt = (one := torch.nn.Linear(4, 1)), torch.optim.SGD(one.parameters(), lr=0.1)
+def train(batches):
+    for x in batches:
+        out = net(x)
+        opt.zero_grad()
+        real = out.pow(2).mean()
+        real.backward(retain_graph=True)
+        fake = {fake}
+        {use}
+        total = real + fake
+        opt.step()
+train(torch.randn(20, 8, 4))
+"""
+    used = source.format(fake="out.abs().mean()", use="fake.backward()")
+    assert check_source(used, tmp_path) == []
+    forgotten = source.format(fake="out.abs().mean()", use="pass")
+    assert {found.code for found in check_source(forgotten, tmp_path)} == {"AFT304"}

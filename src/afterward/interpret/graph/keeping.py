@@ -130,6 +130,10 @@ def _put_there(node: GraphNode, name: str) -> Site | None:
     """The statement that gave the record its newest value."""
     last = name.rsplit(".", 1)[-1]
     namings = [naming for several in node.names.values() for naming in several]
+    own = (one for one in namings if _as_item(one, name, last) and container_of(one.name).endswith(last))
+    first = next(own, None)  # the record itself may get further names later
+    if first is not None and first.statement is not None:
+        return site_of(first.file, first.statement)
     for fits in (_as_item, _as_name):
         for naming in reversed(namings):
             if fits(naming, name, last) and naming.statement is not None:

@@ -33,6 +33,7 @@ def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]
         for (_, name), several in machine.account.assigned.items()
         for value in several
         if value.node.number not in used and value.node.number not in lost and _is_loss(value.node)
+        if not name.startswith("_") and not _is_only_put_together(machine.graph.reach([value.node]), used)
     ]
     found: dict[tuple[str, int, int], list[LeftOut]] = {}
     for one in kept:
@@ -52,6 +53,8 @@ def _never_read(
         if value.node.number in used or value.node.number in lost or not _is_loss(value.node):
             continue
         under = machine.graph.reach([value.node])
+        if _is_only_put_together(under, used):
+            continue
         leaves = {id(one.leaf) for one in under if one.leaf is not None} & set(owners)
         shared = {one.number for one in under if one.leaf is None}
         user = next((one for one in machine.passes if one.call == "backward" and shared & one.used), None)
@@ -60,6 +63,12 @@ def _never_read(
             part = LeftOut(name, user.receiver, len(shared), 0, len(leaves), site, user.where.site)
             found.setdefault((name, value.statement), []).append(part)
     yield from (replace(parts[0], times=len(parts)) for parts in found.values())
+
+
+def _is_only_put_together(under: list[GraphNode], used: frozenset[int]) -> bool:
+    """Is all but sums and differences of it used: a figure to be printed, made of losses that had their own pass?"""
+    left = [one for one in under if one.leaf is None and one.number not in used]
+    return all(operation(one.op).startswith(_COMBINES) for one in left)
 
 
 def _is_used(machine: Machine, kept: PassMade) -> bool:

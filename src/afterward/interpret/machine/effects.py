@@ -99,7 +99,9 @@ class Effects(Generators):
         elif isinstance(owner, list) or hasattr(owner, "appendleft"):
             try:
                 owner[key] = value
-            except (TypeError, IndexError, ValueError):
+            except IndexError:  # the loop that filled it was left early
+                owner.append(value)
+            except (TypeError, ValueError):
                 self.account.lose([owner, value])
                 if isinstance(key, Unknown):
                     for position in range(len(owner)):

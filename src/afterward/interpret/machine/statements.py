@@ -175,7 +175,8 @@ class Statements(Branches):
             limit = max(limit, _ELEMENTS)
         iterations = Iterations(self, statement)
         source = items.source
-        while iterations.number < limit or iterations.shows:
+        goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
+        while iterations.number < limit or (goes_on and iterations.shows):
             if iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > SHORT:
                 break  # what was to happen has happened
             if not each and iterations.settled():
@@ -345,6 +346,10 @@ class Statements(Branches):
         for decorator in reversed(node.decorator_list):
             value = self.decorate(self.evaluate(decorator), value, decorator)
         self.frame.scope.assign(node.name, value)
+
+
+def _is_range(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
 
 
 def _over_indices(node: ast.expr) -> bool:

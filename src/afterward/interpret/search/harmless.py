@@ -21,7 +21,7 @@ PURE_METHODS = frozenset(
 # Words in names of methods that write something down.
 NOTES = words(
     "log logs scalar scalars report record write info debug print plot image images figure histogram summary postfix "
-    "description metric metrics tqdm vis show"
+    "description metric metrics tqdm vis show draw curve xdata ydata"
 )
 
 
