@@ -113,6 +113,28 @@ for _ in range(2):
     score = embed(torch.randn(3, 2)) * 2
     score.sum().backward()
 """,
+    "a write into a part of a tensor, used twice": """
+import torch
+w = torch.ones(3, requires_grad=True)
+x = torch.ones(2, 3)
+x[0] = w
+(g,) = torch.autograd.grad([x.sum()], [w])
+(g,) = torch.autograd.grad([x], [w], [torch.ones(2, 3)])
+""",
+    "what a loop takes out of a dictionary": """
+import torch
+rate = torch.tensor(0.1, requires_grad=True)
+opt = torch.optim.SGD([rate], lr=0.1)
+params = {"a": torch.ones(3), "b": torch.ones(2)}
+for _ in range(3):
+    new = {}
+    for name, p in params.items():
+        new[name] = p - rate * p
+    opt.zero_grad()
+    sum(p.pow(2).sum() for p in new.values()).backward()
+    opt.step()
+    params = new
+""",
     "two optimizers of one name": """
 import torch
 class Branch:

@@ -100,3 +100,58 @@ for step in range(3):
     seen = watch_source(program(code), tmp_path, "mended.py")
     assert seen.error is None
     assert seen.findings == []
+
+
+SEEN_BY_EACH_CLASS = """
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+image = torch.randn(1, 4, requires_grad=True)
+scores = net(image)
+for index in range(3):
+    if image.grad is not None:
+        image.grad.zero_()
+    scores[0, index].backward()
+"""
+MADE_ONCE_IN_A_LIST = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.nodes = torch.nn.Parameter(torch.randn(3, 2))
+        self.supports = [torch.eye(3), torch.softmax(self.nodes @ self.nodes.T, 1)]
+        self.end = torch.nn.Linear(3, 1)
+    def forward(self, x):
+        return self.end(sum(x @ support for support in self.supports))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(3, 4, 3):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward()
+    opt.step()
+"""
+ADDED_TO_A_GRADIENT = """
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for x in torch.randn(3, 4, 3):
+    {clear}
+    net(x).exp().mean().backward(create_graph=True)
+    (net.weight.grad.pow(2).sum() + net.bias.grad.pow(2).sum()).backward()
+    opt.step()
+"""
+
+
+def test_a_graph_is_kept_for_gradients_that_are_only_read(tmp_path: Path, torch_as_it_was: None) -> None:
+    assert _kinds(SEEN_BY_EACH_CLASS, tmp_path)[0] == "retain_graph"
+
+
+def test_what_is_trained_through_a_list_alone_is_recomputed(tmp_path: Path, torch_as_it_was: None) -> None:
+    """Stored detached, the parameters behind it would get no gradient at all."""
+    assert _kinds(MADE_ONCE_IN_A_LIST, tmp_path)[0] == "recompute_forward"
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_gradient_with_a_graph_is_cleared(tmp_path: Path, torch_as_it_was: None) -> None:
+    (found,) = watch_source(ADDED_TO_A_GRADIENT.format(clear="pass"), tmp_path).findings
+    assert found.code == "AFT103"
+    assert found.bridge is not None
+    assert found.bridge.name in ("net.weight.grad", "net.bias.grad")
+    assert [remedy.kind for remedy in found.remedies] == ["zero_grad"]
+    assert watch_source(ADDED_TO_A_GRADIENT.format(clear="opt.zero_grad()"), tmp_path).findings == []

@@ -69,7 +69,7 @@ def contradicts(found: Finding, after: dict[str, Any]) -> str:
     if claim in FAILS_LATER and error is None:
         return f"said: {claim}; happened: it runs"
     seen = after.get("seen")
-    if seen is not None and witness.CLEARED.get(claim, seen.cleared) is not seen.cleared:
+    if seen is not None and seen.cleared is not None and witness.CLEARED.get(claim, seen.cleared) is not seen.cleared:
         return f"said: {claim}; the gradients of the first pass were {'' if seen.cleared else 'not '}cleared"
     if seen is not None and witness.CHANGED.get(claim, seen.changed) is not seen.changed:
         return f"said: {claim}; the parameters were {'' if seen.changed else 'not '}changed"

@@ -21,7 +21,7 @@ CHANGED = {"unstepped": False, "old_values": True, "old_values_now": True}
 class Seen:
     """The part that two passes share: were its leaves' gradients cleared, its leaves changed, between the two?"""
 
-    cleared: bool
+    cleared: bool | None  # None: they were zeros from the start
     changed: bool
 
 
@@ -54,7 +54,7 @@ class _Witness:
         for earlier, theirs, then in self.calls:
             shared = [id(leaf) for leaf in _fed(nodes & theirs) if id(leaf) in then]
             grads = [(then[one][1], now[one][1]) for one in shared if then[one][1]]
-            cleared = bool(grads) and all(not after for _, after in grads)
+            cleared = all(not after for _, after in grads) if grads else None
             changed = any(then[one][0] != now[one][0] for one in shared)
             told.append((earlier, cleared, changed, bool(shared)))
         with self.out.open("a", encoding="utf-8") as file:

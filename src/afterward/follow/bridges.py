@@ -62,7 +62,9 @@ class Bridges:
             consumer = entry.consumer.where if entry.consumer is not None else reuse.late.where
             carried = names_crossing(self.trail, entry.node, entry.output, place_of(consumer, self.trail), began)
             renewed = began is not None and self._runs_since(entry.node, began)
-            held = [self._held(one, entry, consumer) for one in sorted(holders(entry), key=lambda one: one.depth)]
+            lent = self._lent_by_loops(consumer)
+            near = sorted(holders(entry), key=lambda one: (one.name in lent, one.depth))
+            held = [self._held(one, entry, consumer) for one in near]
             named = [_in_its_own_words(completed(value), carried) for value in held]
             named += [flow.restorable(self.sources, value, entry.node, consumer, executed) for value in carried]
             named = named or otherwise(entry)
@@ -87,6 +89,15 @@ class Bridges:
             read_at=reading.read_at if reading is not None else None,
             is_target=reading is not None and reading.is_target,
         )
+
+    def _lent_by_loops(self, consumer: Where | None) -> set[str]:
+        """Names that the loops around the reading statement give to what another name holds: `p` in `for p in ps`."""
+        place = place_of(consumer, self.trail)
+        statement = self.sources.statement(place.number) if place is not None else None
+        if place is None or statement is None:
+            return set()
+        around = self.sources.around(self.sources.entry(place.number).file, statement)
+        return {one.text for outer in around if isinstance(outer, ast.For) for one in targets(outer)}
 
     def _with_lost_cut(self, value: Value, reuse: Reuse) -> Value:
         made, late = reuse.entry.node.where, reuse.late.where

@@ -40,6 +40,7 @@ class Saved:
     rewritten: str = ""  # what a statement, no optimizer's step, has written to in place since: the memory of this
 
 
+GRADIENT = "gradient"  # the kind of a value that is the `.grad` of a leaf, with the graph that `create_graph` made
 BY_GRAD = "autograd.grad(...)"  # how a value lost its history that came out of it without `create_graph=True`
 SUMMING = frozenset({"Add", "Sub", "Mul", "Div", "Stack", "Cat", "CopySlices"})
 
@@ -189,7 +190,7 @@ class Value:
     """
 
     name: str
-    kind: str  # "local", "global", "attribute", "item", "expression"
+    kind: str  # "local", "global", "attribute", "item", "expression", or GRADIENT
     node: NodeId
     output: int = 0
     how: str = "held"

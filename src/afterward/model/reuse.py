@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write
+from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write, operation
 from afterward.model.site import Iteration, Parting, parting
 
 
@@ -148,7 +148,7 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     stale = {n for p in known for n in p.used or () if made.get(n, p.moment) < p.moment}
     others = other_outputs(late, known)
     stale -= {n.id for n in walked if n.id in others and not n.freed}
-    culprit = next((n for n in walked if n.id in stale and n.freed), None)
+    culprit = next((n for n in walked if n.id in stale and (n.freed or _hides_what_it_saved(n))), None)
     certain = culprit is not None
     if culprit is None:
         # Nothing looked at the pass that freed it. Whatever is freed and older than such a pass may be its doing.
@@ -163,6 +163,11 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     early = min(candidates, key=lambda p: p.moment, default=None)
     certain = certain or len(candidates) == 1
     return _reuse(history, late, early, walked, stale, culprit, certain)
+
+
+def _hides_what_it_saved(node: Node) -> bool:
+    """A write into a part of a tensor keeps the operation that it wraps, and frees that; neither can be read."""
+    return operation(node.op) == "CopySlices"
 
 
 def other_outputs(late: Pass, earlier: Iterable[Pass]) -> frozenset[NodeId]:

@@ -108,7 +108,7 @@ def _call_into_the_loop(job: Job) -> Candidates:
 
 def _makes_what_is_trained(source: Source, moving: list[Statement]) -> bool:
     """Making the model or its optimizer again is no forward pass: it would forget what was learned."""
-    made = set().union(*(assigned_names(source, statement) for statement in moving))
+    made = {one.value for statement in moving for one in targets(statement) if isinstance(one, cst.Name)}
     return any(re.search(rf"\b{name}\.(parameters|zero_grad|step|train)\(", source.text) for name in made)
 
 

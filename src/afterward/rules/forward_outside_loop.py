@@ -14,7 +14,7 @@ from afterward.rules import rule
 from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
-from afterward.rules._retaining import both_fill_grad, graph_is_meant, is_cleared, shared_parameters
+from afterward.rules._retaining import both_fill_grad, graph_is_meant, is_cleared, is_spoilt, shared_parameters
 
 _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
@@ -48,7 +48,7 @@ def is_target(case: Case) -> bool:
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
     """Data is detached; what is trained is recomputed, or has one backward when no step comes between."""
-    if graph_is_meant(case):
+    if graph_is_meant(case) or _only_read_off(case):
         return remedy.retain_graph(case), remedy.recompute_forward(case)
     if case.foreign and case.meant_for_late and case.next_iteration_meets_it:
         return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next iteration
@@ -69,12 +69,25 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
 
 def _dropped_between(case: Case) -> bool:
     """Were some gradients of the earlier pass kept, and others zeroed before any step? To it, those were data."""
+    dropped = _cleared_since(case)
+    return any(dropped) and not all(dropped)
+
+
+def _only_read_off(case: Case) -> bool:
+    """Is each pass over the same values alone, and a gradient read and cleared after it, with nothing trained? As for
+    a map of what each class sees."""
+    trained = case.history.optimizers_of(shared_parameters(case))
+    asked_again = not trained and not leaves_directly_under(case.history, case.reuse.fresh)
+    return asked_again and any(_cleared_since(case)) and not is_spoilt(case)
+
+
+def _cleared_since(case: Case) -> list[bool]:
+    """Of what both passes reach and the earlier one added to: was it cleared before the later one?"""
     if case.reuse.early is None or not both_fill_grad(case):
-        return False
+        return []
     produced = case.history.ledger.produced_by(case.reuse.early.id)
     fates = [produced[leaf] for leaf in shared_parameters(case) if leaf in produced]
-    dropped = [fate.cleared for fate in fates if not fate.unseen]
-    return any(dropped) and not all(dropped)
+    return [fate.cleared for fate in fates if not fate.unseen]
 
 
 def _detach(case: Case) -> Remedy:

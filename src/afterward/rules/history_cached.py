@@ -30,16 +30,18 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     bridge = case.bridge
     memory = bridge is not None and (bridge.renewed or (bridge.kind == "item" and not _has_a_name(bridge.name)))
-    if trained and (not memory or _nothing_left(case)) and not case.foreign:
+    if trained and (not memory or _cuts_off(case)) and not case.foreign:
         return remedy.recompute_forward(case), remedy.detach_kept(case)
     return remedy.detach_kept(case), remedy.recompute_forward(case)
 
 
-def _nothing_left(case: Case) -> bool:
-    """Would this pass train nothing, were what the memory holds stored detached?"""
+def _cuts_off(case: Case) -> bool:
+    """Would a parameter that is trained get no gradient from this pass, were what the memory holds stored detached?"""
     stored = case.bridge.alike if case.bridge is not None else frozenset[int]()
     roots = [edge.node for edge in case.reuse.late.roots]
-    return not leaves_directly_under(case.history, case.history.reached(roots, within=case.reuse.fresh - stored))
+    left = leaves_directly_under(case.history, case.history.reached(roots, within=case.reuse.fresh - stored))
+    old = leaves_directly_under(case.history, case.reuse.stale)
+    return not left or any(case.history.optimizers_of([leaf]) for leaf in old - left)
 
 
 def _has_a_name(item: str) -> bool:

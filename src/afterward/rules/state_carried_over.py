@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model import facts
-from afterward.model.diagnosis import Diagnosis, Severity
-from afterward.model.history import History
+from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
+from afterward.model.history import GRADIENT, History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
@@ -25,15 +25,23 @@ def state_carried_over(history: History) -> Iterator[Diagnosis]:
 
 
 def _diagnose(case: Case) -> Diagnosis:
-    restored = case.bridge.restorable if case.bridge is not None else None
-    detach = remedy.detach_state(case)
     return diagnosis(
         case,
         facts.step("built_step", at.built_site(case)),
         facts.step("step", at.reused_site(case)),
-        remedies=(remedy.restore_input(case, restored), detach) if restored else (detach,),
+        remedies=_remedies(case),
         read_is_built=True,
     )
+
+
+def _remedies(case: Case) -> tuple[Remedy, ...]:
+    """A state is detached; an input is put back; a gradient, to which each step adds, is cleared."""
+    bridge = case.bridge
+    if bridge is not None and bridge.kind == GRADIENT:
+        return (Remedy("zero_grad", Effect.CHANGES_GRADIENTS, "", at.built_site(case), bridge.name),)
+    if bridge is not None and bridge.restorable:
+        return remedy.restore_input(case, bridge.restorable), remedy.detach_state(case)
+    return (remedy.detach_state(case),)
 
 
 WORDS = Words(

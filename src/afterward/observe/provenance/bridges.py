@@ -11,7 +11,7 @@ from afterward.follow.bridges import Holder
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place
 from afterward.model.clock import mark_moment
-from afterward.model.history import History, Node, Value
+from afterward.model.history import GRADIENT, History, Node, Value
 from afterward.model.names import form_of
 from afterward.model.reuse import Entry, Reuse
 from afterward.observe import compat
@@ -44,7 +44,9 @@ class Bridges:
             began,
             holders,
             completed=lambda value: self._with_alike(value, names, found, began),
-            otherwise=lambda entry: self._kept_by_library(entry, reuse, names, found),
+            otherwise=lambda entry: (
+                _added_to_gradient(entry, names, found) or self._kept_by_library(entry, reuse, names, found)
+            ),
         )
 
     def _began(self, reuse: Reuse) -> int | None:
@@ -112,3 +114,14 @@ class Bridges:
         """Was it made in the present step? Then it is still to be trained through."""
         place = self.places.get(compat.order_of(node))
         return began is not None and place is not None and place.moment >= began
+
+
+def _added_to_gradient(entry: Entry, names: Names, found: Walk) -> list[Value]:
+    """The `.grad` of a parameter to which `create_graph=True` has added: the sum leads to the graph of the old one."""
+    adding = found.nodes[entry.consumer.id] if entry.consumer is not None else None
+    for leaf in (getattr(node, "variable", None) for node in found.nodes if adding is not None):
+        gradient = leaf.grad if leaf is not None else None
+        if gradient is not None and gradient.grad_fn is adding and id(leaf) in names.leaves:
+            name = f"{names.leaves[id(leaf)]}.grad"
+            return [Value(name, GRADIENT, entry.node.id, entry.output, "carried", renewed=True)]
+    return []

@@ -55,10 +55,16 @@ def parts_left_out(names: Names, seen: PassSeen, since: int, numbers: Identities
         known = [held for held in members if contains(used, compat.order_of(held.node))]
         others = [held for held in members if held not in known]
         for held in others if known else ():
-            # A variable beside the loss may be an evaluation: it is a part of the loss if it has parameters of its own.
             part = _part(held, known[0], seen, used)
-            if part is not None and (name or not {numbers.at(leaf) for leaf in part.applied} & (seen.leaves or set())):
+            if part is not None and (name or _trains_its_own(part, seen, numbers)):
                 yield part
+
+
+def _trains_its_own(part: Part, seen: PassSeen, numbers: Identities) -> bool:
+    """A variable beside the loss may be an evaluation, or a network that is not trained: it is a part of the loss if
+    it has parameters of its own which an optimizer holds or another pass reached."""
+    met = {numbers.at(leaf) for leaf in part.applied}
+    return met != {None} and not met & (seen.leaves or set())
 
 
 def _is_number(held: Held) -> bool:
