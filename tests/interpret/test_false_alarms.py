@@ -495,3 +495,27 @@ train(torch.randn(20, 8, 4))
     assert check_source(used, tmp_path) == []
     forgotten = source.format(fake="out.abs().mean()", use="pass")
     assert {found.code for found in check_source(forgotten, tmp_path)} == {"AFT304"}
+
+
+def test_a_gradient_that_is_looked_at_before_the_step() -> None:
+    """Put back where they were, if they have a gradient: that uses none of it."""
+    source = """\
+import torch
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(20, 8, 4):
+    net(x).pow(2).mean().backward()
+    with torch.no_grad():
+        moved = {p: 0.05 * p.grad for p in net.parameters()}
+        for p in net.parameters():
+            p.add_(moved[p])
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    with torch.no_grad():
+        for p in net.parameters():
+            if p.grad is not None:
+                p.sub_(moved[p])
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+    assert codes(source) == []

@@ -68,7 +68,8 @@ def _used_before(history: History, step: Taken) -> list[Use]:
 
 
 def _by_itself(history: History, step: Taken, use: Use) -> bool:
-    mine = [one for one in history.ledger.uses if one.leaf == use.leaf and one.at < use.at and one.step >= 0]
+    before = (one for one in history.ledger.uses if one.leaf == use.leaf and one.at < use.at and one.step >= 0)
+    mine = [one for one in before if set(one.runs) & set(use.runs)]  # not what was only read by hand since
     if not mine or step.step is None or history.step(mine[-1].step).owner != step.step.owner:
         return False
     changed = any(history.ledger.fates[run, use.leaf].changed for run in use.runs)
