@@ -89,6 +89,15 @@ train(model, optimizer)
 tuned = copy.deepcopy(model)
 train(tuned, torch.optim.SGD(model.parameters(), lr=0.01))
 """),
+    "a new copy in each of several phases": ("AFT404", """
+import copy
+for phase in range(4):
+    for x in torch.randn(8, 3, 4):
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+    model = copy.deepcopy(model)
+"""),
     "by hand, cleared too early": ("AFT405", """
 for x in torch.randn(6, 3, 4):
     model(x).pow(2).mean().backward()

@@ -73,8 +73,8 @@ def _left_behind(after: EndedRun, known: Known, trained: set[int]) -> bool:
 
 def _instead(after: EndedRun, run: PassSeen, members: set[int] | frozenset[int]) -> tuple[str, ...]:
     """Names of parameters of the very same shapes that a pass reaches and no optimizer holds."""
-    others = _unheld(after, run)
     known = after.updates
+    others = sorted(known.untouched & (run.leaves or frozenset())) or _unheld(after, run)
     shapes = {leaf: held.shape for one in known.known.values() for leaf, held in one.held.items() if leaf in members}
     if not others or sorted(known.shapes.get(leaf, ()) for leaf in others) != sorted(shapes.values()):
         return ()
