@@ -28,8 +28,10 @@ def candidates(job: Job) -> Candidates:
     if _is_kept(job):
         yield from _where_it_is_put(job)
     yield from _where_it_is_read(job)
-    for source, statement, name in _places(job):
-        yield from _shapes(job, source, statement, name)
+    for number, place in enumerate(place for place in _places(job) if assignable(place[2])):
+        yield from _shapes(job, *place)
+        if number == 0:
+            yield from _begun_again(job, *place)
     yield from _all_that_is_carried(job)
     yield from resets.candidates(job)
     yield from _where_it_is_stored(job)
@@ -37,6 +39,14 @@ def candidates(job: Job) -> Candidates:
         yield from _where_it_is_put(job)
     if job.found.bridge is None:
         yield from _made_from_itself(job)
+
+
+def _begun_again(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
+    """What was None before the first step is None again before each: the step then begins from its parameters."""
+    if job.found.bridge is not None and job.found.bridge.from_none:
+        code, line = f"{name} = None", source.range(statement).start.line
+        said = "begun_again", (facts.code("target", name), facts.code("code", code))
+        yield job.patch(f"`{code}` before line {line}", source, source.insert_before(statement, code), said=said)
 
 
 def _made_from_itself(job: Job) -> Candidates:
@@ -199,7 +209,7 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
     """`name = name.detach()` before a statement, in the shape that the value turns out to have."""
     line = source.range(before).start.line
     shapes = Shapes(job.shop, likely_shape(job.name, job.found.bridge), job.found.bridge)
-    while shapes and assignable(name):
+    while shapes:
         lines = shapes.lines(name, source, before)
         if lines:
             edit = source.insert_before(before, *lines)

@@ -18,6 +18,8 @@ HELPS: dict[tuple[str, str], str] = {
     ("detach_state", "step_start"): _STEP_START,
     ("detach_state", "own_reset"): "cut what the layer keeps in {target} at the start of each step, by its own method: "
     "{code}; gradients then do not flow into earlier steps",
+    ("detach_state", "begun_again"): "reset {target} at the start of each step: {code}; each step then begins as the "
+    "first one did, and gradients do not flow into earlier steps",
     ("detach_state", "stored"): _STORED,
     ("detach_state", "read"): "detach {target} where it is read; what it was computed from then gets no gradient "
     "through it",
