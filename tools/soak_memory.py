@@ -8,7 +8,6 @@ The bound follows from the limits in recorder.py, events.py and replay.py of obs
 from __future__ import annotations
 
 import argparse
-import ast
 import sys
 import time
 
@@ -33,7 +32,7 @@ def main() -> int:
 
     import torch
 
-    from afterward.observe.marks.rewrite import mark_module
+    from afterward.observe.marks.importing import marked_code
     from afterward.observe.recording import events
     from afterward.observe.recording import recorder as limits
     from afterward.observe.recording.session import Session
@@ -43,7 +42,7 @@ def main() -> int:
     session = Session()
     session.start()
     space = {"torch": torch}
-    exec(compile(mark_module(ast.parse(LOOP), "loop.py", session.recorders.statements), "loop.py", "exec"), space)
+    exec(marked_code(LOOP.encode(), "loop.py", session.recorders.statements, session.gap), space)
     held = session.recorders.main
     bound = 2 * limits.MARK_LIMIT * 8 + events.EVENT_LIMIT * 700 + limits.LOOK_LIMIT * 8 + KEPT_PLACES * 400
     bound += 2 * events.WAITING_LIMIT * 24

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests import warm
+from tests import tool, warm
 from tests.watching import Seen, watch_source
 
 from afterward.observe import compat
@@ -307,3 +307,9 @@ def test_a_file_that_is_read_again_unchanged_is_marked_once() -> None:
     assert (
         marked_code(source, "again.py", statements, lambda what: None) is not first
     )  # its lines were others meanwhile
+
+
+def test_the_soak_runs(monkeypatch: pytest.MonkeyPatch, torch_as_it_was: None) -> None:
+    monkeypatch.setattr("sys.argv", ["soak_memory.py", "--steps", "40"])
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: None)
+    assert tool.load("soak_memory").main() == 0
