@@ -2,7 +2,7 @@
 # finds: AFT103 net.lif2.mem detach_state
 import snntorch as snn
 import torch
-from snntorch import surrogate, utils
+from snntorch import surrogate
 from torch import nn
 
 torch.manual_seed(0)
@@ -24,7 +24,7 @@ net = Net()
 optimizer = torch.optim.Adam(net.parameters(), lr=5e-3)
 for epoch in range(5):
     data, targets = torch.randn(4, 6), torch.randint(0, 3, (4,))
-    recorded = []  # right: recorded = []; utils.reset(net)
+    recorded = []  # right: recorded = []; net.lif1.detach_hidden(); net.lif2.detach_hidden()
     for step in range(5):
         spk, mem = net(data)
         recorded.append(mem)
