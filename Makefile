@@ -16,6 +16,7 @@ SEED ?= 0
 CASES ?= ../shared/cases
 COUNT ?= 0
 CHECKOUT ?=
+CODE_SERVER ?= code-server
 CHECKOUTS ?=
 
 .DEFAULT_GOAL := help
@@ -164,6 +165,10 @@ frameworks: $(READY)  ## wrong and right programs of every framework and launche
 python-next: $(READY) playground  ## what needs no torch, on the Python that npm's pyodide brings (3.14)
 	mkdir -p build && $(BIN)/python tools/torch_free.py > build/torch_free.json
 	node tools/torch_free.mjs web/playground/node_modules/pyodide build/torch_free.json
+
+vscode: $(READY)  ## pack the extension and drive it in a real VS Code; CODE_SERVER=path of code-server (npm, Node 24)
+	cd editors/vscode && npm ci --no-audit --no-fund && npm run package
+	$(BIN)/python tools/drive_vscode.py $(CODE_SERVER) editors/vscode/afterward.vsix
 
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache

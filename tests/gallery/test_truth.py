@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ from tests.watching import watch_source
 
 from afterward.gallery import FOLDER, NAMES, Program, examples
 from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.render.lifeline import story_of
+from afterward.render.lifeline.draw import as_svg
+from afterward.render.source import SourceTexts
 from afterward.render.text import as_text
 from afterward.tasks.sketch import with_changes
 
@@ -22,8 +26,15 @@ MESSAGES = {
     "no_grad": "does not require grad",
 }
 PAGES = Path(__file__).parents[2] / "docs" / "gallery"
+PICTURES = PAGES.parent / "images" / "gallery"
 # What these print differs from run to run.
 PRINTS_TIMES = {"per-sample-loop/batched", "lightgcn/costs", "lightgcn-dgl/costs", "lightgcn-pyg/costs"}
+
+
+def _shown_in(picture: str) -> list[tuple[str, str]]:
+    """The parts of a picture, each with its words and its kind; where they are drawn is for the browser's tests."""
+    shown = re.sub(r"<title>.*?</title>", "", picture)  # what a pointer shows
+    return re.findall(r'<(?:g|text|tspan|path) class="([^"]+)"|>([^<>\n]+)<', shown)
 
 
 def _programs() -> list[object]:
@@ -76,6 +87,10 @@ def test_a_program_does_what_its_page_says(
         reports = [report.split("\n\n")[0] for report in reports]
     reports = [" ".join(report.split()) for report in reports]
     assert all(report in shown for report in reports), "the page shows another report: `make gallery` renews it"
+    kept = PICTURES / f"{program.example}-{program.name}.svg"
+    if program.raises and kept.exists():
+        drawn = as_svg(story_of(seen.watched.chapters[0].history, seen.findings[0], SourceTexts(sources)))
+        assert _shown_in(drawn) == _shown_in(kept.read_text()), "it draws another picture: look at it, `make gallery`"
 
 
 def _raised_by_python_alone(path: Path) -> str:

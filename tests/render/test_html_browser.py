@@ -169,7 +169,7 @@ def test_a_wide_picture_begins_at_its_left(opened: Any, carried: SavedRun) -> No
     page.evaluate("document.querySelector('.stage').scrollLeft = 9999")
     late = page.locator("g.event.late .foot").bounding_box()
     assert frame["x"] < late["x"] < frame["x"] + frame["width"]
-    name = page.locator(".labels .name").first.bounding_box()
+    name = page.locator(".lane .under").first.bounding_box()
     assert frame["x"] < name["x"] + name["width"] < frame["x"] + frame["width"], "the lanes keep their names"
 
 
@@ -222,6 +222,9 @@ def test_every_rule_answers_above_the_fold_and_nothing_is_cut(opened: Any) -> No
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (code, width)
             assert page.evaluate(SMALL_TEXT) == [], (code, width)
             assert page.evaluate("document.querySelector('.stage').scrollLeft") == 0, (code, width)
+            assert page.evaluate(OVERLAPS) == [], (code, width)
+            if width > 1000:
+                assert page.evaluate(HIDDEN) <= 0, f"{code}: the picture is cut at {width}"
         page.close()
 
 

@@ -5,7 +5,7 @@ import { counted, html, pressed, svg, tipOn } from "./dom.js";
 const LETTER = 7.3, LINE = 17, PAD = 12;
 const OPERATIONS = 150; // drawn one by one inside a box
 const KINDS = 14;
-const READABLE = 0.72;
+const READABLE = 1; // its letters are as small as letters may be
 
 export function startGraph(article, data) {
   const place = article.querySelector("[data-graph]");

@@ -2,7 +2,6 @@
 import { counted, html, pressed, svg, tipOn } from "./dom.js";
 
 const PACE = 550; // milliseconds a slot, when played
-const ROOMY = 640;
 
 export function startLifeLine(article, story, graph) {
   const picture = article.querySelector("svg.lifeline");
@@ -76,21 +75,9 @@ function detail(about) {
 /** Where a picture is wider than its frame, the names of the lanes come along as it is scrolled. */
 function keepNames(picture) {
   const frame = picture.parentElement;
-  if (frame.scrollWidth <= frame.clientWidth) return;
-  if (frame.clientWidth < ROOMY) return; // the names would hide too much
-  const width = Number(picture.dataset.labels);
-  const names = svg("g", { class: "labels", "aria-hidden": "true" });
-  names.append(svg("rect", { class: "shade", width, height: picture.viewBox.baseVal.height }));
-  for (const lane of picture.querySelectorAll("g.lane")) {
-    const copy = lane.cloneNode(true);
-    copy.querySelectorAll("path, title").forEach((part) => part.remove());
-    names.append(copy);
-  }
-  picture.append(names);
-  const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
-  const follow = () => names.setAttribute("transform", `translate(${frame.scrollLeft / scale} 0)`);
+  const names = picture.querySelectorAll(".lane .under");
+  const follow = () => names.forEach((name) => name.setAttribute("transform", `translate(${frame.scrollLeft} 0)`));
   frame.addEventListener("scroll", follow);
-  follow();
 }
 
 /** Left and right go from part to part in the order of time; the Tab key comes to the picture, and leaves it, once. */

@@ -85,15 +85,25 @@ async function watchFile(): Promise<void> {
   }
   const page = vscode.Uri.file(join(tmpdir(), `afterward-${basename(file.fsPath, ".py")}-${process.pid}.html`));
   const shown = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(vscode.Uri.file(tmpdir()), basename(page.fsPath)));
-  const open = (): void => {
-    shown.dispose();
-    void vscode.env.openExternal(page);
+  const open = async (): Promise<void> => {
+    const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(page));
+    if (text.trimEnd().endsWith("</html>")) {
+      shown.dispose();
+      showPage(file, text);
+    }
   };
   shown.onDidCreate(open);
   shown.onDidChange(open);
   const terminal = terminalFor(file);
   terminal.show(true);
   terminal.sendText(line(["run", "--html", page.fsPath, file.fsPath]));
+}
+
+/** The report beside the program: a browser of the user's own may run on another machine than the program. */
+function showPage(file: vscode.Uri, text: string): void {
+  const place = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+  const panel = vscode.window.createWebviewPanel("afterward", `afterward: ${basename(file.fsPath)}`, place, { enableScripts: true });
+  panel.webview.html = text;
 }
 
 async function fixFile(): Promise<void> {

@@ -20,8 +20,8 @@ def command_line(commands: Sequence[str] = COMMANDS) -> Parser:
         description="Says why PyTorch's `backward()` failed, or why a model silently does not train: where the graph "
         "was built, freed and used again, through which variable, and what to change.",
         examples=(
-            "afterward run train.py       # run it as `python train.py` does, and explain what breaks",
-            "afterward check src/         # predict the same faults from source; runs nothing",
+            "afterward run train.py       # run it as usual, and explain what breaks",
+            "afterward check src/         # predict these faults from source; runs nothing",
             "afterward fix train.py       # test the changes that would cure it",
             "afterward explain AFT103     # the page of a code, or of an error message",
             "afterward demo               # shipped examples, wrong and right",
@@ -47,7 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = options.perform(options)
         return status
     except AfterwardError as error:
-        print(f"afterward: {error}", file=sys.stderr)
+        from afterward.cli._output import say
+
+        say(f"afterward: {error}")
         return 2
     except BrokenPipeError:
         return 1

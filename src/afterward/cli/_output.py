@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from afterward.model.diagnosis import Diagnosis
 
 
+LEAST = 32  # letters of a column beside others: where there is less room it stands below them
+
+
 def claimed(out: str | None) -> Path | None:
     """Find out before the run, not after hours of it, that the report cannot be written."""
     if out is None:
@@ -67,11 +70,25 @@ def next_line(findings: Iterable[Diagnosis], stream: IO[str], program: str = "")
     stream.flush()
 
 
+def say(words: str) -> None:
+    """One line on the error stream; on a terminal no word of it is broken at the edge."""
+    if sys.stderr.isatty():
+        words = textwrap.fill(words, _columns(), break_long_words=False, break_on_hyphens=False)
+    print(words, file=sys.stderr, flush=True)
+
+
+def _columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns
+
+
 def print_row(columns: Sequence[str], text: str) -> None:
     """A row whose last column is wrapped, so that no word is broken at the edge of the terminal."""
     before = "  ".join((*columns, ""))
-    import shutil
-
-    width = max(shutil.get_terminal_size((80, 24)).columns, len(before) + 24)
+    width = _columns()
+    if width < len(before) + LEAST:
+        print(before.rstrip())
+        before = "    "
     print(textwrap.fill(text, width, initial_indent=before, subsequent_indent=" " * len(before),
                         break_long_words=False, break_on_hyphens=False))  # fmt: skip

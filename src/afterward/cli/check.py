@@ -41,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
         examples=(
             "afterward check src/ train.py",
             "afterward check --select AFT1,AFT2 --format sarif --out findings.sarif .",
-            "afterward check -            # a loop pasted from a question or a chat, then Ctrl-D",
+            "afterward check -            # a loop pasted into the terminal, then Ctrl-D",
         ),
     )
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files, folders, globs; - for stdin")
@@ -92,7 +92,7 @@ def _once(options: argparse.Namespace, settings: Settings) -> int:
         _gaps(result.report)
     if options.statistics:
         _statistics(result)
-    _last_line(result.report, options)
+    _last_line(result.report, options, len(result.errors))
     return result.exit
 
 
@@ -107,7 +107,7 @@ def _gaps(report: Report) -> None:
             _say(f"not known: {_relative(gap)}")
 
 
-def _last_line(report: Report, options: argparse.Namespace) -> None:
+def _last_line(report: Report, options: argparse.Namespace, unread: int) -> None:
     """What was looked at, without which "clean" could mean "did not look"; what was found, and what to do next."""
     looked_at = report.looked_at
     if looked_at is None:
@@ -115,14 +115,18 @@ def _last_line(report: Report, options: argparse.Namespace) -> None:
     parts = [_count(looked_at.files, "file"), _count(looked_at.training_loops, "training loop")]
     if looked_at.not_analysed:
         parts.append(f"{len(looked_at.not_analysed):,} not analysed" + ("" if options.show_gaps else " (--show-gaps)"))
-    print(f"{_verdict(report)} {', '.join(parts)}.{_next(report)}", file=sys.stderr, flush=True)
+    from afterward.cli._output import say
+
+    say(f"{_verdict(report, unread)} {', '.join(parts)}.{_next(report)}")
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: Report, unread: int) -> str:
     assert report.looked_at is not None
     counts = Counter(found.severity for found in report.findings)
     found = [_count(counts[one], one.value) for one in Severity if counts[one] and one is not Severity.INFO]
     found += [f"{counts[Severity.INFO]:,} info"] if counts[Severity.INFO] else []
+    if not found and unread >= report.looked_at.files:
+        return "Nothing was checked:"
     if not found:
         everything = report.looked_at.training_loops and not report.looked_at.not_analysed
         return "All clear:" if everything else "No problems found:"
@@ -131,7 +135,8 @@ def _verdict(report: Report) -> str:
 
 
 def _next(report: Report) -> str:
-    file = next((found.primary.site.file for found in report.findings if found.remedies), None)
+    worst = sorted(report.findings, key=lambda found: list(Severity).index(found.severity))
+    file = next((found.primary.site.file for found in worst if found.remedies), None)
     if file is None or not os.path.isfile(file):
         return ""
     return f" `afterward fix {printable(_relative(file))}` tests the changes."

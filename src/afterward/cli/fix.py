@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from contextlib import ExitStack
@@ -99,7 +100,8 @@ def _search(options: argparse.Namespace, shown: list[Diagnosis]) -> Fixed:
         request = Request(options.target, tuple(options.arguments), options.module, stdin=_piped())
         progress = stack.enter_context(trial_progress(sys.stderr))
         proof = tuple(shlex.split(options.proof_args)) if options.proof_args is not None else None
-        print(f"afterward: running {shown_name(options.target)}", file=sys.stderr, flush=True)
+        if options.module or os.path.exists(options.target):
+            print(f"afterward: running {shown_name(options.target)}", file=sys.stderr, flush=True)
 
         def diagnosed(report: Report) -> None:
             """The diagnosis, before the changes are tried: that may take a while."""

@@ -89,6 +89,12 @@ def is_tensor(thing: Any) -> bool:
     return issubclass(type(thing), torch_module().Tensor)
 
 
+def is_container_of_modules(thing: Any) -> bool:
+    """One of torch's own, whose items are what it has registered."""
+    nn = torch_module().nn
+    return type(thing) in (nn.ModuleList, nn.ModuleDict, nn.Sequential)
+
+
 def is_node(thing: Any) -> bool:
     """Is it a node of a graph? Nodes of built-in operations have no common class that Python can see."""
     kind = type(thing)

@@ -17,6 +17,7 @@ from afterward.render.source import SourceTexts, counted, shortened
 PASSES = 60
 LABELLED = 14  # as many have a label each
 LINES = 12
+WATCHED = ("line", "call", "times recorded", "nodes", "saved values", "its graph")
 WIDTH, HEIGHT, LEFT, FLOOR, ROOF = 960, 190, 70, 150, 18
 
 
@@ -34,9 +35,7 @@ def watched_html(history: History, sources: SourceTexts) -> str:
         if run.where is not None:
             calls.setdefault((run.where.site.file, run.where.site.line), []).append(run)
     rows = "".join(_watched(file, line, runs, sources) for (file, line), runs in sorted(calls.items()))
-    heads = "".join(
-        f"<th>{head}</th>" for head in ("line", "call", "times recorded", "nodes", "saved values", "its graph")
-    )
+    heads = "".join(f"<th>{head}</th>" for head in WATCHED)
     return f'<table class="facts"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>' if rows else ""
 
 
@@ -46,7 +45,7 @@ def _watched(file: str, line: int, runs: list[Pass], sources: SourceTexts) -> st
     kept = sum(run.retains_graph for run in runs)
     fate = "freed each time" if not kept else "kept each time" if kept == len(runs) else f"kept {kept:,} times"
     facts = (f"{len(runs):,}", f"{nodes:,}" if nodes else "", human(size) if size else "", fate)
-    cells = "".join(f"<td>{text(fact)}</td>" for fact in facts)
+    cells = "".join(f'<td data-head="{head}">{text(fact)}</td>' for head, fact in zip(WATCHED[2:], facts, strict=True))
     code = shortened(sources.line(file, line).strip(), 60)
     return f"<tr><td>{place_html(file, line)}</td><td><code>{text(code)}</code></td>{cells}</tr>"
 

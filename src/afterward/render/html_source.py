@@ -160,9 +160,20 @@ def _changed_lines(patch: str) -> str:
         changed = [number for number, line in enumerate(every) if line[0] != " "]
         beside = len({every[number][0] for number in changed}) == 1  # nothing shows where it was, or goes
         span = range(max(changed[0] - beside, 0), min(changed[-1] + 1 + beside, len(every)))
-        lines += [every[number] for number in span if number in changed or len(span) - len(changed) <= BETWEEN]
+        lines += _shortened([every[number] for number in span])
     cut = textwrap.dedent("\n".join(line[1:] for line in lines)).splitlines()
     return "\n".join(line[0] + " " + rest for line, rest in zip(lines, cut, strict=True))
+
+
+def _shortened(lines: list[str]) -> Iterator[str]:
+    """The lines of a hunk; of a long stretch between two changes only where it ends."""
+    for changed, group in itertools.groupby(lines, key=lambda line: line[0] != " "):
+        stretch = list(group)
+        if changed or len(stretch) <= BETWEEN:
+            yield from stretch
+        else:
+            last = next((line for line in reversed(stretch) if line.strip()), stretch[-1])
+            yield from (" " * (len(last) - len(last.lstrip())) + "...", last)
 
 
 def notes_html(found: Diagnosis) -> str:

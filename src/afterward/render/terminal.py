@@ -67,5 +67,5 @@ def _print(lines: Iterable[Line], stream: IO[str]) -> None:
         for span in line:
             text.append(span.text, _STYLES.get(span.style, ""))
         text.rstrip()
-        console.print(text)
+        console.print(text, soft_wrap=all(span.style != "headline" for span in line))
     console.print()

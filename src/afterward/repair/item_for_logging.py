@@ -16,7 +16,7 @@ from afterward.repair.workshop import Candidates, Job
 def candidates(job: Job) -> Candidates:
     """`.item()` where a number will do, `.detach()` where the tensor itself is used later on."""
     sites = dict.fromkeys((job.remedy.site, job.found.built, *reversed(job.found.ways.built)))
-    tensors = job.remedy.form == "tensor" or _is_joined(job)
+    tensors = job.remedy.form == "tensor" or job.remedy.kind == "detach_value" or _is_joined(job)
     for way in ("detach", "item") if tensors else ("item", "detach"):
         for site in sites:
             place = job.at(site)

@@ -53,4 +53,7 @@ def _as_leaf(source: Source, statement: Statement) -> Edit | None:
     made = assignment(statement)
     if not isinstance(made, cst.Assign) or not _given(source, statement):
         return None
-    return source.replace(made.value, f"{wrapped(source, made.value)}.detach().requires_grad_()")
+    value = made.value.elt if isinstance(made.value, cst.ListComp) else made.value
+    if isinstance(value, (cst.List, cst.Tuple, cst.Dict, cst.DictComp)):
+        return None  # of which only the items can be leaves
+    return source.replace(value, f"{wrapped(source, value)}.detach().requires_grad_()")

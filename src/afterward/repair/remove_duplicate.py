@@ -137,7 +137,7 @@ def _surplus_pass(job: Job) -> Candidates:
             continue
         if only_call(statement) is not None and pass_calls(statement):  # another call does more than the pass
             line = source.range(statement).start.line
-            yield job.patch(f"drop the pass on line {line}", source, source.delete(statement))
+            yield job.patch(f"remove the `backward()` on line {line}", source, source.delete(statement))
             yield from _with_its_clearing(job, source, statement)
 
 
@@ -150,4 +150,4 @@ def _with_its_clearing(job: Job, source: Source, statement: Statement) -> Candid
     if before is not None and clears and source.alone(before):
         lines = source.range(before).start.line, source.range(statement).start.line
         edits = (source.delete(before), source.delete(statement))
-        yield job.patch(f"drop the pass on line {lines[1]}, and line {lines[0]}", source, *edits)
+        yield job.patch(f"remove the `backward()` on line {lines[1]}, and line {lines[0]}", source, *edits)

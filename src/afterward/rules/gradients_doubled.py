@@ -71,6 +71,7 @@ def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
     return warning(
         site,
         facts.lines("first", first),
+        Fact("sum", FactKind.VERBATIM, "sum" if earlier.roots != run.roots else ""),
         remedy=_remedy(run),
         secondary=(Label(first, "first"),),
         bridge=Bridge("grad", "attribute"),
@@ -108,8 +109,8 @@ WORDS = {
         fault=_FAULT,
         headline=_HEADLINE,
         why="The `backward()` on {first} [already added|adds] the gradients of its loss, and this one [was|is] "
-        "called on a sum "
-        "that contains the same loss. Nothing [was|is] cleared in between, so that part of the gradient counts twice.",
+        "called on <?sum:a sum that contains the same loss><!sum:the same loss again>. Nothing [was|is] cleared in "
+        "between, so <?sum:that part of the gradient><!sum:the whole gradient> counts twice.",
         labels={"fault": "adds the gradients of {first} again", "first": "[added|adds] these gradients first"},
     ),
     "fresh": Words(

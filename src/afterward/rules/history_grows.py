@@ -58,7 +58,7 @@ def _diagnose(chain: list[Pass], carried: Value | None) -> Diagnosis:
     return warning(
         site,
         facts.code("value", carried.name if carried is not None else ""),
-        Fact("sizes", FactKind.VERBATIM, ", ".join(f"{size:,}" for size in sizes[-4:]), measured=True),
+        Fact("sizes", FactKind.VERBATIM, ", ".join(f"{size:,}" for size in sizes[:4]), measured=True),
         facts.count("growth", (sizes[-1] - sizes[0]) // iterations, "node"),
         facts.size("growth_bytes", max((chain[-1].bytes - chain[0].bytes) // iterations, 0)),
         remedy=Remedy("detach_state", Effect.CUTS_GRADIENTS, "growing", site),

@@ -19,9 +19,9 @@ def nothing_to_train(history: History) -> Iterator[Diagnosis]:
 WORDS = {
     "integer-requires-grad": told(
         "an integer tensor is to require gradients",
-        "an integer tensor cannot require gradients",
+        "<{value} is an integer tensor, and><!value:an integer tensor> cannot require gradients",
         "A gradient says how the result changes when a value changes by a little; integers do not change by a little.",
-        here="makes an integer tensor that requires gradients",
+        here="<asks for gradients of {value}><!value:makes an integer tensor that requires gradients>",
         help="make it a floating-point tensor (`dtype=torch.float32`, or `1.0` instead of `1`); for indices and "
         "counters, which are not trained, use `register_buffer` or `requires_grad=False`",
     ),

@@ -52,8 +52,8 @@ def _each(passes: str) -> Words:
     return Words(
         fault="a training loop takes one sample at a time",
         headline="the training loop takes one sample at a time",
-        why="The layers take a batch, and no iteration needs anything of the one before but the parameters. One by "
-        f"one, every operation of {passes} runs again for each sample.",
+        why="The model takes a batch, and an iteration needs nothing from the one before but the parameters. Now "
+        f"{passes} run once for each sample.",
         labels={
             "fault": "runs for one row of a tensor, and {backward} calls `backward()` for it",
             "loop": "each <of its {times}><!times:iteration> takes one sample",
@@ -65,13 +65,13 @@ WORDS = {
     "rows": Words(
         fault="a batch goes through the network one sample at a time",
         headline="a batch goes through the network one sample at a time",
-        why="The layers take a batch, and no row needs the result of another. One by one, every operation runs and is "
-        "recorded again for each row< (the `backward()` on {backward} goes through {nodes})>.",
+        why="The model takes a batch, and no row needs the result of another. Now every operation runs and is recorded "
+        "once for each row< (the `backward()` on {backward} goes through {nodes})>.",
         labels={
             "fault": "[ran|runs] for each <of {times} of><!times:row of> one tensor, before one `backward()`",
             "loop": "this loop takes the batch apart",
         },
     ),
-    "steps": _each("the forward pass, of the backward pass and of the step"),
-    "sums": _each("the forward pass and of the backward pass"),
+    "steps": _each("the forward pass, the backward pass and the step"),
+    "sums": _each("the forward pass and the backward pass"),
 }

@@ -1,4 +1,4 @@
-"""What is trained is computed in each step; what is kept is kept as data, without its history."""
+"""What is trained is computed in each step; what is kept is kept as data, without its graph."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A retriever that encodes each document once and keeps the result, with its history, in a cache."""
+"""A retriever that encodes each document once and keeps the result, with its graph, in a cache."""
 
 import torch
 from torch import nn

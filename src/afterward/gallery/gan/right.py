@@ -1,4 +1,4 @@
-"""To the discriminator a fake is data: detached. The generator's own loss keeps the history."""
+"""To the discriminator a fake is data: detached. The generator's own loss keeps the graph."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A smoothed feature that goes from step to step with its history: the error that people begin with."""
+"""A smoothed feature that goes from step to step with its graph: the error that people begin with."""
 
 import torch
 from torch import nn

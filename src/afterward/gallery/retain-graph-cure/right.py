@@ -1,4 +1,4 @@
-"""The history is cut as the step begins: one step's bytes, and no error."""
+"""The graph is cut as the step begins: one step's bytes, and no error."""
 
 import torch
 from torch import nn

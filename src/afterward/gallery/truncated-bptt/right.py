@@ -1,4 +1,4 @@
-"""Truncated back-propagation through time: values go on to the next window, the history does not."""
+"""Truncated back-propagation through time: values go on to the next window, the graph does not."""
 
 import torch
 from torch import nn

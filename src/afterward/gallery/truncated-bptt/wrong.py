@@ -1,4 +1,4 @@
-"""A long series in windows; the hidden state goes from window to window with its history."""
+"""A long series in windows; the hidden state goes from window to window with its graph."""
 
 import torch
 from torch import nn

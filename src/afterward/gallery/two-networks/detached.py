@@ -1,4 +1,4 @@
-"""`detach()` on an input that has no history does nothing: the gradients are the same bits."""
+"""`detach()` on an input that has no graph does nothing: the gradients are the same bits."""
 
 import torch
 from torch import nn

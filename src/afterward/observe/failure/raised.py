@@ -21,6 +21,7 @@ from afterward.model.history import Cut, Gap, History, Pass
 from afterward.model.raised import Operand, Raised
 from afterward.model.site import Site, Where
 from afterward.observe import compat
+from afterward.observe.failure.copying import way_of_copy
 from afterward.observe.failure.postmortem import Autopsy
 from afterward.observe.failure.walk import walk
 from afterward.observe.marks.stack import locals_of
@@ -108,7 +109,7 @@ def _written(scene: Scene) -> Found:
     statement = scene.statement
     if isinstance(statement, ast.AugAssign):
         target = statement.target
-    elif isinstance(statement, ast.Assign):
+    elif isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
         target = statement.targets[0]
     for call in ast.walk(statement) if target is None and statement is not None else ():
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
@@ -132,6 +133,16 @@ def _owners(scene: Scene, *attributes: str) -> Found:
 def _without_gradient(scene: Scene) -> Found:
     """The owner of a `.grad` that is None because it is no leaf. A leaf has none until its first `backward()`."""
     return (found for found in _owners(scene, "grad") if not found[1].is_leaf)
+
+
+def _span(node: ast.expr) -> tuple[int, int, int | None]:
+    return node.lineno, node.col_offset, node.end_col_offset
+
+
+def _copied(scene: Scene) -> Found:
+    """What a deep copy came to, by the way that it took."""
+    met = [one for one in scene.local("self") if compat.is_tensor(one) and _computed(one)]
+    return [(way_of_copy(scene.statement, scene.below[::-1]), one) for one in met[:1]]
 
 
 def _disconnected(scene: Scene) -> Found:
@@ -166,6 +177,10 @@ def _several(tensor: Any) -> bool:
     return bool(tensor.numel() != 1)
 
 
+def _whole(tensor: Any) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex())
+
+
 def _inference(tensor: Any) -> bool:
     return bool(tensor.is_inference())
 
@@ -179,7 +194,8 @@ _ABOUT: dict[str, Callable[[Scene], Found]] = {
     "view-of-leaf-written-in-place": _written,
     "non-leaf-optimized": lambda scene: _in_locals(scene, _computed, "param", "params"),
     "grad-is-none": _without_gradient,
-    "non-leaf-copied": lambda scene: _in_locals(scene, _computed, "self"),
+    "non-leaf-copied": _copied,
+    "integer-requires-grad": lambda scene: (*_owners(scene, "requires_grad", "requires_grad_"), *_named(scene, _whole)),
     "non-leaf-sent": lambda scene: _in_locals(scene, _computed, "tensor"),
     "requires-grad-of-non-leaf": lambda scene: _owners(scene, "requires_grad", "requires_grad_"),
     "assigned-gradient-of-another-size": lambda scene: _owners(scene, "grad"),
@@ -245,17 +261,36 @@ class _Examination(Autopsy):
             first = replace(first, shared=tuple(self._shared(_outputs(scene), tensors[0][1])))
         return History(
             raised=(Raised(page.name, page.rules, message, where, first, operands[1:], page.about == "run"),),
-            cuts=self._cuts(page.name, where, first),
+            cuts=self._cuts(page.name, where, first, scene, tensors[0][1] if tensors else None),
             gaps=gaps,
         )
 
-    def _cuts(self, page: str, where: Where, operand: Operand | None) -> tuple[Cut, ...]:
+    def _may_disconnect(self, cut: Cut, scene: Scene, tensor: Any) -> bool:
+        """Was what was cut computed from this tensor? Where it cannot be looked at any more, it may have been."""
+        frame = scene.frames[0]
+        values = (value_of(one, frame) for one in self._cut_from(cut.site, frame.f_code.co_filename))
+        value = next((value for value in values if compat.is_tensor(value)), None)
+        if value is None or not tensor.is_leaf:
+            return True
+        return value is tensor or id(tensor) in self._leaves_below([value])
+
+    def _cut_from(self, site: Site, file: str) -> Iterator[ast.expr]:
+        """`b` of `b.detach()` and of `b.data`, where that is what a site marks."""
+        marked = (site.line, site.column, site.end_column)
+        for statement in self.sources.statements_of(file):
+            for node in ast.walk(statement):
+                if isinstance(node, (ast.Call, ast.Attribute)) and _span(node) == marked:
+                    whole = node.func if isinstance(node, ast.Call) else node
+                    yield from [whole.value] if isinstance(whole, ast.Attribute) else []
+
+    def _cuts(self, page: str, where: Where, operand: Operand | None, scene: Scene, tensor: Any) -> tuple[Cut, ...]:
         """The statement that cut off what the message is about."""
         if page not in _CUT_OFF or operand is None:
             return ()
         late = Pass(0, where, where.moment, receiver=operand.name if operand.is_inference or "grad" in page else "")
         if page == "input-not-in-the-graph":
-            return tuple(cuts_of_history(self.paths, late, self.trail, self.where)[:1])
+            found = cuts_of_history(self.paths, late, self.trail, self.where)
+            return tuple(cut for cut in found if self._may_disconnect(cut, scene, tensor))[:1]
         cuts = find_cuts(self.paths, late, self.trail, self.where)
         return tuple(cut for cut in cuts if _CUT_OFF[page] in cut.how)[:1]
 

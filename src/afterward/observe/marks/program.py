@@ -106,7 +106,7 @@ def _is_folder_or_archive(path: str) -> bool:
         if not os.path.isfile(os.path.join(path, "__main__.py")) and not os.path.isfile(
             os.path.join(path, "__main__.pyc")
         ):
-            raise ProgramNotFound(f"can't find '__main__' module in '{path}'")
+            raise ProgramNotFound(f"can't find '__main__' module in '{path}': name the program's file")
         return True
     import zipimport
 

@@ -50,4 +50,7 @@ def _item(owner: Any, key: Any) -> Any:
         return owner[key]
     if isinstance(owner, dict) and type(key) in (str, int):
         return dict.get(owner, key, NOT_THERE)
+    if compat.is_container_of_modules(owner):
+        inside = vars(owner)["_modules"]
+        return _item(list(inside.values()) if type(key) is int else inside, key)
     return NOT_THERE

@@ -36,7 +36,7 @@ class _Drawing(Ways):
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" viewBox="0 0 {size}"'
             f' role="group" aria-label={label} width="{self.width:.0f}" height="{self.height:.0f}"'
             f' data-ticks="{" ".join(f"{self.centre(slot):.0f}" for slot in range(story.slots))}"'
-            f' data-top="{self.title + 8}" data-floor="{self.floor + 4}" data-labels="{LABELS - 6}">'
+            f' data-top="{self.title + 8}" data-floor="{self.floor + 4}">'
         )
         parts = [head, f"<title>{plain_text(without_ticks(story.moral))}</title>"]
         if alone:
@@ -103,8 +103,17 @@ class _Drawing(Ways):
                 f'<path class="rail" d="M{LABELS} {y:.1f}H{self.borders[-1][1] if self.borders else LABELS:.1f}"/>'
                 f'<text class="name" x="{LABELS - 14}" y="{y - 9:.1f}">{plain_text(shortened(lane.name, 20))}</text>'
                 f'<text class="where" x="{LABELS - 14}" y="{y + 7:.1f}">{plain_text(where)}</text>'
-                f'<text class="code" x="{LABELS - 14}" y="{y + 22:.1f}">{plain_text(detail)}</text></g>'
+                f'<text class="code" x="{LABELS - 14}" y="{y + 22:.1f}">{plain_text(detail)}</text>'
+                f"{'' if self.worded else self._name_under(lane.name, where, y)}</g>"
             )
+
+    @staticmethod
+    def _name_under(name: str, where: str, y: float) -> str:
+        """A lane's name once more, for a page that has no room beside the picture."""
+        return (
+            f'<text class="under" x="{LABELS + 12}" y="{y + HALF + 13:.1f}">{plain_text(shortened(name, 24))}'
+            f'<tspan class="where"> {plain_text(where)}</tspan></text>'
+        )
 
     def _life(self, number: int, block: Block) -> str:
         """The bar of a block: how long it lived, and how long it could still be reached."""
@@ -128,8 +137,9 @@ class _Drawing(Ways):
         lane = self.story.lanes[block.lane]
         words = without_ticks("; ".join((f"{lane.name}{', ' + block.step if block.step else ''}", *block.facts)))
         first = block.label or (counted(block.count, "node") if block.count else "")
-        second = plain_text(human(block.bytes)) if block.bytes and block.state != "spoilt" else ""  # there is no room
-        if block.state in _FATES and block.count:
+        crowded = block.state in ("spoilt", "unused")
+        second = plain_text(human(block.bytes)) if block.bytes and not crowded else ""
+        if block.state in _FATES and first:
             second += f'<tspan class="fate">{" " if second else ""}{_FATES[block.state]}</tspan>'
         middle = (left + right) / 2
         fill = f' fill="url(#{self.name}-{block.state})"' if block.state in ("dead", "spoilt") else ""
@@ -244,7 +254,7 @@ def legend_of(story: Story) -> list[tuple[str, str]]:
     return [(state, said) for state, said in words.items() if state in seen]
 
 
-_FATES = {"dead": "freed", "spoilt": "overwritten"}
+_FATES = {"dead": "freed", "spoilt": "overwritten", "unused": "never used"}
 
 _LEGEND = {
     "fresh": "in memory",

@@ -9,6 +9,7 @@ from afterward.model.gradients import BY_HAND
 from afterward.model.history import FlatPart, History, Leaf, LeftOut, Pass, Singles, Step, Unused
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
+from afterward.render.lifeline.silent import call_title
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.render.wording import said
@@ -91,15 +92,15 @@ def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story 
     name = next((one for one in names if one), "parameters")
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     sheet = Sheet()
-    sheet.column("", "only")
+    sheet.column(f"step {site.step}" if site.step is not None else "", "step" if site.step is not None else "only")
     graph = sheet.lane(_lane(site, sources, _receiver(site, sources)))
     written = sheet.lane(Lane(name, f"a parameter{more}", None, role="written"))
     used = sheet.block(graph, "fresh", "forward", facts=(f"computed with the values of `{name}` at that time",))
     before = sheet.block(written, "value", "as used")
-    event = sheet.event(Event(0, "write", f"{step.optimizer}.step()", line))
+    event = sheet.event(Event(0, "write", f"{step.optimizer}.step()", line, deed="changes it"))
     sheet.end(before, event)
     sheet.blocks.append(Block(written, sheet.events[event].slot, "changed", label="changed"))
-    late = sheet.event(Event(0, "late", _call(site, sources), site.line, (graph,)))
+    late = sheet.event(Event(0, "late", _call(site, sources), site.line, (graph,), deed="too late"))
     sheet.end(used, late)
     sheet.say(f"The forward pass computes with `{name}`{more}.", block=used)
     sheet.say(f"`{step.optimizer}.step()` on line {line} changes it.", "writes", event=event)
@@ -249,5 +250,4 @@ def _lane(site: Site, sources: SourceTexts, name: str, role: str = "value") -> L
 
 
 def _call(site: Site, sources: SourceTexts) -> str:
-    text = sources.excerpt(site).split("#")[0].strip()
-    return text if len(text) <= 18 and ".backward(" in text else "backward()"
+    return call_title(sources.excerpt(site).split("#")[0].strip())

@@ -13,6 +13,7 @@ from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
 
+CALL = 22  # letters of a call
 SHOWN = 3  # passes of a site shown; more would not fit a page
 HELD = 2  # steps of which a record holds the graphs, shown
 
@@ -67,7 +68,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
         return _doubled(_passes_at(history, first), runs, sources)
     growing = _growing(runs)
     if wanted == "detach_state" and growing:
-        return _grows(growing, sources)
+        return _grows(growing, name, sources)
     if wanted == "remove_retain" and runs and all(run.retains_graph or run.creates_graph for run in runs):
         return _retained(runs, sources)
     return None
@@ -118,19 +119,21 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
     return sheet.story(f"`{kept.name}` keeps the graph of every step in memory, though nothing uses them again")
 
 
-def _grows(runs: list[Pass], sources: SourceTexts) -> Story:
+def _grows(runs: list[Pass], name: str, sources: SourceTexts) -> Story:
     sheet = Sheet()
     lane = sheet.lane(pass_lane(runs[0], sources))
     blocks, events = [], []
     for number, run in enumerate(runs):
         sheet.column(_step(run, number + 1))
-        before = runs[number - 1].used or frozenset() if number else frozenset()
-        new = len((run.used or frozenset()) - before)
-        blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", f"+ {counted(new, 'node')}"))
+        blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", "a graph"))
+        if number and name:
+            sheet.links.append(Link("bridge", blocks[-2], blocks[-1], name))
         facts = (f"goes through {counted(len(run.used or ()), 'node')}", *_bytes(run))
         kind = "late" if run is runs[-1] else "pass"
-        title = f"{len(run.used or ()):,} nodes"
-        events.append(sheet.event(Event(0, kind, title, _line(run), (lane,), facts=facts)))
+        deed = counted(len(run.used or ()), "node")
+        events.append(
+            sheet.event(Event(0, kind, pass_title(run, sources), _line(run), (lane,), facts=facts, deed=deed))
+        )
         oldest = next(n for n, other in enumerate(runs) if (other.used or frozenset()) & (run.used or frozenset()))
         if oldest < number:
             sheet.links.append(Link("reach", events[-1], blocks[oldest]))
@@ -159,7 +162,7 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
         blocks.append(sheet.block(lane, "kept", pass_size(run), facts=pass_facts(run), bytes=run.bytes))
         events.append(
             sheet.event(
-                Event(0, "pass", pass_title(run, sources), _line(run), (lane,), frees=False, facts=pass_facts(run))
+                Event(0, "pass", pass_title(run, sources), _line(run), (lane,), False, pass_facts(run), deed="keeps")
             )
         )
         if number:
@@ -170,7 +173,7 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     sheet.say(f"The `backward()`{_on(_line(runs[0]))} keeps its graph (`retain_graph=True`).", "frees", event=events[0])
     sheet.say(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
     looked = sum(run.used is not None for run in runs)
-    sheet.say(f"Nothing used it again in the {looked:,} steps that were looked at.")
+    sheet.say(f"Nothing used it again in the {looked:,} steps that were looked at.", block=blocks[-1])
     return sheet.story("The graph is kept after each `backward()`, and nothing uses it again")
 
 
@@ -319,9 +322,13 @@ def pass_lane(run: Pass, sources: SourceTexts) -> Lane:
 
 def pass_title(run: Pass, sources: SourceTexts) -> str:
     text = sources.excerpt(run.where.site).split("#")[0].strip() if run.where is not None else ""
-    if len(text) <= 18 and ".backward(" in text:
-        return text
-    return "autograd.grad()" if run.call == "grad" else "backward()"
+    return call_title(text, "autograd.grad()" if run.call == "grad" else "backward()")
+
+
+def call_title(text: str, otherwise: str = "backward()") -> str:
+    """A call without its arguments, where that is short enough for a picture."""
+    short = text.split(".backward(")[0] + ".backward()" if ".backward(" in text else ""
+    return short if 0 < len(short) <= CALL and "=" not in short else otherwise
 
 
 def _after(run: Pass) -> str:

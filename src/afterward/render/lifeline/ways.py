@@ -14,7 +14,11 @@ WIDTHS = {"block": 108, "pass": 124, "step": 118, "gap": 104}
 LEAST = 720  # the tracks are at least so wide
 TITLE, HEADER, HEADROOM, LANE, AXIS, BEAT = 16, 40, 34, 70, 58, 27
 HALF = 19  # half the height of a block
-MOST, CLOSE = 940, 56  # the tracks are drawn closer beyond that, and blocks of other lanes follow at least so far on
+MOST, CLOSE, DENSE = (
+    900,
+    56,
+    0.88,
+)  # the tracks are drawn closer beyond that: blocks of other lanes at least so far on, then all
 PAD = 18  # free room at both ends of a column
 TEXT, CODE = 7.1, 7.3  # the width of a letter of a beat, and of a call, about
 
@@ -24,7 +28,7 @@ class Ways:
 
     def __init__(self, story: Story, name: str, *, worded: bool = True) -> None:
         """`worded`: the moral, the beats and the legend are part of the picture; a page sets them as its own text."""
-        self.story, self.name = story, name
+        self.story, self.name, self.worded = story, name, worded
         self.left: list[float] = []
         self.wide: list[float] = []
         self.borders: list[tuple[float, float]] = []
@@ -48,6 +52,9 @@ class Ways:
         # A block may overlap the next in time, for that one stands in another lane: a crowded picture is drawn closer.
         loose = [slot for slot in range(len(kinds)) if self._stands_free(slot)]
         spared = min(max(wanted - MOST, 0) / max(len(loose), 1), WIDTHS["block"] - CLOSE)
+        left_over = wanted - spared * len(loose)
+        if left_over > MOST:
+            scale = max((MOST - padding) / max(left_over - padding, 1), DENSE)
         letters = {event.slot: len(event.title) + 1 for event in self.story.events if not event.muted}
         x = float(LABELS)
         for column in columns:
