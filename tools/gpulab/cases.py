@@ -6,6 +6,7 @@ Each program of the folders (cases with their `buggy.py` and `fixed.py`, the gal
 with its tensors made on the device: `torch.set_default_device` behind the first import of torch, on the same line, so
 that no line moves. The findings must agree in code, places, value and first remedy. A program that does not run on the
 device at all (a generator that stays on the CPU, say) is told apart: there plain Python raises something else.
+`--device thread` needs no GPU: the backward passes run in a thread of their own, as they do for one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT = 240  # seconds
+_ON_A_DEVICE = 'import torch; torch.set_default_device("{}")'
+_IN_A_THREAD = "import sys; sys.path.append('site-packages'); import engine_thread"
+_ENGINE = Path(__file__).with_name("engine_thread.py")
 PLACES = ("built", "freed", "reused", "written", "cut")
 
 
@@ -60,6 +64,8 @@ def _compare(program: Path, device: str) -> dict[str, Any]:
         here, there = Path(scratch) / "cpu", Path(scratch) / "device"
         for folder in (here, there):
             shutil.copytree(program.parent, folder, ignore=shutil.ignore_patterns("__pycache__", "truth.json"))
+        (there / "site-packages").mkdir()
+        shutil.copy(_ENGINE, there / "site-packages")
         (there / program.name).write_text(_moved(program.read_text(), device))
         row["cpu"], row["device"] = _findings(here / program.name), _findings(there / program.name)
         if row["cpu"] != row["device"]:
@@ -76,7 +82,7 @@ def _moved(text: str, device: str) -> str:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         if any(name.split(".")[0] == "torch" for name in names):
-            lines[node.end_lineno - 1] += f'; import torch; torch.set_default_device("{device}")'
+            lines[node.end_lineno - 1] += f"; {_IN_A_THREAD if device == 'thread' else _ON_A_DEVICE.format(device)}"
             break
     return "\n".join(lines)
 

@@ -54,7 +54,7 @@ def _try(program: Path) -> tuple[bool, str, str]:
             found = sorted({finding["code"] for finding in json.loads(out.read_text())["findings"]})
         except (OSError, ValueError):
             found = ["no report"]
-    same = plain[:2] == watched[:2]
+    same = plain[:2] == watched[:2] and "ModuleNotFoundError" not in plain[2]
     right = same and (", ".join(found) or "nothing") == expected
     line = f"{'right' if right else 'WRONG'} {program.stem}: {', '.join(found) or 'nothing'}, expected {expected}; "
     line += f"{'same' if same else 'OTHER'} output and status; {spent:.0f} s"

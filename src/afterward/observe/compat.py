@@ -64,12 +64,9 @@ def outputs_of(node: Any) -> int:
     return len(told)
 
 
-def order_of(node: Any) -> int:
-    """A node's sequence number: its place in the order in which nodes were made."""
-    try:
-        return int(node._sequence_nr())
-    except (AttributeError, RuntimeError):
-        return LEAF_ORDER
+def at_the_end_of_this_pass(function: Callable[[], None]) -> None:
+    """From inside a pass: have this called once all its nodes have run."""
+    torch_module().autograd.Variable._execution_engine.queue_callback(function)
 
 
 def grad_fn_of(tensor: Any) -> Any:

@@ -140,3 +140,8 @@ def is_traced(outputs: Any) -> bool:
     """Does a pass start from tensors that only stand for numbers? Then the compiler runs it, not the program."""
     kinds = tuple(kind for home, name in _STAND_INS if (kind := getattr(sys.modules.get(home), name, None)) is not None)
     return any(isinstance(one, kinds) for one in (outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
+
+
+def takes_over_backward() -> bool:
+    """Is a backward pass compiled as it runs (compiled autograd), and what hooks on it with it?"""
+    return bool(getattr(sys.modules.get("torch._dynamo.compiled_autograd"), "compiled_autograd_enabled", False))

@@ -28,11 +28,10 @@ class Start:
 
 def now(watched: Watched) -> Start:
     from afterward.model.clock import event_moment
-    from afterward.observe import compat
+    from afterward.observe.node_numbers import next_node
 
     main = watched.session.recorders.main
-    counter = compat.sequence_counter() if compat.torch_module() is not None else None
-    moment = event_moment(counter() if counter is not None else 0, main.moment)
+    moment = event_moment(next_node(), main.moment)
     return Start(moment, main.moment, main.passes, len(watched.findings))
 
 

@@ -1,4 +1,4 @@
-# finds: AFT301, AFT303
+# finds: AFT301, AFT303, AFT512
 """Every batch's loss is kept with its graph until the device's memory is used up."""
 
 import torch

@@ -33,6 +33,7 @@ from afterward.observe.marks.stack import (
     user_frames,
 )
 from afterward.observe.marks.statements import COUNTER
+from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.bridges import Bridges
 from afterward.observe.provenance.cuts import find_cuts
 from afterward.observe.provenance.naming import Names, living_optimizers, search
@@ -95,7 +96,7 @@ class Autopsy:
         self.names = search(self.frames, self.is_user)
         self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
         self.found: Walk = walk(node for node, _ in self.roots)
-        self.orders = [compat.order_of(node) for node in self.found.nodes]
+        self.orders = [order_of(node) for node in self.found.nodes]
         self.failed_graph = FailedGraph(self.found, self.orders)
         self.places = self._replay()
         self.paths = Trail(self.sources, self.trail)
@@ -103,9 +104,8 @@ class Autopsy:
     def _replay(self) -> dict[int, Place]:
         """The place of every node of the failing graph, by its order; events get theirs on the way."""
         recorder = self.recorder
-        counter = compat.sequence_counter()
         marks = recorder.marks[:]
-        marks.append((counter() if counter else 0) | (marks[-1] & ~COUNTER if marks else 0))
+        marks.append(next_node() | (marks[-1] & ~COUNTER if marks else 0))
         wanted = sorted({order for order in self.orders if order != compat.LEAF_ORDER})
         answers: dict[int, Place] = {}
         due = [event for event in recorder.settle() if event.place is None]
@@ -170,7 +170,7 @@ class Autopsy:
         )
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
-        roots = tuple(compat.order_of(node) for node, _ in self.roots)
+        roots = tuple(order_of(node) for node, _ in self.roots)
         seen = self.passes_seen()
         failing = self._failing_event(seen, roots)
         if failing is None:
@@ -192,9 +192,9 @@ class Autopsy:
             used: Sequence[int] | None = event.used
             root = alive.get(event.tensor)
             # A tensor made later may lie where the root lay: its node is then younger than the pass.
-            if used is None and event is not failing and root is not None and compat.order_of(root) < event.counter:
-                used = sorted(compat.order_of(node) for node in walk([root]).nodes)
-                event.roots = (compat.order_of(root),)
+            if used is None and event is not failing and root is not None and order_of(root) < event.counter:
+                used = sorted(order_of(node) for node in walk([root]).nodes)
+                event.roots = (order_of(root),)
             where = self.where(event.place)
             run = Pass(
                 number,

@@ -25,6 +25,7 @@ from afterward.observe.failure.copying import way_of_copy
 from afterward.observe.failure.postmortem import Autopsy
 from afterward.observe.failure.walk import walk
 from afterward.observe.marks.stack import locals_of
+from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.cuts import cuts_of_history, find_cuts
 from afterward.observe.provenance.frame_values import value_of
 from afterward.observe.recording.recorder import Recorder
@@ -316,7 +317,7 @@ class _Examination(Autopsy):
     def _operand(self, text: str, tensor: Any) -> Operand:
         name = text or self._name(tensor)
         node = compat.grad_fn_of(tensor)
-        place: Place | None = self.places.get(compat.order_of(node)) if node is not None else None
+        place: Place | None = self.places.get(order_of(node)) if node is not None else None
         return Operand(
             name=name,
             is_leaf=bool(tensor.is_leaf),
@@ -337,8 +338,8 @@ class _Examination(Autopsy):
         found = [node for node in self.found.nodes if named is not None and node.name() == named[1]]
         if not found:
             return None
-        newest = max(found, key=compat.order_of)
-        return Operand("", False, True, newest.name(), self.where(self.places.get(compat.order_of(newest))))
+        newest = max(found, key=order_of)
+        return Operand("", False, True, newest.name(), self.where(self.places.get(order_of(newest))))
 
     def _name(self, tensor: Any) -> str:
         """The shortest name that the program has for it."""
@@ -362,11 +363,11 @@ class _Examination(Autopsy):
         }
         by_name: Callable[[Any], bool] = lambda node: named is not None and node.name() == named[1]  # noqa: E731
         test = tests.get(page, by_name)
-        for node in sorted(self.found.nodes, key=compat.order_of, reverse=True) if page in _OF_FUNCTIONS else ():
+        for node in sorted(self.found.nodes, key=order_of, reverse=True) if page in _OF_FUNCTIONS else ():
             if test(node):
                 function = compat.custom_function_of(node)
                 name = function.__name__ if function is not None else ""
-                place = self.where(self.places.get(compat.order_of(node)))
+                place = self.where(self.places.get(order_of(node)))
                 return Operand(name, False, True, node.name(), place, self._returns(function))
         return None
 

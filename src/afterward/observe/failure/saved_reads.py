@@ -15,6 +15,7 @@ from afterward.model.clock import event_moment
 from afterward.model.history import Edge, Gap, History, Pass
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import Autopsy
+from afterward.observe.node_numbers import next_node
 from afterward.observe.provenance.frame_values import value_of
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.silent.ledger import LedgerWriter
@@ -73,12 +74,11 @@ class Reading(Autopsy):
         self.rewind(frames[0].f_code.co_filename, line)
         nodes = self.failed_graph.nodes(self.places, self.wording)
         seen = self.passes_seen()
-        counter = compat.sequence_counter()
         where = self.where(self.trail[-1] if self.trail else None)
         late = Pass(
             len(seen),
             where,
-            event_moment(counter() if counter is not None else 0, self.recorder.moment),
+            event_moment(next_node(), self.recorder.moment),
             (Edge(0, 0),),
             "read",
             retains_graph=True,

@@ -19,6 +19,7 @@ from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.saved_reads import Reading
 from afterward.observe.marks.stack import locals_of
+from afterward.observe.node_numbers import next_node
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.recording.replicas import distributed_kind
@@ -64,11 +65,10 @@ class _Refused(Reading):
             return None
         passes = self.passes(seen)
         passes[-1] = replace(passes[-1], reached=_reached(error, parameters))
-        counter = compat.sequence_counter()
         late = Pass(
             len(seen),
             self.where(self.trail[-1]),
-            event_moment(counter() if counter is not None else 0, self.recorder.moment),
+            event_moment(next_node(), self.recorder.moment),
             call="forward",
             error="ddp_unfinished",
             message=str(error),

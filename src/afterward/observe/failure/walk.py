@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from afterward.model.history import SUMMING, operation
 from afterward.observe import compat
+from afterward.observe.node_numbers import order_of
 
 LOOK_NODES = 5000
 SUMMANDS = 64  # of a loss, looked at
@@ -108,7 +109,7 @@ class Shown(NamedTuple):
     def applied_to(self, trained: Container[int]) -> set[int]:
         """The leaves, by address, that the graph applies to what depends on a trained one, as a network's weights are
         applied to its input: in a value of their own they depend on nothing else (`weight.t()`)."""
-        orders = [compat.order_of(node) for node in self.walk.nodes]
+        orders = [order_of(node) for node in self.walk.nodes]
         leaves: dict[int, frozenset[int]] = {}  # by position: the leaf that a value is made of; empty: of several
         depends: set[int] = set()  # positions of what depends on a trained leaf
         found: set[int] = set()
@@ -145,7 +146,7 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
     own: dict[int, int] = {}  # storage -> leaf
     storages: dict[int, int] = {}
     kept_at: dict[int, int] = {}  # storage -> order of the oldest node that has saved it
-    orders = [compat.order_of(node) for node in found.nodes]
+    orders = [order_of(node) for node in found.nodes]
     for position in executed:
         node, order = found.nodes[position], orders[position]
         if order == compat.LEAF_ORDER:

@@ -255,7 +255,7 @@ static PyObject *mark_meets(PyObject *object) {
     Tape *tape = board->tape;
     if (tape == NULL)
         return mark_elsewhere(self, board->call);
-    uint64_t counter = tape->counter();
+    uint64_t counter = tape_next_node(tape);
     board->met++;
     if (counter != seen) {
         seen = counter;

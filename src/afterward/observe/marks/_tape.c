@@ -204,13 +204,13 @@ static int write_mark(Tape *self, PyObject *number) {
     long statement = number_of(number);
     if (statement < 0)
         return PyErr_Occurred() ? -1 : 0;
-    return tape_write(self, (uint64_t)statement, self->counter());
+    return tape_write(self, (uint64_t)statement, tape_next_node(self));
 }
 
 static int write_note(Tape *self, uint64_t flags, PyObject *what) {
     uint64_t *note = self->notes + self->noted;
     note[0] = self->moment | flags;
-    note[1] = self->counter();
+    note[1] = tape_next_node(self);
     note[2] = (uint64_t)(uintptr_t)what;
     self->noted += 3;
     return self->noted <= NOTES - 3 ? 0 : tape_make_room(self);
@@ -274,7 +274,11 @@ static PyObject *tape_begins(Tape *self, PyObject *const *args, Py_ssize_t count
         PyErr_SetString(PyExc_TypeError, "begins takes outputs, args and kwargs");
         return NULL;
     }
-    Py_ssize_t place = tape_is_here(self) ? find_site(self, self->last >> SHIFT) : -1;
+    Py_ssize_t place = -1;
+    if (tape_is_here(self)) {
+        self->begun = tape_next_node(self);
+        place = find_site(self, self->last >> SHIFT);
+    }
     if (place >= 0 && self->site[place].left > 0) {
         int64_t flags = asked_for(self, args[0], args[1], args[2]);
         if (flags >= 0) {
@@ -282,6 +286,12 @@ static PyObject *tape_begins(Tape *self, PyObject *const *args, Py_ssize_t count
             self->skipped = 1;
             if (write_note(self, (uint64_t)flags, PyTuple_GET_ITEM(args[0], 0)) < 0)
                 return NULL;
+            if (flags & CREATES && self->on_creating != NULL && self->on_creating != Py_None) {
+                PyObject *number = PyLong_FromUnsignedLongLong(self->site[place].number);
+                PyObject *done = number != NULL ? call_ours(self->on_creating, &number, 1) : NULL;
+                Py_XDECREF(number);
+                return done;
+            }
             Py_INCREF(Py_None);
             return Py_None;
         }
@@ -299,6 +309,14 @@ static PyObject *tape_stepped(Tape *self, PyObject *const *args, Py_ssize_t coun
         return NULL;
     if (!main_thread || self->steps_due)
         return call_ours(self->on_step, args, 1);
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *tape_put(Tape *self, PyObject *args) {
+    unsigned long long number, counter;
+    if (!PyArg_ParseTuple(args, "KK", &number, &counter) || tape_write(self, number, counter) < 0)
+        return NULL;
     Py_INCREF(Py_None);
     return Py_None;
 }
@@ -373,6 +391,7 @@ static int tape_traverse(Tape *self, visitproc visit, void *arg) {
     Py_VISIT(self->on_other);
     Py_VISIT(self->on_pass);
     Py_VISIT(self->on_step);
+    Py_VISIT(self->on_creating);
     return 0;
 }
 
@@ -385,6 +404,7 @@ static void tape_dealloc(Tape *self) {
     Py_CLEAR(self->on_other);
     Py_CLEAR(self->on_pass);
     Py_CLEAR(self->on_step);
+    Py_CLEAR(self->on_creating);
     Py_CLEAR(self->accumulate_grad);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
@@ -429,6 +449,7 @@ static PyMethodDef methods[] = {
     {"leave", (PyCFunction)(void (*)(void))tape_leave, METH_FASTCALL, "A mark that hands on a value."},
     {"begins", (PyCFunction)(void (*)(void))tape_begins, METH_FASTCALL, "A backward pass begins."},
     {"stepped", (PyCFunction)(void (*)(void))tape_stepped, METH_FASTCALL, "An optimizer has stepped."},
+    {"put", (PyCFunction)tape_put, METH_VARARGS, "A mark by a thread that works for this one, beside the node's number."},
     {"left", (PyCFunction)tape_left, METH_O, "How many more passes of a site need no look."},
     {"rest", (PyCFunction)tape_rest, METH_VARARGS, "Let so many passes of a site go by without a look."},
     {"drain_marks", (PyCFunction)tape_drain_marks, METH_NOARGS, "The marks since the last time, as bytes."},
@@ -440,6 +461,9 @@ static PyMethodDef methods[] = {
 static PyMemberDef members[] = {
     {"skipped", T_INT, offsetof(Tape, skipped), 0, "Has a pass gone by without a look?"},
     {"steps_due", T_INT, offsetof(Tape, steps_due), 0, "Optimizer steps still to be looked at."},
+    {"shift", T_ULONGLONG, offsetof(Tape, shift), 0, "Numbers left for nodes that other threads made."},
+    {"begun", T_ULONGLONG, offsetof(Tape, begun), READONLY, "The number of the next node, as the last pass began."},
+    {"on_creating", T_OBJECT, offsetof(Tape, on_creating), 0, "Whom a pass is told that makes nodes and is not looked at."},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -27,6 +27,8 @@ typedef struct {
     PyObject_HEAD
     /* What every mark touches comes first, so that it lies together: beside torch each line of memory is a cold one. */
     Counter counter; /* of torch: how many nodes this thread has made */
+    uint64_t shift;  /* so many numbers were left for nodes that other threads made (node_numbers.py) */
+    uint64_t begun;  /* the number of the next node, as the last pass began */
     unsigned long long moment; /* how many marks there have been */
     uint64_t last;             /* the last of them */
     Py_ssize_t marked, timed, noted; /* how many numbers there are in each buffer below */
@@ -37,6 +39,7 @@ typedef struct {
     PyObject *on_other; /* (number) for a mark in another thread */
     PyObject *on_pass;  /* (outputs, args, kwargs) for a pass that is to be noted in full */
     PyObject *on_step;  /* (optimizer) for a step that is to be looked at, or that another thread makes */
+    PyObject *on_creating; /* (site) for each pass that makes nodes and is not looked at, or NULL */
     PyObject *accumulate_grad;
     Py_ssize_t sites;
     struct {
@@ -66,6 +69,9 @@ static inline int tape_write(Tape *self, uint64_t number, uint64_t counter) {
         self->times[self->timed++] = tape_now();
     return self->marked < MARKS ? 0 : tape_make_room(self);
 }
+
+/* The number of the next node. */
+static inline uint64_t tape_next_node(Tape *self) { return self->counter() + self->shift; }
 
 int fill_marks(PyObject *module); /* adds what _marks.c has */
 int fill_apart(PyObject *module); /* and _apart.c */

@@ -50,6 +50,9 @@ class Tape(Protocol):
 
     skipped: int  # has a pass gone by without a look?
     steps_due: int  # optimizer steps still to be looked at
+    shift: int  # so many numbers were left for nodes that other threads made
+    begun: int  # the number of the next node, as the last pass began
+    on_creating: Callable[[int], Any] | None  # for each pass that makes nodes and is not looked at: its site
 
     @property
     def mark(self) -> Callable[[int], None]:
@@ -66,6 +69,9 @@ class Tape(Protocol):
     @property
     def stepped(self) -> Callable[[Any, Any, Any], None]:
         """An optimizer has stepped."""
+
+    def put(self, number: int, counter: int, /) -> None:
+        """A mark by a thread that works for this one, beside the number of its next node."""
 
     def left(self, site: int, /) -> int:
         """How many more passes of a site need no look."""
@@ -137,6 +143,9 @@ class PythonTape:
     def __init__(self, calls: Calls, moment: int, thread: int) -> None:
         self.skipped = 0
         self.steps_due = 0
+        self.shift = 0
+        self.begun = 0
+        self.on_creating: Callable[[int], Any] | None = None
         self._marks = array("Q")
         self._notes = array("Q")
         self._times = array("Q")
@@ -152,13 +161,16 @@ class PythonTape:
         times, clock = self._times, time.time_ns
         marks, append, note, left = self._marks, self._marks.append, self._notes.append, self._left
 
+        def put(number: int, counter: int) -> None:
+            append(number << SHIFT | counter)
+            if len(times) < TIMES:
+                times.append(clock())
+            if len(marks) >= MARKS:
+                calls.on_full()
+
         def mark(number: int) -> None:
             if ident() == thread:
-                append(number << SHIFT | count())
-                if len(times) < TIMES:
-                    times.append(clock())
-                if len(marks) >= MARKS:
-                    calls.on_full()
+                put(number, count() + self.shift)
             else:
                 calls.on_other(number)
 
@@ -169,13 +181,17 @@ class PythonTape:
         def begins(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             site = (marks[-1] if marks else self._last) >> SHIFT
             still = left.get(site, 0)
+            if ident() == thread:
+                self.begun = count() + self.shift
             if still and len(outputs) == 1 and ident() == thread:
                 left[site] = still - 1
                 self.skipped = 1
                 flags = (RETAINS if args[1] else 0) | (CREATES if args[2] else 0)
                 note(self._taken + len(marks) | flags | (0 if kwargs.get("accumulate_grad", True) else GRAD))
-                note(count())
+                note(count() + self.shift)
                 note(id(outputs[0]))
+                if args[2] and self.on_creating is not None:
+                    self.on_creating(site)
             else:
                 calls.on_pass(outputs, args, kwargs)
 
@@ -183,12 +199,13 @@ class PythonTape:
             here = ident() == thread
             if here:
                 note(self._taken + len(marks) | STEP)
-                note(count())
+                note(count() + self.shift)
                 note(id(optimizer))
             if self.steps_due or not here:
                 calls.on_step(optimizer)
 
-        self.mark, self.leave, self.begins, self.stepped = mark, leave, begins, stepped
+        self.mark, self.leave, self.put = mark, leave, put
+        self.begins, self.stepped = begins, stepped
 
     def left(self, site: int, /) -> int:
         return self._left.get(site, 0)

@@ -14,9 +14,9 @@ from afterward.model.clock import mark_moment
 from afterward.model.history import GRADIENT, History, Node, Value
 from afterward.model.names import form_of
 from afterward.model.reuse import Entry, Reuse
-from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, walk
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.provenance.owners import Owners, own_reset
 from afterward.observe.provenance.sources import Sources
@@ -80,7 +80,7 @@ class Bridges:
         def likely(one: Held) -> tuple[bool, bool, int, int, str]:
             kind = names.kinds.get(one.name.rpartition(".")[0])
             librarys = kind is not None and not owners.is_class(kind)  # else a list of the program's may hold it too
-            return not librarys, one.node not in in_loss, compat.order_of(one.node), one.depth, one.name
+            return not librarys, one.node not in in_loss, order_of(one.node), one.depth, one.name
 
         same.sort(key=likely)
         for one in same:
@@ -112,7 +112,7 @@ class Bridges:
 
     def _is_of_now(self, node: Any, began: int | None) -> bool:
         """Was it made in the present step? Then it is still to be trained through."""
-        place = self.places.get(compat.order_of(node))
+        place = self.places.get(order_of(node))
         return began is not None and place is not None and place.moment >= began
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from afterward.observe import compat
+from afterward.observe.node_numbers import order_of
 from afterward.observe.proving.sampled import sampled
 
 DEPTH = 12  # operations below a number that are looked at; what lies deeper must be the very same nodes
@@ -29,7 +30,7 @@ class Alike:
 
     def order(self, node: Any) -> int:
         """The order of a number's node, or of the first one that is the same number."""
-        own = compat.order_of(node)
+        own = order_of(node)
         if own not in self._same:
             self._same[own] = self._first.setdefault(self._way(node, DEPTH), own)
         return self._same[own]
@@ -42,7 +43,7 @@ class Alike:
 
     def _way(self, node: Any, depth: int) -> int:
         """How a node was made, as a number: the same for all that were made alike."""
-        order = compat.order_of(node)
+        order = order_of(node)
         if order == compat.LEAF_ORDER:
             return self._number(("leaf", id(getattr(node, "variable", node))))
         if not depth:

@@ -14,6 +14,7 @@ from afterward.model.training import Border, Carried
 from afterward.observe import compat
 from afterward.observe.marks.stack import locals_of, user_frames
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import search
 from afterward.observe.proving.structure import structure_of
 
@@ -36,7 +37,7 @@ class Handover:
         for each in user_frames(frame, is_user_file):
             if each.f_code.co_filename == border.file and border.first <= each.f_lineno <= border.last:
                 held = search([each], is_user_file).held
-                return cls(each, [(one.name, compat.order_of(one.node)) for one in held])
+                return cls(each, [(one.name, order_of(one.node)) for one in held])
         return None
 
     def into(self, nodes: Iterable[Any]) -> list[Carried]:
@@ -44,7 +45,7 @@ class Handover:
 
         `nodes` are where the graph of that step meets the graph of the steps before.
         """
-        orders = {compat.order_of(node) for node in nodes}
+        orders = {order_of(node) for node in nodes}
         space = {**self.frame.f_globals, **locals_of(self.frame)}
         ways = [_way(space, name) for name, order in self.values if order in orders]
         slots = [_slot(way) for way in ways if way]

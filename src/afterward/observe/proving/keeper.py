@@ -21,6 +21,7 @@ from afterward.observe.failure.walk import LOOK_NODES, leading_to, roots_of, sav
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, ENTER, EXIT, KEEPS, RESUME, SHIFT, SUSPEND, Statement
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.naming import Names, search
 from afterward.observe.proving.alike import Alike
 from afterward.observe.proving.carried import Handover
@@ -142,22 +143,21 @@ class Keeper:
         others = {id(leaf): tuple(leaf.shape) for leaf in leaves if leaf is not None and known[id(leaf)] is None}
         taken.inputs = tuple(sorted(others.values()))
         since = self._began.get(taken.at, 0)
-        newer = {place for place in executed if compat.order_of(found.nodes[place]) >= since}
+        newer = {place for place in executed if order_of(found.nodes[place]) >= since}
         behind = {below for place in newer for below, _ in found.nodes[place].next_functions if below is not None}
         fresh = (self._parameters.known(getattr(below, "variable", None)) for below in behind)
         taken.fresh = frozenset(number for number in fresh if number is not None)
         lines = _Lines(self.recorders)
         taken.through = frozenset(line for place in executed if (line := lines.of(found.nodes[place])) is not None)
         if self._handover is not None and self.border is not None and taken.number == self.border.after:
-            self.training.carried = tuple(self._handover.into(b for b in behind if compat.order_of(b) < since))
-        orders = [order for place in executed if (order := compat.order_of(found.nodes[place])) != compat.LEAF_ORDER]
-        taken.oldest, counter = min(orders, default=-1), compat.sequence_counter()
-        taken.counter = counter() if counter is not None else 0
+            self.training.carried = tuple(self._handover.into(b for b in behind if order_of(b) < since))
+        orders = [order for place in executed if (order := order_of(found.nodes[place])) != compat.LEAF_ORDER]
+        taken.oldest, taken.counter = min(orders, default=-1), next_node()
         self._began[taken.at] = taken.counter
         terms = terms_of(roots)
         trained = [node for node in terms if len(terms) == 1 or self._is_trained(node)]
         taken.terms = tuple(sorted(line for line in map(lines.of, trained) if line is not None))
-        made = sorted((compat.order_of(node), each.weight) for node, each in terms.items() if is_number(node))
+        made = sorted((order_of(node), each.weight) for node, each in terms.items() if is_number(node))
         taken.shares = tuple(weight for order, weight in made if order >= since)
         numbers = {node: self._alike.order(node) for node in terms if is_number(node)}
         taken.numbers = frozenset(numbers.values())
@@ -311,7 +311,7 @@ class _Lines:
         self._known: dict[int, Line | None] = {}
 
     def of(self, node: Any) -> Line | None:
-        order = compat.order_of(node)
+        order = order_of(node)
         if order == compat.LEAF_ORDER or not self._marks:
             return None
         if order not in self._known:

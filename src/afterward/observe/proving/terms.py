@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from afterward.model.history import operation
 from afterward.observe import compat
+from afterward.observe.node_numbers import order_of
 
 TERMS = 64  # numbers that a loss is the sum of, told apart
 _SCALES = frozenset({"Mul", "Div"})  # by a number without a graph; a product of two losses is one number
@@ -34,7 +35,7 @@ def terms_of(roots: Iterable[Any]) -> dict[Any, Counted]:
     for root in roots:
         times[root] = times.get(root, Counted()).also(Counted(1, 1.0))
     while times and len(found) < TERMS:
-        node = max(times, key=compat.order_of)
+        node = max(times, key=order_of)
         count = times.pop(node)
         below = [child for child, _ in node.next_functions if child is not None]
         if _adds_up(node, below) and all(map(_is_made_of_numbers, below)):
@@ -77,7 +78,7 @@ def _adds_up(node: Any, below: list[Any]) -> bool:
 
 def is_number(node: Any) -> bool:
     """Did the forward operation of this node make a single number?"""
-    if compat.order_of(node) == compat.LEAF_ORDER:
+    if order_of(node) == compat.LEAF_ORDER:
         return False
     made = getattr(node, "_input_metadata", None)
     try:

@@ -19,6 +19,7 @@ from afterward.observe.failure.walk import LOOK_NODES, roots_of, storage_key, wa
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, ENTER, EXIT, SHIFT, SUSPEND
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import Names, search
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.engine import Hook
@@ -43,7 +44,7 @@ class Saved:
 
     def add(self, nodes: Iterable[Any]) -> None:
         for node in nodes:
-            order = compat.order_of(node)
+            order = order_of(node)
             if order == compat.LEAF_ORDER:
                 variable = getattr(node, "variable", None)
                 if variable is not None:

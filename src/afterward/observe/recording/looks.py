@@ -10,13 +10,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from afterward.model.history import History
-from afterward.observe import compat
+from afterward.observe import compat, node_numbers
 from afterward.observe.failure.walk import Shown, look, roots_of
 from afterward.observe.looking import unseen
 from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.recording.events import PassSeen, StepSeen
 from afterward.observe.recording.gc_pause import collector_at_rest
 from afterward.observe.recording.recorder import Recorder
@@ -94,6 +95,8 @@ class Looks:
                 self.session.tape.rest(site, self._pass_begins(recorder, site, outputs, args, kwargs))
             else:
                 self._pass_begins(recorder, site, outputs, args, kwargs)
+            if node_numbers.numbers.engines:
+                self.session.tape.on_creating = node_numbers.numbers.makes_as_before
             recorder.note_own_time(time.time_ns() - began)
         except BaseException as error:
             return self.session.came_up("a backward pass could not be recorded", error, handled)
@@ -102,7 +105,7 @@ class Looks:
     def _pass_begins(self, recorder: Recorder, site: int, outputs: Any, args: Any, kwargs: dict[str, Any]) -> int:
         """Note a pass in full, and look at it if it is due; says how many passes of this site need no look now."""
         call = "backward" if kwargs.get("accumulate_grad", True) else "grad"
-        seen = PassSeen(recorder.moment, self.session.counter(), (), bool(args[1]), bool(args[2]), call)
+        seen = PassSeen(recorder.moment, next_node(), (), bool(args[1]), bool(args[2]), call)
         if len(outputs) == 1:
             seen.tensor = id(outputs[0])
         recorder.add(seen)
@@ -120,6 +123,10 @@ class Looks:
                 if 1 < count <= FIRST_LOOKS and seen.used is not None and recorder is self.session.recorders.main:
                     roots = (node for node, _ in roots_of(outputs))
                     self.surveyor.single_rows.look(roots, seen, closely=count == SECOND)
+                for node, _ in roots_of(outputs)[:1]:
+                    node_numbers.numbers.ask(node, site)
+        elif seen.creates_graph and node_numbers.numbers.engines:
+            node_numbers.numbers.makes_as_before(site)
         if seen.used is None and call == "backward":
             self.ledger.unseen()
         recorder.take_off()
@@ -142,7 +149,7 @@ class Looks:
         """Walk the graph of a pass that is about to run: what it will use, and how much is saved there."""
         roots = roots_of(outputs)
         inputs = (args[3] if len(args) > 3 else ()) or ()
-        seen.roots = tuple(compat.order_of(node) for node, _ in roots)
+        seen.roots = tuple(order_of(node) for node, _ in roots)
         seen.outputs = tuple(output for _, output in roots)
         seen.one_of_several = any(compat.outputs_of(node) != 1 for node, _ in roots)
         shown = look([node for node, _ in roots], inputs)
@@ -188,7 +195,7 @@ class Looks:
         try:
             recorder = self.session.recorders.current()
             if recorder is not self.session.recorders.main:
-                recorder.add(StepSeen(recorder.moment, self.session.counter(), id(optimizer)))
+                recorder.add(StepSeen(recorder.moment, next_node(), id(optimizer)))
             if self.session.tape.steps_due:
                 self.session.tape.steps_due -= 1
                 if compat.may_look():
@@ -204,7 +211,7 @@ class Looks:
             self.ledger.unseen()  # passes have gone by without a look
         else:
             self.ledger.stepped(optimizer, parameters_of(optimizer), recorder.moment)
-        self.updates.stepped(optimizer, recorder.moment, self.session.counter())
+        self.updates.stepped(optimizer, recorder.moment, next_node())
 
     def _wants_more(self) -> bool:
         """Is there a pass, or a step, that comes less often than others and was looked at a few times only?"""

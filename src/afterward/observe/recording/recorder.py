@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from afterward.observe import compat, compiler
+from afterward.observe import compiler, node_numbers
 from afterward.observe.marks.marking import marking_of
 from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import SHIFT, Statements
 from afterward.observe.marks.tape import TIMES, Tape
+from afterward.observe.node_numbers import works_for_the_program
 from afterward.observe.recording.events import WAITING_LIMIT, Event, Events, PassSeen
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Recorders:
 
     def current(self) -> Recorder:
         ident = threading.get_ident()
-        if ident == self.main_thread:
+        if ident == self.main_thread or works_for_the_program():
             return self.main
         recorder = self.others.get(ident)
         if recorder is None:
@@ -160,9 +161,13 @@ class Recorders:
 
     def mark_elsewhere(self, number: int) -> None:
         """A mark in another thread than the one that the program began in."""
-        recorder, counter = self.current(), compat.sequence_counter()
-        recorder.marks.append(number << SHIFT | (counter() if counter is not None else 0))
-        recorder.take_off()
+        recorder = self.current()
+        if recorder is self.main and recorder.tape is not None:
+            node_numbers.numbers.engine_runs()
+            recorder.tape.put(number, node_numbers.next_node())
+        else:
+            recorder.marks.append(number << SHIFT | node_numbers.next_node())
+            recorder.take_off()
 
     def publish(self, tape: Tape) -> None:
         """Have marks written to this tape."""

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from afterward.observe import compat, compiler
+from afterward.observe import compat, compiler, node_numbers
 from afterward.observe.looking import interruption, warn
 from afterward.observe.marks.marking import is_mark
 from afterward.observe.marks.own_modules import own_modules
@@ -47,7 +47,6 @@ class Session:
         self.account: Account | None = None  # counts the bytes of every pass, where that was asked for
         self.live_progress: LiveProgress | None = None  # where it is shown as it runs
         self.meter: Meter | None = None  # measures each pass of a run that is to prove a patch
-        self.counter: Callable[[], int] = _no_counter
         self._hooks = ExitStack()
         self._warned = False
 
@@ -95,8 +94,7 @@ class Session:
         self.tape.steps_due = STEPS  # a step may come before any backward
         if "torch._dynamo" in sys.modules:
             self._compiler_imported()
-        self.counter = compat.sequence_counter() or _no_counter
-        if self.counter is _no_counter:
+        if compat.sequence_counter() is None:
             self.gap("this version of torch does not expose its node counter: no line can be named")
         begins = unnoticed(self.tape.begins)
         if self.account is not None:
@@ -138,6 +136,7 @@ class Session:
         calls = Calls(self._emptied, self._marked_elsewhere, on_pass, on_step)
         self.tape: Tape = new_tape(calls, self.recorders.main.moment, self.recorders.main_thread)
         self.recorders.publish(self.tape)
+        node_numbers.begin(self.tape)
 
     # What the tape hands on. Each of these runs inside the program: none may raise.
 

@@ -10,8 +10,8 @@ from afterward.follow.path import Place
 from afterward.follow.reading import targets
 from afterward.model.names import stem
 from afterward.model.site import Site
-from afterward.observe import compat
 from afterward.observe.marks.statements import COUNTER, SHIFT
+from afterward.observe.node_numbers import next_node
 from afterward.observe.recording.events import PassSeen, StepSeen
 from afterward.observe.recording.recorder import OPENING, Recorder
 from afterward.observe.replay.places import Places
@@ -94,8 +94,7 @@ class EndedRun:
         """How many nodes the statements of the trail have made."""
         if not self.trail:
             return 0
-        counter = compat.sequence_counter()
-        now = counter() if counter is not None else max(place.order_at for place in self.trail)
+        now = next_node() or max(place.order_at for place in self.trail)
         first = min(place.order_at for place in self.trail)
         if not self._unfollowed:
             return now - first

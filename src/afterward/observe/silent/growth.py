@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from afterward.observe import compat
+from afterward.observe.node_numbers import order_of
 
 
 class Grown:
@@ -22,7 +23,7 @@ class Grown:
         """Has the record grown since an earlier survey, by values that were used then?"""
         known, counter = self._before.get(name, (-1, 0))
         if known == oldest:
-            return any(compat.order_of(node) > counter and _is_freed(node) for node in nodes)
+            return any(order_of(node) > counter and _is_freed(node) for node in nodes)
         self._before.pop(name, None)
         if any(map(_is_freed, nodes)):
             self._before[name] = (oldest, now)
@@ -30,5 +31,5 @@ class Grown:
 
 
 def _is_freed(node: Any) -> bool:
-    inner = compat.order_of(node) != compat.LEAF_ORDER
+    inner = order_of(node) != compat.LEAF_ORDER
     return inner and any(state == "freed" for _, state, _ in compat.saved_states(node))

@@ -16,6 +16,7 @@ from afterward.follow.reading import head, reads, targets
 from afterward.model.history import Singles
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, storage_key, walk
+from afterward.observe.node_numbers import order_of
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.touches import kind_of
@@ -80,7 +81,7 @@ def _taken_apart(found: Walk, seen: PassSeen) -> OneByOne | None:
     first = next((places for places in single if _of_one_tensor(found, places)), None)
     if first is None or not _independent(found, applied):
         return None
-    return OneByOne(seen, tuple(sorted(compat.order_of(found.nodes[place]) for place in first)), len(found.nodes))
+    return OneByOne(seen, tuple(sorted(order_of(found.nodes[place]) for place in first)), len(found.nodes))
 
 
 def _one_row(found: Walk, seen: PassSeen) -> OneEach | None:
@@ -93,7 +94,7 @@ def _one_row(found: Walk, seen: PassSeen) -> OneEach | None:
     if size < TIMES * given.numel() * given.element_size():
         return None
     row = (address, tuple(given.shape))
-    return OneEach(seen, compat.order_of(node), len(found.nodes), row, {int(given.storage_offset())})
+    return OneEach(seen, order_of(node), len(found.nodes), row, {int(given.storage_offset())})
 
 
 def _is_plain(tensor: Any) -> bool:
@@ -104,7 +105,7 @@ def _applications(found: Walk) -> dict[int, list[int]]:
     """By leaf: the nodes that take it, itself or through a view of it."""
     leaf_of: dict[int, int] = {}
     for place, node in enumerate(found.nodes):
-        if compat.order_of(node) == compat.LEAF_ORDER:
+        if order_of(node) == compat.LEAF_ORDER:
             leaf_of[place] = id(getattr(node, "variable", None))
     for place, node in enumerate(found.nodes):
         inputs = found.inputs[place]
@@ -144,7 +145,7 @@ def _independent(found: Walk, applied: dict[int, list[int]]) -> bool:
     for number, places in enumerate(applied.values()):
         for place in places:
             users.setdefault(place, []).append(number)
-    orders = [compat.order_of(node) for node in found.nodes]
+    orders = [order_of(node) for node in found.nodes]
     oldest_first = sorted(range(len(orders)), key=lambda place: (orders[place] != compat.LEAF_ORDER, orders[place]))
     below = [0] * len(orders)  # a bit for each parameter that was used on the way to this node
     for place in oldest_first:

@@ -15,6 +15,7 @@ from afterward.model.history import Kept
 from afterward.model.names import form_of
 from afterward.observe import compat
 from afterward.observe.failure.walk import saved_bytes, walk
+from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import WINDOW, Held, Names
 from afterward.observe.recording.events import PassSeen
 
@@ -60,12 +61,12 @@ class Storage:
             if "[" in held.name:
                 groups.setdefault(form_of(held.name), []).append(held)
         ages_of = {
-            group: {bisect_right(counters, compat.order_of(held.node)) for held in members}
+            group: {bisect_right(counters, order_of(held.node)) for held in members}
             for group, members in groups.items()
         }
         for group, members in groups.items():
             name = group.split("[")[0]
-            orders = [compat.order_of(held.node) for held in members]
+            orders = [order_of(held.node) for held in members]
             ages = ages_of[group]
             number, oldest = self._before.get(group, (0, -1))
             self._before[group] = (len(ages), min(orders))
@@ -113,7 +114,7 @@ def _elsewhere(group: str, ages_of: dict[str, set[int]]) -> set[int]:
 def _live(members: list[Held]) -> tuple[int, int] | None:
     """(nodes, bytes) of graphs that no pass has freed; None where one has, or where nothing is saved."""
     nodes = walk((held.node for held in members), limit=NODES).nodes
-    inner = [node for node in nodes if compat.order_of(node) != compat.LEAF_ORDER]
+    inner = [node for node in nodes if order_of(node) != compat.LEAF_ORDER]
     if any(state == "freed" for node in inner for _, state, _ in compat.saved_states(node)):
         return None
     size = saved_bytes(nodes)

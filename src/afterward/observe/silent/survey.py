@@ -28,6 +28,7 @@ from afterward.observe.failure.walk import saved_bytes, walk
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, SHIFT
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.naming import WINDOW, Held, Names, living_optimizers, search
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder, Recorders
@@ -122,8 +123,7 @@ class Surveyor:
         passes = [e for e in backward if not e.retains_graph] or backward
         counters = _one_per_step(passes, recorder)
         used = [event.used for event in passes if event.used is not None]
-        counter = compat.sequence_counter()
-        now = counter() if counter is not None else 0
+        now = next_node()
         # What was built since the pass before the one at hand belongs to a step that is not over.
         over = counters[: -1 if counters and seen is not None and counters[-1] == seen.counter else None]
         until = now + 1 if seen is None else over[-1] if over else 0
@@ -139,14 +139,14 @@ class Surveyor:
         for name, members in groups.items():
             if name in names.windows:
                 continue  # the last few are kept, and no more come to it
-            ages = {bisect_right(counters, n) for held in members if (n := compat.order_of(held.node)) < until}
+            ages = {bisect_right(counters, n) for held in members if (n := order_of(held.node)) < until}
             found = walk_some(held.node for held in members)
-            orders = [compat.order_of(node) for node in found]
+            orders = [order_of(node) for node in found]
             sums = list(_sums(members))
-            inner = orders if len(sums) == len(members) else [compat.order_of(node) for node in walk_some(sums)]
+            inner = orders if len(sums) == len(members) else [order_of(node) for node in walk_some(sums)]
             depth = {bisect_right(counters, order) for order in inner if order < until}
             steps = min(max(len(ages), len(depth)), len(counters))
-            oldest = min(compat.order_of(held.node) for held in members)
+            oldest = min(order_of(held.node) for held in members)
             grown = not early and "[" in members[0].name and self.grown.since(name, oldest, found, now)
             if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0):
                 continue
@@ -174,7 +174,7 @@ class Surveyor:
                 rows.setdefault(form_of(name), []).extend(members)
         grown: dict[str, list[Held]] = {}
         for form, members in rows.items():
-            ages = len({bisect_right(counters, compat.order_of(held.node)) for held in members})
+            ages = len({bisect_right(counters, order_of(held.node)) for held in members})
             known, self.rows[form] = self.rows.get(form), (ages, len(counters))
             if known is not None and ages > STEPS and ages - known[0] >= NEARLY * max(len(counters) - known[1], 1):
                 grown.setdefault(form.split("[")[0], members)
@@ -318,15 +318,14 @@ class Surveyor:
         place = event.moment - recorder.base
         if not event.creates_graph or place < 0:
             return ()
-        counter = compat.sequence_counter()
-        after = recorder.marks[place] & COUNTER if place < len(recorder.marks) else counter() if counter else 0
+        after = recorder.marks[place] & COUNTER if place < len(recorder.marks) else next_node()
         return (event.counter, after) if after > event.counter else ()
 
 
 def _names_of(names: Names, seen: PassSeen) -> Iterator[Value]:
     """The names that hold a part of what a pass is about to use."""
     for held in names.held[:NODES]:
-        order = compat.order_of(held.node)
+        order = order_of(held.node)
         if seen.used is not None and contains(seen.used, order):
             yield Value(held.name, held.kind, order, held.output, read_at=clock_of(seen))
 

@@ -17,6 +17,7 @@ from afterward.follow.reading import is_cut_off
 from afterward.model.history import LeftOut, Unused
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
+from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import EndedRun
@@ -48,11 +49,11 @@ def parts_left_out(names: Names, seen: PassSeen, since: int, numbers: Identities
     """
     groups: dict[str, list[Held]] = {}
     for held in names.held:
-        if compat.order_of(held.node) >= since and _is_number(held) and ("[" in held.name or held.depth == 0):
+        if order_of(held.node) >= since and _is_number(held) and ("[" in held.name or held.depth == 0):
             groups.setdefault(re.sub(r"\[[^\]]*\]$", "", held.name) if held.depth else "", []).append(held)
     used = seen.used or array("Q")
     for name, members in groups.items():
-        known = [held for held in members if contains(used, compat.order_of(held.node))]
+        known = [held for held in members if contains(used, order_of(held.node))]
         others = [held for held in members if held not in known]
         for held in others if known else ():
             part = _part(held, known[0], seen, used)
@@ -79,17 +80,17 @@ def _part(held: Held, sibling: Held, seen: PassSeen, used: array[int]) -> Part |
     applied: set[int] = set()
     takers: list[int] = []
     for node, inputs in zip(found.nodes, found.inputs, strict=True):
-        order = compat.order_of(node)
+        order = order_of(node)
         if order == compat.LEAF_ORDER or contains(used, order):
             continue
         own.append(node)
-        leaves = [found.nodes[place] for place, _ in inputs if compat.order_of(found.nodes[place]) == compat.LEAF_ORDER]
+        leaves = [found.nodes[place] for place, _ in inputs if order_of(found.nodes[place]) == compat.LEAF_ORDER]
         applied |= {id(getattr(leaf, "variable", None)) for leaf in leaves}
         takers += [order] if leaves else []
     if not applied or any(state == "freed" for node in own for _, state, _ in compat.saved_states(node)):
         return None  # only another view of what is used, or used already
-    root = compat.order_of(held.node)
-    leaves = [node for node in found.nodes if compat.order_of(node) == compat.LEAF_ORDER]
+    root = order_of(held.node)
+    leaves = [node for node in found.nodes if order_of(node) == compat.LEAF_ORDER]
     size = saved_bytes([*own, *leaves])
     return Part(held.name, sibling.name, root, len(own), size, frozenset(applied), tuple(takers), seen)
 

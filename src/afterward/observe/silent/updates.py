@@ -14,6 +14,7 @@ from typing import Any
 from afterward.observe import compat
 from afterward.observe.failure.walk import Shown
 from afterward.observe.looking import parameters_held_by, written_unnoticed
+from afterward.observe.node_numbers import next_node
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.silent.identities import Identities
 
@@ -167,11 +168,10 @@ class Updates:
     def _goes(self, reference: weakref.ref[Any]) -> None:
         """An optimizer is going; it still holds its parameters, so this is the time for a last look at them."""
         try:
-            counter = compat.sequence_counter()
             for known in self.known.values():
                 if known.reference is not reference:
                     continue
-                known.gone_at = counter() if counter is not None else 0
+                known.gone_at = next_node()
                 parameters = [held.reference() for held in known.held.values()]
                 if all(parameter is not None for parameter in parameters):
                     self._look(known, parameters, known.moved_at + 1)
