@@ -234,8 +234,11 @@ def _same_loss(history: History, reuse: Reuse) -> bool:
 
 
 def _written_again(history: History, reuse: Reuse, early: Pass) -> bool:
-    """Is it the expression of the earlier pass, and has nothing but this very statement computed anything since?"""
-    late = reuse.late.where
+    """Is it the expression of the earlier pass, and has nothing but this very statement computed anything since?
+
+    Where parameters were moved in between, the same words mean another loss: the forward pass is to be run again.
+    """
+    late = reuse.late.where if not reuse.late.stale else None
     made = [history.node(number).where for number in reuse.fresh]
     own = late is not None and all(where is not None and where.runs_under(late) for where in made)
     return own and (early.id, reuse.late.id) in history.repeats
