@@ -130,14 +130,10 @@ def _report(report: Report, options: argparse.Namespace, shown: list[Diagnosis])
     """What became of the changes; a finding that was not shown before the trials is shown whole."""
     if options.format == "json" and options.out is None:
         sys.stdout.write(as_json(report))
-    places = {_place(found) for found in shown}
+    places = {found.key for found in shown}
     for found in report.findings:
         print(file=sys.stderr)
-        (show_changes if _place(found) in places else show)(found, sys.stderr)
-
-
-def _place(found: Diagnosis) -> tuple[str, str, int]:
-    return found.code, found.primary.site.file, found.primary.site.line
+        (show_changes if found.key in places else show)(found, sys.stderr)
 
 
 def _texts(report: Report) -> str:

@@ -157,6 +157,11 @@ class Diagnosis:
     severity: Severity = Severity.ERROR
 
     @property
+    def key(self) -> tuple[str, str, int]:
+        """What it is and where: two of one key are one fault, told twice."""
+        return self.code, self.primary.site.file, self.primary.site.line
+
+    @property
     def bridges(self) -> tuple[Bridge, ...]:
         """All values that lead to the part, the best one first."""
         return (self.bridge, *self.other_bridges) if self.bridge is not None else ()

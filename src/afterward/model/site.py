@@ -86,6 +86,11 @@ class Where:
         iterations = tuple(self.iterations)
         return iterations[-1] if iterations else None
 
+    @property
+    def dated_site(self) -> Site:
+        """The site of the innermost level, dated by the innermost iteration."""
+        return self.site_at(self.innermost_iteration)
+
     def shared_call(self, other: Where) -> int:
         """How many outer levels are the very same calls: at least the last of them was alive all along."""
         count = 0
@@ -146,3 +151,8 @@ class Parting:
 
     how: str
     loop: Iteration | None
+
+
+def dated_site(where: Where | None) -> Site | None:
+    """The same, where the place is known."""
+    return where.dated_site if where is not None else None

@@ -7,7 +7,7 @@ import libcst as cst
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, fresh, normal, reads, root, wrapped
-from afterward.repair.passes import keyword, loss_of, only_call, pass_calls
+from afterward.repair.passes import is_step, keyword, loss_of, only_call, pass_calls
 from afterward.repair.scopes import argument_for, known_at
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
@@ -36,7 +36,7 @@ def _two_statements(job: Job) -> Candidates:
     if block is None or second not in block or not (source.alone(first) and source.alone(second)):
         return
     after = block[block.index(second) + 1 :]
-    steps = [place for place, statement in enumerate(after) if _is_step(statement)]
+    steps = [place for place, statement in enumerate(after) if is_step(statement)]
     until_step = after[: steps[0]] if steps else []
     for rest in dict.fromkeys((tuple(until_step), ())):  # further losses of the same forward, up to the step
         members = [*block[block.index(first) : block.index(second) + 1], *rest]
@@ -59,11 +59,6 @@ def _is_used_there(job: Job, source: Source, statement: Statement, loss: cst.Bas
     if not isinstance(function, cst.FunctionDef):
         return False
     return any(argument_for(source, statement, function, name) is loss for name in roots)
-
-
-def _is_step(statement: Statement) -> bool:
-    call = only_call(statement)
-    return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
 
 
 def _same_call(source: Source, statement: Statement, model: Statement) -> bool:

@@ -96,3 +96,9 @@ def only_call(statement: Statement) -> cst.Call | None:
         return None
     expression = statement.body[0]
     return expression.value if isinstance(expression, cst.Expr) and isinstance(expression.value, cst.Call) else None
+
+
+def is_step(statement: Statement) -> bool:
+    """Is it `optimizer.step()` and nothing else?"""
+    call = only_call(statement)
+    return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.repair.names import assignment, normal, root
-from afterward.repair.passes import only_call, own_nodes, pass_calls
+from afterward.repair.passes import is_step, only_call, own_nodes, pass_calls
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -149,12 +149,7 @@ def _later_steps(job: Job, source: Source, zeroing: Statement) -> list[Statement
     call = only_call(zeroing)
     owner = call.func.value if call is not None and isinstance(call.func, cst.Attribute) else None
     own = _steps_of(source, zeroing, source.code(owner)) if owner is not None else []
-    return own or [each for each in _around(source, zeroing) if _is_step(each)]
-
-
-def _is_step(statement: Statement) -> bool:
-    call = only_call(statement)
-    return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
+    return own or [each for each in _around(source, zeroing) if is_step(each)]
 
 
 def _each_of_several(job: Job, source: Source, backward: Statement) -> Candidates:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from afterward.model import gradients
 from afterward.model.gradients import Empty, Use
 from afterward.model.history import History, Optimizer, Pass, Step
-from afterward.model.site import Site, Where, parting
+from afterward.model.site import Site, Where, dated_site, parting
 
 UNUSED = 2  # passes whose gradients for an optimizer were cleared unused, before it is one that never steps
 BY_HAND = -2  # in place of an optimizer: the program updates these parameters itself
@@ -43,7 +43,7 @@ class Taken:
     def site(self) -> Site | None:
         if self.step is None:
             return (self.uses[0].site if self.uses else None) or (self.empty[0].site if self.empty else None)
-        return site_at(self.step.where)
+        return dated_site(self.step.where)
 
 
 def steps_of_optimizers(history: History) -> Iterator[list[Taken]]:
@@ -58,10 +58,6 @@ def steps_of_optimizers(history: History) -> Iterator[list[Taken]]:
     for one in sorted(taken.values(), key=lambda one: one.at):
         groups.setdefault(one.step.owner if one.step is not None else BY_HAND, []).append(one)
     yield from groups.values()
-
-
-def site_at(where: Where | None) -> Site | None:
-    return where.site_at(where.innermost_iteration) if where is not None else None
 
 
 def in_one_iteration(run: Pass, step: Taken) -> bool:

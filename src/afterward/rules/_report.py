@@ -5,6 +5,7 @@ from __future__ import annotations
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Certainty, Diagnosis, Label, Remedy, Role, Ways
 from afterward.model.facts import Fact, Note
+from afterward.model.history import Pass
 from afterward.model.reuse import bridges_of
 from afterward.model.site import Site, Where
 from afterward.rules import _sites as at
@@ -89,3 +90,10 @@ def ways(case: Case) -> Ways:
 
 def _way(where: Where | None) -> tuple[Site, ...]:
     return tuple(level.site for level in where.levels) if where is not None else ()
+
+
+def unknown(late: Pass) -> Diagnosis:
+    """A pass that failed in a way of which no more is known."""
+    assert late.where is not None
+    site = late.where.dated_site
+    return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)

@@ -50,7 +50,7 @@ def left_without(history: History) -> frozenset[int]:
 
 def site_of(run: Pass) -> Site:
     assert run.where is not None
-    return run.where.site_at(run.where.innermost_iteration)
+    return run.where.dated_site
 
 
 def warning(

@@ -39,7 +39,7 @@ def _checkpoints(history: History, late: Pass) -> list[Site]:
 
 def _checkpointed(history: History, late: Pass, checkpoints: list[Site]) -> Diagnosis:
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_iteration)
+    site = late.where.dated_site
     first, *others = checkpoints
     if len(checkpoints) == 2:
         labels = [Label(first, "first_use"), *(Label(one, "second_use") for one in others)]
@@ -76,7 +76,7 @@ def _diagnose(case: Case) -> Diagnosis:
 
 def _unknown(late: Pass) -> Diagnosis:
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_iteration)
+    site = late.where.dated_site
     return Diagnosis(
         Label(site, Role.REUSED),
         form="unknown",

@@ -11,8 +11,8 @@ from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
 from afterward.rules import rule
-from afterward.rules._anew import computed_anew
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+from afterward.rules._computed_again import is_computed_again
 from afterward.rules._report import diagnosis
 from afterward.rules._retaining import both_fill_grad, graph_is_meant, is_cleared, is_spoilt, shared_parameters
 
@@ -52,7 +52,7 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
         return remedy.retain_graph(case), remedy.recompute_forward(case)
     if case.foreign and case.meant_for_late and case.next_iteration_meets_it:
         return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next iteration
-    if case.foreign or is_target(case) or computed_anew(case):
+    if case.foreign or is_target(case) or is_computed_again(case):
         return _detach(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):
         return remedy.detach_input(case, Form.READ_EARLY), remedy.recompute_forward(case)

@@ -8,9 +8,10 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.gradients import Use
 from afterward.model.history import History, Optimizer, Pass
+from afterward.model.site import dated_site
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._gradients import Taken, in_one_iteration, never_stepping, site_at, steps_of_optimizers
+from afterward.rules._gradients import Taken, in_one_iteration, never_stepping, steps_of_optimizers
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up
@@ -113,7 +114,7 @@ def _diagnose_same(history: History, twice: list[Taken]) -> Diagnosis:
     assert step.step is not None
     name, waiting = step.step.optimizer, _waiting(history, step)
     first = history.ledger.fates[uses[0].runs[-1], uses[0].leaf].used_by[0]
-    used = site_at(history.step(first).where) if first >= 0 else None
+    used = dated_site(history.step(first).where) if first >= 0 else None
     made = site_of(history.run(uses[0].runs[-1]))
     site = step.site or made
     if waiting is not None:

@@ -10,7 +10,7 @@ from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import rule
 from afterward.rules._cause import case_of
-from afterward.rules._report import diagnosis
+from afterward.rules._report import diagnosis, unknown
 
 
 @rule("AFT100", Severity.ERROR)
@@ -21,21 +21,15 @@ def graph_used_after_free(history: History) -> Iterator[Diagnosis]:
             continue
         case = case_of(history, late)
         if case is None:
-            yield _refused(late) if late.error == "donated_buffers" else _unknown(late)
+            yield _refused(late) if late.error == "donated_buffers" else unknown(late)
         elif case.cause is None:
             yield diagnosis(case, remedies=(remedy.recompute_forward(case), remedy.combine_losses(case)))
-
-
-def _unknown(late: Pass) -> Diagnosis:
-    assert late.where is not None
-    site = late.where.site_at(late.where.innermost_iteration)
-    return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)
 
 
 def _refused(late: Pass) -> Diagnosis:
     """Nothing was freed: PyTorch refuses to keep the graph of a compiled region whose buffers were given away."""
     assert late.where is not None
-    site = late.where.site_at(late.where.innermost_iteration)
+    site = late.where.dated_site
     return Diagnosis(
         Label(site, Role.REUSED),
         form="refused",

@@ -21,7 +21,7 @@ def out_of_memory(history: History) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(history: History, one: Raised) -> Diagnosis:
-    site = one.where.site_at(one.where.innermost_iteration)
+    site = one.where.dated_site
     kept = max(history.kept, key=lambda each: each.nodes, default=None)
     measured = [run for run in history.passes if run.bytes]
     keeping = next((run for run in reversed(history.passes) if run.retains_graph and run.where is not None), None)

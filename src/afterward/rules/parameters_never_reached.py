@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
 from afterward.model.history import History, Idle, Optimizer
-from afterward.model.site import Site
+from afterward.model.site import Site, dated_site
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._gradients import frozen_while_stepping, site_at
+from afterward.rules._gradients import frozen_while_stepping
 from afterward.rules._silent import forgotten, warning
 
 ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
@@ -24,7 +24,7 @@ def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
         if explained or not forgotten(history):  # else AFT304: a loss is there for them, and left out
             yield _diagnose(idle)
     for optimizer, late in frozen_while_stepping(history):
-        site = site_at(history.step(late[0]).where)
+        site = dated_site(history.step(late[0]).where)
         if len(late) >= ENOUGH and site is not None:
             yield _frozen(history, optimizer, len(late), site)
 

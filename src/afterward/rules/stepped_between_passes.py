@@ -42,7 +42,7 @@ def _diagnose(
 ) -> Diagnosis:
     site = site_of(run)
     names = tuple(history.leaf(leaf).name for leaf in sorted(leaves))
-    stepped = step.where.site_at(step.where.innermost_iteration) if step.where is not None else None
+    stepped = step.where.dated_site if step.where is not None else None
     return warning(
         site,
         facts.names("who", names),

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role, Severity
-from afterward.model.history import History, Pass, Write
+from afterward.model.history import History, Write
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import rule
 from afterward.rules._cause import Case, case_of
-from afterward.rules._report import diagnosis
+from afterward.rules._report import diagnosis, unknown
 from afterward.rules.stepped_before_backward import writes_parameters
 
 
@@ -24,7 +24,7 @@ def written_in_place(history: History) -> Iterator[Diagnosis]:
             continue
         case = case_of(history, late)
         if case is None:
-            yield _unknown(late)
+            yield unknown(late)
         elif not writes_parameters(case):
             yield _diagnose(case)
 
@@ -56,12 +56,6 @@ def of_an_inner_loop(case: Case) -> bool:
     write, late = case.reuse.write, case.reuse.late.where
     iteration = write.where.innermost_iteration if write is not None and write.where is not None else None
     return iteration is not None and late is not None and late.iteration_of(iteration) is None
-
-
-def _unknown(late: Pass) -> Diagnosis:
-    assert late.where is not None
-    site = late.where.site_at(late.where.innermost_iteration)
-    return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)
 
 
 _FAULT = "a value that `backward()` needs is overwritten in place"

@@ -32,8 +32,8 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     found = [one for one in _diagnose(first.history) if one.severity is not Severity.ERROR]
     for run in others:
         if found and not run.blind and _steps(run.history) >= _ENOUGH:
-            there = {_key(one) for one in _diagnose(run.history)}
-            found = [one for one in found if _key(one) in there or not _contradicts(run, one)]
+            there = {one.key for one in _diagnose(run.history)}
+            found = [one for one in found if one.key in there or not _contradicts(run, one)]
     if not found:
         return []
     unseen = outcome.not_run()
@@ -75,10 +75,6 @@ def _diagnose(history: object) -> tuple[Diagnosis, ...]:
     from afterward.rules import diagnose
 
     return diagnose(history)  # type: ignore[arg-type]
-
-
-def _key(found: Diagnosis) -> tuple[str, str, int]:
-    return found.code, found.primary.site.file, found.primary.site.line
 
 
 def _came_by(found: Diagnosis, ran: Iterable[tuple[str, int, int]]) -> bool:

@@ -358,7 +358,7 @@ def _unused_losses(machine: Machine, lost: set[int], owners: dict[int, list[str]
     for several in by_place.values():
         again = several[:2][-1]  # the first time may be setting up
         site, user = site_of(again.last.file, again.last.statement), again.used_by.where
-        reader = user.site_at(user.innermost_iteration)
+        reader = user.dated_site
         yield UnusedLoss(again.name, len(again.values) + 1, site, reader, len(several))
 
 

@@ -11,7 +11,7 @@ from afterward.follow.flow import receiver
 from afterward.follow.path import Place
 from afterward.follow.reading import reads
 from afterward.model.history import Cut, Edge, Idle, Pass
-from afterward.model.site import Site, Where
+from afterward.model.site import Site, Where, dated_site
 from afterward.observe.provenance.cuts import cuts_of_history
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.replay.ended_run import EndedRun
@@ -29,7 +29,7 @@ def find_idle(after: EndedRun) -> Iterator[Idle]:
             continue
         trained = {leaf for leaf, held in known.held.items() if held.trains}
         never = {leaf for leaf in trained - after.reached if not (known.held[leaf].moved or known.held[leaf].reached)}
-        site = _site(after.places.where(steps[-1].place))
+        site = dated_site(after.places.where(steps[-1].place))
         if site is None or not trained:
             continue
         # Where a step cannot have changed them, something else has: `copy_` into a target network.
@@ -40,7 +40,12 @@ def find_idle(after: EndedRun) -> Iterator[Idle]:
             late = [step for step in steps if step.moment > known.moved_at]
             if len(late) >= STILL:
                 yield _idle(
-                    after, name, late, frozenset(trained), trained, _site(after.places.where(late[0].place)) or site
+                    after,
+                    name,
+                    late,
+                    frozenset(trained),
+                    trained,
+                    dated_site(after.places.where(late[0].place)) or site,
                 )
         else:
             parts = (_idle(after, name, steps, part, trained, site) for part in (unreached, never) if part)
@@ -166,7 +171,3 @@ def _names(after: EndedRun, place: Place, wanted: set[str], depth: int, seen: se
             return True
     made = (after.paths.assigned_before(name, place) for name in names)
     return any(one is not None and _names(after, one, wanted, depth - 1, seen) for one in made)
-
-
-def _site(where: Where | None) -> Site | None:
-    return where.site_at(where.innermost_iteration) if where is not None else None

@@ -65,4 +65,4 @@ def _dropped(
         vain = [place for place, stop in dropped if not any(meets(one, place.order_at, stop) for one in used)]
         where, spot = places.where(last), places.where(event.place)
         if len(vain) == len(dropped) and meets(event.used, last.order_at, end) and where and spot:
-            yield number, UnusedLoss(named[0], len(executions), where.site, spot.site_at(spot.innermost_iteration))
+            yield number, UnusedLoss(named[0], len(executions), where.site, spot.dated_site)

@@ -181,7 +181,7 @@ def _single(
     spot, where = after.places.where(place), after.places.where(seen.place)
     if spot is not None and where is not None:
         around = after.places.sources.site(after.places.table[loop])
-        yield Singles(spot.site, around, times, nodes, where.site_at(where.innermost_iteration), kind)
+        yield Singles(spot.site, around, times, nodes, where.dated_site, kind)
 
 
 def _each_iteration(after: EndedRun, each: OneEach) -> Iterator[Singles]:

@@ -29,9 +29,7 @@ def touches_of(after: EndedRun) -> list[Touch]:
         kind = kinds[place.number]
         if kind is not None:
             where = after.places.where(place)
-            found.append(
-                Touch(place.moment, kind, where.site_at(where.innermost_iteration) if where is not None else None)
-            )
+            found.append(Touch(place.moment, kind, where.dated_site if where is not None else None))
     return found
 
 

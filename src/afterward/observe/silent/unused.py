@@ -117,8 +117,8 @@ def find_left_out(after: EndedRun, parts: list[Part]) -> Iterator[LeftOut]:
                 part.nodes,
                 part.bytes,
                 len(part.applied),
-                where.site_at(where.innermost_iteration),
-                spot.site_at(spot.innermost_iteration),
+                where.dated_site,
+                spot.dated_site,
                 times=len(vain),
             )
 

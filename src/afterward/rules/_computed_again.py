@@ -12,7 +12,7 @@ _AFFINE = ("Addmm", "Mm", "Mv", "Addmv", "Bmm", "Baddbmm", "Convolution", "Linea
 _VIEWS = ("TBackward", "Transpose", "Expand", "View", "Unsqueeze", "Squeeze", "Permute")
 
 
-def computed_anew(case: Case) -> bool:
+def is_computed_again(case: Case) -> bool:
     """Does this pass run everything under the old value again, and does the loss that it enters train something more?
 
     A penalty over the same parameters is no second run: it uses them in another way.
