@@ -7,9 +7,13 @@ import signal
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 settings.register_profile("the same every time", derandomize=True)
 settings.load_profile("the same every time")
+# Hypothesis draws constants of the modules that are loaded, too: which tests ran before would decide what is drawn.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_finish() -> None:

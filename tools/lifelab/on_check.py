@@ -28,8 +28,11 @@ def what_happens(text: str) -> Fault | None:
             exec(compile(text, FILE, "exec"), {})
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
+        line = (lines[0] or 0) if lines else 0
         kind = next((name for part, name in _MESSAGES.items() if part in str(error)), "another")
-        return (lines[0] or 0) if lines else 0, kind
+        if kind == "grad-is-none" and ".grad" not in text.splitlines()[line - 1]:
+            kind = "another"  # what `autograd.grad(..., allow_unused=True)` returned
+        return line, kind
     return None
 
 

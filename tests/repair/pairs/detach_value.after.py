@@ -6,5 +6,5 @@ epoch_loss = []
 for x in torch.randn(4, 5, 3):
     loss = model(x).pow(2).mean()
     opt.zero_grad(); loss.backward(); opt.step()
-    epoch_loss.append(loss.item())
+    epoch_loss.append(loss.detach())
 print("mean", np.mean(epoch_loss))
