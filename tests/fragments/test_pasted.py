@@ -13,7 +13,7 @@ from afterward.tasks.check_file import Shared, check_bytes
 HERE = Path(__file__).parent
 LABELS: dict[str, list[str]] = {
     f"{folder}/{name}": codes
-    for folder in ("pasted", "asked", "answered", "threads")
+    for folder in ("pasted", "asked", "answered", "threads", "boards")
     for name, codes in json.loads((HERE / folder / "labels.json").read_text()).items()
 }
 MISSED = {
@@ -23,6 +23,11 @@ MISSED = {
     "answered/29_tensor_with_requires_grad",  # one step alone may have been meant
     "threads/19_validation_kept",  # nor in this one
     "answered/38_gcn_adj_param",  # only its name says that `A_param` is trained
+    "boards/25_ppo_saved_logprobs",  # what a memory holds may be detached
+    "boards/34_softmax_inplace_mask",  # only its name says that `scores` was computed
+    "boards/38_style_gram_target_grad",  # features of something unknown
+    "boards/45_backward_vector",  # a batch may hold one sample
+    "boards/48_maml_inner_grad_reuse",  # `check` does not predict AFT506
 }
 
 

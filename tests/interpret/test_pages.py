@@ -12,7 +12,15 @@ from afterward.rules import all_rules
 
 _BLOCK = re.compile(r"^## (?P<title>.+?)$.*?```python\n(?P<code>.*?)```", re.MULTILINE | re.DOTALL)
 _MARK = re.compile(r"# (error|warning): (AFT\d+)")
-PREDICTED = ("AFT1", "AFT2", "AFT3", "AFT4", "AFT501", "AFT502")  # other errors end a run and are explained there
+PREDICTED = (
+    "AFT1",
+    "AFT2",
+    "AFT3",
+    "AFT4",
+    "AFT501",
+    "AFT502",
+    "AFT503",
+)  # other errors end a run and are explained there
 
 
 def _blocks() -> list[object]:

@@ -31,6 +31,14 @@ for step in range(3):
         ("scaled = 2 * loss; scaled.retain_grad(); loss = scaled", "print(0.1 * scaled.grad); w.grad = None", []),
         ("scaled = 2 * loss", "g = scaled.grad; print(0 if g is None else 0.1 * g); w.grad = None", []),
         ("", "torch.optim.SGD([w * 2], lr=0.1)", ["AFT502"]),
+        ("", "torch.optim.SGD([torch.ones(3, requires_grad=True).cuda()], lr=0.1)", ["AFT502"]),
+        ("", "torch.optim.SGD([torch.ones(3, device=d, requires_grad=True).cuda()], lr=0.1); w.grad = None", []),
+        ("", "torch.optim.SGD([torch.ones(3).cuda().requires_grad_()], lr=0.1); w.grad = None", []),
+        ("", "print(loss.numpy())", ["AFT503"]),
+        ("", "print(w.numpy())", ["AFT503"]),
+        ("", "print(loss.detach().numpy(), loss.numpy(force=True), w.data.numpy()); w.grad = None", []),
+        ("import copy; kept = [loss]", "copy.deepcopy(kept)", ["AFT503"]),
+        ("import copy; kept = [loss.detach(), w]", "copy.deepcopy(kept); w.grad = None", []),
     ],
 )
 def test_leaves_and_computed_tensors(before: str, statement: str, expected: list[str], tmp_path: Path) -> None:

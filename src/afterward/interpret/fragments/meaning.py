@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from afterward.interpret.fragments import vocabulary
-from afterward.interpret.fragments.uses import Key, Uses, Written, path_of
+from afterward.interpret.fragments.uses import Key, Place, Uses, Written, path_of
 
 
 class Role(Enum):
@@ -38,6 +38,7 @@ class Meaning:
 
 
 _BUILTIN = frozenset(dir(builtins))
+_TRAINED = frozenset({Role.NETWORK, Role.TENSOR, Role.LEAF})
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -57,10 +58,12 @@ class Meanings:
         self._walked: set[tuple[int, bool]] = set()
         self._by_use()
         self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
-        for loss in self.uses.losses:
+        self._factors: list[Written] = []  # of the matrix products on the way to a loss
+        for loss in self.uses.losses or self._returned():
             self._follow(loss, True)
         self._by_words()
         self._leave_out_factories()
+        self._by_products(tree)
 
     def of(self, key: Key) -> Meaning | None:
         return self.known.get(self.uses.one(key))
@@ -116,6 +119,8 @@ class Meanings:
         if isinstance(node, ast.Call):
             self._follow_call(written, node, to_loss)
             return
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            self._factors += [Written(node.left, place), Written(node.right, place)]
         path = path_of(node)
         if path is not None:
             for value in self.uses.values.get(place.key(path), ()):
@@ -138,6 +143,8 @@ class Meanings:
             for value in uses.returns.get(id(function), ()):
                 self._follow(value, to_loss)
         path = path_of(node.func)
+        if path is not None and path.rsplit(".", 1)[-1] in vocabulary.PRODUCTS:
+            self._factors += given
         role = self._of_called(written, path, given, to_loss) if path is not None and function is None else None
         if path is None:
             self._follow(Written(node.func, place), to_loss)
@@ -167,11 +174,17 @@ class Meanings:
         if (_names_network(path) or id(written.node) in uses.hands_on) and not words & vocabulary.LOSS:
             self._set(key, Role.NETWORK, False)
             return Role.NETWORK
-        if not to_loss or (words & vocabulary.DATA and not words & vocabulary.LOSS) or _is_class(name):
+        if not to_loss and (not self._is_layer(place, owner) or words & vocabulary.BEGINNINGS):
+            return None
+        if (words & vocabulary.DATA and not words & vocabulary.LOSS) or _is_class(name):
             return None
         role = Role.FUNCTION if any(self._has_source(one, set()) for one in given) else Role.NETWORK
         self._set(key, role, role is Role.FUNCTION)
         return role
+
+    def _is_layer(self, place: Place, owner: str) -> bool:
+        """Is it an attribute of an object that computes something in its `forward`? These are its layers."""
+        return owner == place.first != "" and "forward" in self.uses.methods_of.get(id(place.owner), ())
 
     def _is_open(self, key: Key) -> bool:
         """Does the file leave open what a path is? It is not an import, nor a function or class of its own."""
@@ -246,6 +259,33 @@ class Meanings:
                 if maker in self.known and maker != self.uses.one(key) and not self.known[maker].by_use:
                     del self.known[maker]
 
+    def _returned(self) -> list[Written]:
+        """What the modules of a file return, where no pass starts from anything."""
+        functions = [methods["forward"] for methods in self.uses.methods_of.values() if "forward" in methods]
+        return [one for function in functions for one in self.uses.returns.get(id(function), ())]
+
+    def _by_products(self, tree: ast.Module) -> None:
+        """Where nothing else has parameters, what a matrix product takes and nothing assigns is a leaf, and a loss
+        depends on what it is given."""
+        trained = [key for key, one in self.known.items() if one.role in _TRAINED]
+        losses = [key for key in trained if set(tokens(key[1])) & vocabulary.LOSS and not _names_network(key[1])]
+        if len(losses) < len(trained) or _words(tree) & vocabulary.MAKES_LEAVES:
+            return
+        leaves = [key for factor in self._factors if (key := self._free(factor)) is not None]
+        for key in leaves:
+            self._set(key, Role.LEAF, False)
+        for key in losses if leaves else ():
+            self.known[key] = Meaning(Role.FUNCTION, False)
+
+    def _free(self, written: Written) -> Key | None:
+        """The key of something that nothing in the file assigns, and that is no data which a function is given."""
+        node = written.node.value if isinstance(written.node, ast.Subscript) else written.node
+        path = path_of(node)
+        key = written.place.key(path) if path is not None else None
+        if key is None or self.uses.values.get(key) or not self._is_open(key):
+            return None
+        return key if key[1].startswith("self.") or not written.place.is_parameter(key) else None
+
     # What words show
 
     def _by_words(self) -> None:
@@ -262,6 +302,12 @@ def _names_network(path: str) -> bool:
     if set(tokens(path)) & vocabulary.BEGINNINGS:
         return False  # `init_rnn_state`
     return last in vocabulary.LETTERS or bool(set(tokens(path)) & vocabulary.NETWORK)
+
+
+def _words(tree: ast.AST) -> set[str]:
+    return {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)} | {
+        one.id for one in ast.walk(tree) if isinstance(one, ast.Name)
+    }
 
 
 def _is_class(name: str) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from afterward.interpret.fragments import vocabulary
+from afterward.interpret.fragments import outputs, vocabulary
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, tokens
+from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.fragments.uses import Key, path_of
-from afterward.interpret.graph.graph import Kept, Tensor
-from afterward.interpret.library.torch import module_tree, ops, optim
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.torch import module_tree, optim
 from afterward.interpret.machine.values import OWNER, Class, Function, Instance, Lib, Module, Native, Unknown, Value
 
 if TYPE_CHECKING:
@@ -26,29 +27,6 @@ Kwargs = dict[str, Value]
 
 ASSUMED = "assumed"  # what a stand-in is known by, in `inner`: the path it was made for
 _PLAIN = {Role.LIST: list, Role.TENSOR: Tensor}  # what nothing is assumed about but its kind
-_DEEP = 3  # containers inside each other that are looked into for tensors
-
-
-class Output(Tensor):
-    """What a stand-in returns: a tensor, several, or an object that holds some. Each part is the same whenever it is
-    asked for, so that one which is detached stays so."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: dict[object, Output] = {}
-
-    def part(self, key: object) -> Output:
-        """`output.logits`, `output['loss']`, `output[0]`: of the same call."""
-        if key not in self.parts:
-            made = self.parts[key] = Output()
-            made.node, made.slot, made.cut = self.node, self.slot + len(self.parts) - 1, self.cut
-        return self.parts[key]
-
-    def fields(self) -> list[Output]:
-        """All parts; where none was asked for yet, two."""
-        return list(self.parts.values()) or [self.part(0), self.part(1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +46,9 @@ class Assumed:
         self.given: dict[tuple[int, str], Value] = {}  # for names that nothing assigns
         self.networks: list[Instance] = []
         self.roles: dict[str, Role] = {}
+        self.trained: list[
+            str
+        ] = []  # classes whose objects are called in every step, with a pass from what they return
 
     # Asking
 
@@ -171,10 +152,13 @@ class Assumed:
             for network in self.networks:
                 if path and id(network.attributes["weight"]) in held:
                     trained.setdefault(path, []).append(network.inner[ASSUMED])
-        return tuple(
-            Assumption(role.value, path, tuple(trained.get(path, ())))
-            for path, role in self.roles.items()
-            if role is not Role.SCALER
+        return (
+            *(Assumption("module", name) for name in self.trained),
+            *(
+                Assumption(role.value, path, tuple(trained.get(path, ())))
+                for path, role in self.roles.items()
+                if role is not Role.SCALER
+            ),
         )
 
 
@@ -282,7 +266,10 @@ def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) 
     if not machine.assumed.lenient and not any(leaf.requires_grad for leaf in held):
         machine.account.lose([*args, *kwargs.values()])
         return machine.unknown()
-    return _computed(machine, "NetworkBackward", [*_tensors((*args, *kwargs.values())), *held])
+    made = outputs.computed(machine, "NetworkBackward", [*outputs.tensors((*args, *kwargs.values())), *held])
+    if isinstance(made, Output):
+        made.is_whole = machine.assumed.lenient
+    return made
 
 
 def _is_several(machine: Machine, owner: Instance) -> bool:
@@ -298,11 +285,11 @@ def _is_several(machine: Machine, owner: Instance) -> bool:
 def function(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """What a function returns whose result depends on what it is given."""
     values = (*args, *kwargs.values())
-    found = _tensors(values)
+    found = outputs.tensors(values)
     if not any(one.requires_grad for one in found) and any(isinstance(one, Unknown) for one in values):
         cut = next((one.cut for one in found if one.cut is not None), None)
-        return machine.unknown() if cut is None else _data(cut)
-    return _computed(machine, "FunctionBackward", found)
+        return machine.unknown() if cut is None else outputs.data(cut)
+    return outputs.computed(machine, "FunctionBackward", found)
 
 
 def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST | None) -> Value:
@@ -318,44 +305,14 @@ def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST 
         if not m.assumed.lenient:  # a project's networks have methods of every kind
             m.account.lose([*args, *kwargs.values()])
             return m.unknown()
-        return call_network(m, owner, args, kwargs)
+        made = call_network(m, owner, args, kwargs)
+        if isinstance(made, Output):
+            made.is_whole = False  # a method may return anything
+        return made
 
     part = Native(run, name)
     part.attributes[OWNER] = owner
     return part
-
-
-def _computed(machine: Machine, op: str, inputs: list[Tensor]) -> Value:
-    unrecorded = ops.without_history(machine, inputs)
-    if unrecorded is not None:
-        return _data(unrecorded.cut) if isinstance(unrecorded, Tensor) else unrecorded
-    node = machine.graph.record(op, inputs, ())
-    node.open = True
-    node.saved += [Kept("saved", one.version) for one in inputs]
-    node.saved.append(Kept("saved"))
-    made = Output()
-    made.node = node
-    return made
-
-
-def _data(cut: Any) -> Output:
-    made = Output()
-    made.cut = cut
-    return made
-
-
-def _tensors(values: Any, depth: int = 0) -> list[Tensor]:
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Output) and value.parts and depth < _DEEP:
-            found += _tensors(value.parts.values(), depth + 1)
-        elif isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)) and depth < _DEEP:
-            found += _tensors(value[:50], depth + 1)
-        elif isinstance(value, dict) and depth < _DEEP:
-            found += _tensors(list(value.values())[:50], depth + 1)
-    return found
 
 
 # Meanings

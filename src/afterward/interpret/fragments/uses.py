@@ -54,6 +54,15 @@ class Place:
             scope = scope.outer
         return id(scope.node) if scope is not None else 0, path
 
+    def is_parameter(self, key: Key) -> bool:
+        """Is this a parameter of the function, or of one around it? Whoever calls it gives it data."""
+        scope: Place | None = self
+        while scope is not None:
+            if id(scope.node) == key[0] and isinstance(scope.node, _FUNCTIONS):
+                return key[1] in _parameters(scope.node)
+            scope = scope.outer
+        return False
+
 
 @dataclass(slots=True)
 class Written:
@@ -188,6 +197,11 @@ class Uses(ast.NodeVisitor):
                 self._assign(inner, parts[number] if len(parts) == len(target.elts) else value)
             return
         path = path_of(target)
+        if path is None and isinstance(target, ast.Subscript):  # a tensor is made of what is written into it
+            path = path_of(target.value)
+            if path is not None:
+                self.values.setdefault(self.place.key(path), []).append(Written(value, self.place))
+            return
         if path is None:
             return
         key = self.place.key(path)
@@ -260,6 +274,8 @@ class Uses(ast.NodeVisitor):
         if path is None:
             return None
         scope, name = call.place.key(path)
+        if name == _SELF and scope in self.methods_of:  # an object that is called
+            return self.methods_of[scope].get("__call__") or self.methods_of[scope].get("forward")
         if name.startswith(f"{_SELF}.") and scope in self.methods_of:
             return self.methods_of[scope].get(name[len(_SELF) + 1 :])
         place: Place | None = call.place

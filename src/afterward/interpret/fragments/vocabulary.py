@@ -31,6 +31,8 @@ OF_TENSORS = words(
     "append extend items values keys get update pop format join split strip astype zero_grad step parameters "
     "named_parameters train eval state_dict load_state_dict"
 )
+PRODUCTS = words("mm matmul bmm mv addmm baddbmm einsum linear")
+MAKES_LEAVES = words("Parameter ParameterList Variable parameters requires_grad requires_grad_")
 BEGINNINGS = words("init initial initialize zero zeros reset empty start blank")  # methods that begin a state
 
 # What people import without showing it.

@@ -125,6 +125,11 @@ class Tensor:
     def requires_grad(self) -> bool:
         return self.needs or self.node is not None or (self.base is not None and self.base.node is not None)
 
+    @property
+    def is_doubtful(self) -> bool:
+        """May it be something else than a tensor with a graph?"""
+        return False
+
     def __repr__(self) -> str:
         return f"<tensor {self.node.op if self.node else 'leaf' if self.needs else 'data'}>"
 
@@ -150,6 +155,7 @@ class Graph:
         self.records = True
         self.off: Cutting | None = None  # what switched recording off
         self.open_input = False  # has the operation that is recorded next an input that is not known?
+        self.elsewhere = False  # are new tensors made on another device than the processor's, if none is named?
         self.leaves: list[Tensor] = []
         self.used: set[int] = set()  # leaves that took part in a recorded operation
 

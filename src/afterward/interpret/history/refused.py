@@ -1,4 +1,5 @@
-"""Writes the `History` of an operation that autograd refuses: a leaf written in place, a computed tensor as a leaf."""
+"""Writes the `History` of an operation that autograd refuses: a leaf written in place, a computed tensor as a leaf, one
+with a graph as a numpy array or in a copy."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 RETAINS = "#retains"  # among the attributes of a computed tensor that `retain_grad()` was called on
+_CONVERTED = "Can't call numpy() on Tensor that requires grad"
+_COPIED = "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol"
 _NO_GRADIENT = "unsupported operand type(s): 'NoneType'"
 
 
@@ -33,6 +36,16 @@ def not_optimized(machine: Machine, held: list[Tensor]) -> None:
     computed = next((one for one in held if one.node is not None), None)
     if computed is not None:
         _refuse(machine, "non-leaf-optimized", "AFT502", Fault.NOT_OPTIMIZED.value, computed, _name(computed))
+
+
+def converted(machine: Machine, tensor: Tensor, name: str) -> None:
+    """A tensor with a graph is made a numpy array."""
+    _refuse(machine, "numpy-of-a-graph-tensor", "AFT503", _CONVERTED, tensor, name)
+
+
+def copied(machine: Machine, tensor: Tensor) -> None:
+    """A deep copy comes to a tensor that was computed."""
+    _refuse(machine, "non-leaf-copied", "AFT503", _COPIED, tensor, _name(tensor))
 
 
 def has_no_gradient(machine: Machine, tensor: Tensor) -> bool:

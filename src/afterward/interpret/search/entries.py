@@ -1,18 +1,22 @@
 """Functions that nothing in the file calls, though they come to a pass: each is called by itself, as its users would.
 
 Where several call each other, the outermost is called, so that what is around the pass (a loop, an object that lives
-on) is there. One without a loop around its pass is called several times: whoever uses it has that loop.
+on) is there. One without a loop around its pass is called several times: whoever uses it has that loop. Of a pasted
+class, the method that sets what another reads is called before it; and where nothing that was pasted comes to a pass,
+one starts from what `forward` returns.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from afterward.interpret import library
-from afterward.interpret.library.frameworks.driving import iterations
+from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.frameworks.driving import iterations, loss_of
+from afterward.interpret.library.torch import passes
 from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.machine import Machine
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Module, Native, Value
@@ -36,10 +40,16 @@ class Entry:
     def name(self) -> str:
         return f"{self.owner.name}.{self.function.name}" if self.owner is not None else self.function.name
 
+    @property
+    def is_forward(self) -> bool:
+        return self.owner is not None and self.function.name == "forward" and not _calls_backward(self.function)
 
-def entries(tree: ast.Module, text: bytes, executed: set[int]) -> Iterator[Entry]:
+
+def entries(tree: ast.Module, text: bytes, executed: set[int], lenient: bool) -> Iterator[Entry]:
     """The functions to call: first those that no other calls, then what was still not come to."""
     if not _PASS.search(text):
+        if lenient:
+            yield from (one for one in _defined(tree) if one.is_forward and id(one.function) not in executed)
         return
     defined = [one for one in _defined(tree) if id(one.function) not in executed]
     reaching = _reaching(defined)
@@ -99,7 +109,7 @@ def enter(machine: Machine, module: Module, entry: Entry) -> None:
     if isinstance(found, Function):
         machine.enter(module, lambda: _call(machine, found, found, []))
     elif isinstance(found, tuple):
-        machine.enter(module, lambda: _call_method(machine, *found))
+        machine.enter(module, lambda: _call_method(machine, entry, *found))
 
 
 def _find(module: Module, entry: Entry) -> Value:
@@ -114,7 +124,7 @@ def _find(module: Module, entry: Entry) -> Value:
     return None
 
 
-def _call_method(machine: Machine, cls: Class, member: Function) -> None:
+def _call_method(machine: Machine, entry: Entry, cls: Class, member: Function) -> None:
     if member.kind == "static" or cls.derives_from("torch.autograd.Function"):
         return
     frame = machine.frame
@@ -131,21 +141,64 @@ def _call_method(machine: Machine, cls: Class, member: Function) -> None:
     driver = library.driver(made, member)
     if driver is not None:
         machine.call(driver, [], {}, None)
+    elif entry.is_forward:
+        _train(machine, member, made)
     else:
-        _call(machine, Bound(member, made), member, [made])
+        setters = _setters(cls, member, made) if machine.assumed.lenient else []
+        _call(machine, Bound(member, made), member, [made], setters)
 
 
-def _call(machine: Machine, called: Value, function: Function, bound: list[Value]) -> None:
+def _call(
+    machine: Machine, called: Value, function: Function, bound: list[Value], setters: Iterable[Function] = ()
+) -> None:
     """Once, and again and again if its passes are in no loop of its own."""
     machine.frame.statement = machine.frame.statement or function.node  # type: ignore[assignment]
+    before_it = [(Bound(one, bound[0]), _arguments(machine, one, 1)) for one in setters]
     standing = _arguments(machine, function, len(bound))
     for _ in iterations(machine):
         before = len(machine.passes)
-        returned = machine.call(called, [_again(machine, one, number) for number, one in enumerate(standing)], {}, None)
+        for one, given in before_it:
+            machine.call(one, _these(machine, given), {}, None)
+        returned = machine.call(called, _these(machine, standing), {}, None)
         machine.account.lose([returned])  # whoever calls it may go on with that
         made = machine.passes[before:]
         if not made or any(level.iterations for one in made for level in one.where.levels[1:]):
             return
+
+
+def _setters(cls: Class, member: Function, made: Instance) -> list[Function]:
+    """The methods that set what this one reads and a new object does not have: its users call them first."""
+    read = _attributes(member.node, ast.Load) - _attributes(member.node, ast.Store)
+    missing = {name for name in read if made.attributes.get(name) is None and name not in cls.attributes}
+    others = (one for one in cls.attributes.values() if isinstance(one, Function) and one is not member)
+    return [one for one in others if one.name != "__init__" and _attributes(one.node, ast.Store) & missing]
+
+
+def _attributes(function: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    return {
+        one.attr
+        for one in ast.walk(function)
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, context)
+        if isinstance(one.value, ast.Name) and one.value.id == "self"
+    }
+
+
+def _train(machine: Machine, forward: Function, made: Instance) -> None:
+    """A pass in every step, from what a module returns. Nothing else is known of these steps: they are no program in
+    which something could be missing."""
+    machine.frame.statement = machine.frame.statement or forward.node  # type: ignore[assignment]
+    machine.assumed.trained.append(made.class_name)
+    standing = _arguments(machine, forward, 1)
+    for _ in iterations(machine):
+        returned = machine.call(Bound(forward, made), _these(machine, standing), {}, None)
+        loss = loss_of(machine, returned)
+        if isinstance(loss, Tensor):
+            passes.backward(machine, [loss], {}, None)
+    machine.passes.clear()
+
+
+def _these(machine: Machine, standing: list[Value]) -> list[Value]:
+    return [_again(machine, one, number) for number, one in enumerate(standing)]
 
 
 def _again(machine: Machine, value: Value, number: int) -> Value:

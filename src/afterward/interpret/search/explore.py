@@ -92,7 +92,7 @@ def interpret_file(
     try:
         if program:
             search.explore_all(search.run_file, "")
-        for entry in entries(tree, sources.texts.get(file, b""), search.executed):
+        for entry in entries(tree, sources.texts.get(file, b""), search.executed, lenient):
             if search.left <= 0:
                 search.gaps.setdefault((file, 0), Gap("the budget for functions that nothing calls is used up", None))
                 break

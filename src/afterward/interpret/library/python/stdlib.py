@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.history import refused
 from afterward.interpret.library.python import arithmetic, reflect
 from afterward.interpret.machine.values import (
     MISSING,
@@ -170,6 +171,8 @@ def _copied(machine: Machine, value: Value, seen: dict[int, Value], deep: bool) 
     if isinstance(value, Tensor):
         if not deep:
             return value
+        if value.node is not None and not value.is_doubtful:
+            refused.copied(machine, value)
         if value.needs:
             made = machine.graph.leaf("", value.is_parameter)
         else:

@@ -84,9 +84,11 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
     if path == "torch.is_grad_enabled":
         return machine.graph.records
     if name in _NOTHING:
+        machine.graph.elsewhere |= name in ("set_default_device", "set_default_tensor_type")
         return None
     if name in _MAKES and path.count(".") == 1:
         made_data = _leaf_or_data(machine, Tensor(), kwargs)
+        made_data.attributes[ops.ON_PROCESSOR] = "device" not in kwargs and not machine.graph.elsewhere
         shape = _shape(name, args, kwargs)
         if shape:
             made_data.attributes["shape"] = shape
@@ -186,6 +188,7 @@ def _wrap(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST
         given = machine.take(machine.iterate(given, node))
     made = Tensor()
     made.cut = ops.cut_of(machine, given, f"torch.{name}(...)", node)
+    made.attributes[ops.ON_PROCESSOR] = "device" not in kwargs and not machine.graph.elsewhere
     return _leaf_or_data(machine, made, kwargs)
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 # What a function or method of torch is called in the table, where the names differ.
+ON_PROCESSOR = "#processor"  # among the attributes of a tensor that was made without naming a device
+
 ALIASES = {
     "multiply": "mul", "divide": "div", "true_divide": "div", "subtract": "sub", "negative": "neg", "matmul": "mm",
     "binary_cross_entropy_with_logits": "bce_with_logits", "scaled_dot_product_attention": "attention",
@@ -171,6 +173,13 @@ def generic(
             if isinstance(result, Tensor):
                 _share(result, 0, inputs)
     return results[0] if outs == 1 else tuple(results)
+
+
+def moved(machine: Machine, value: Value) -> Value:
+    """A leaf that was made in the processor's memory, and is copied to the GPU's: the copy is computed."""
+    if isinstance(value, Tensor) and value.needs and value.node is None and value.attributes.get(ON_PROCESSOR):
+        return generic(machine, "ToCopyBackward0", [value], "")
+    return value
 
 
 def _result(node: GraphNode, slot: int) -> Tensor:

@@ -12,6 +12,7 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
 from afterward.interpret.library.python.words import words
 from afterward.interpret.library.torch import ops, passes
+from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import MISSING, Instance, Iter, Lib, Method, Stream, Unknown, Value
 from afterward.model.history import BY_GRAD
 from afterward.model.life.table import table
@@ -67,6 +68,8 @@ def method(machine: Machine, owner: Tensor, name: str, args: Args, kwargs: Kwarg
             return shape[args[0]]
     if name in PLAIN:
         return machine.unknown("attr", owner, name, *[arg for arg in args if isinstance(arg, (int, str))])
+    if name == "numpy" and owner.requires_grad and not owner.is_doubtful and kwargs.get("force", False) is False:
+        refused.converted(machine, owner, spelled(node.func.value) if isinstance(node, ast.Call) else "")  # type: ignore[attr-defined]
     if name in _NUMBERS:
         return Unknown(None, ops.cut_of(machine, owner, _NUMBERS[name], node), plain=True)
     return function(machine, name, [owner, *args], kwargs, node)
@@ -91,7 +94,7 @@ def function(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.
     if isinstance(first, Unknown) and not any(_needs(arg) for arg in args):
         return machine.unknown(cut=first.cut)
     if name in SAME:
-        return first
+        return ops.moved(machine, first) if name == "cuda" and not args[1:] else first
     if name in VIEWS:
         return ops.generic(machine, f"{name.capitalize()}Backward0", [first], "", view=True)
     if name.endswith("_") and not name.endswith("__") and isinstance(first, Tensor):
