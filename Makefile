@@ -48,7 +48,13 @@ browser:
 	    { apt-get update -qq >/dev/null 2>&1 && apt-get install -qq -y chromium >/dev/null 2>&1; } && exit 0; \
 	  fi; echo "no Chromium, and none could be installed: the report page is tested without a browser"
 
-test: $(READY) browser  ## what CI runs: lint, types and the fast tests
+# Likewise those of the playground: Python in the browser, from npm.
+pyodide:
+	@test -d web/playground/node_modules/pyodide || \
+	  { command -v npm >/dev/null && (cd web/playground && npm ci --no-audit --no-fund --silent >/dev/null 2>&1); } || \
+	  echo "no Pyodide, and npm could not bring it: the playground is tested without a browser"
+
+test: $(READY) browser pyodide  ## what CI runs: lint, types and the fast tests
 	$(BIN)/ruff format --check src tests tools examples
 	$(BIN)/ruff check src tests tools examples
 	$(BIN)/mypy
