@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from tests.histories import runs_of_all_rules
 from tests.render.chromium import browser
+from tests.render.pictures import apart
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Report
 from afterward.model.history import Edge, History, Node, Pass, Saved
@@ -311,27 +311,6 @@ def test_a_graph_of_a_hundred_thousand_nodes_is_folded(opened: Any) -> None:
     assert "250 × Tanh" in boxes.first.text_content()
 
 
-# The picture. Fonts differ from machine to machine, so it is compared small and grey: what must be the same is where
-# things are, and how light or dark.
-
-COMPARE = """async ([one, other]) => {
-  const small = async (data) => {
-    const image = new Image();
-    image.src = "data:image/png;base64," + data;
-    await image.decode();
-    const canvas = new OffscreenCanvas(96, 48);
-    const context = canvas.getContext("2d");
-    context.imageSmoothingQuality = "high";
-    context.drawImage(image, 0, 0, 96, 48);
-    const pixels = context.getImageData(0, 0, 96, 48).data;
-    return Array.from({length: 96 * 48}, (_, n) => (pixels[4 * n] + pixels[4 * n + 1] + pixels[4 * n + 2]) / 765);
-  };
-  const [a, b] = [await small(one), await small(other)];
-  const apart = a.map((value, n) => Math.abs(value - b[n]));
-  return [apart.reduce((sum, value) => sum + value, 0) / apart.length, Math.max(...apart)];
-}"""
-
-
 def test_the_picture_looks_as_it_did(opened: Any, carried: SavedRun, chromium: Any, request: Any) -> None:
     page = opened(carried)
     taken = page.locator("svg.lifeline").screenshot()
@@ -339,8 +318,7 @@ def test_the_picture_looks_as_it_did(opened: Any, carried: SavedRun, chromium: A
     if request.config.getoption("--bless"):
         golden.write_bytes(taken)
     blank = chromium.new_page()  # a page of its own: the report's policy allows no picture from outside
-    sent = [base64.b64encode(picture).decode() for picture in (taken, golden.read_bytes())]
-    mean, most = blank.evaluate(COMPARE, sent)
+    mean, most = apart(blank, taken, golden.read_bytes())
     blank.close()
     assert mean < 0.02, f"the picture has changed (mean {mean:.3f}): look at it, then `make bless`"
     assert most < 0.5, f"a part of the picture has changed ({most:.2f}): look at it, then `make bless`"
