@@ -20,6 +20,7 @@ PREDICTED = (
     "AFT501",
     "AFT502",
     "AFT503",
+    "AFT508",
 )  # other errors end a run and are explained there
 
 

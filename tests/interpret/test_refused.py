@@ -45,3 +45,26 @@ def test_leaves_and_computed_tensors(before: str, statement: str, expected: list
     source = PROGRAM.format(before=before or "pass", statement=statement)
     found = [one.code for one in check_source(source, tmp_path) if one.severity.value == "error"]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ("part = out.unbind(0)[0]", ["AFT508"]),
+        ("part, _ = out.chunk(2)", ["AFT508"]),
+        ("part = next(iter(out))", ["AFT508"]),
+        ("with torch.no_grad(): part = out[0]", ["AFT508"]),
+        ("part = out[0]", []),
+        ("part, _ = out.tensor_split(2)", []),
+        ("part, _ = out.detach().chunk(2)", []),
+    ],
+)
+def test_views_that_cannot_be_written(taken: str, expected: list[str], tmp_path: Path) -> None:
+    source = f"import torch\nout = torch.nn.Linear(3, 4)(torch.ones(2, 3))\n{taken}\npart += 1\nout.sum().backward()\n"
+    space: dict[str, object] = {}
+    if expected:
+        with pytest.raises(RuntimeError, match=r"is a view and is being modified inplace|created in no_grad mode"):
+            exec(source, space)
+    else:
+        exec(source, space)
+    assert [one.code for one in check_source(source, tmp_path) if one.severity.value == "error"] == expected

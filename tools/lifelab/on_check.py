@@ -14,6 +14,8 @@ _MESSAGES = {
     "does not require grad and does not have": "no_grad",
     "a view of a leaf Variable that requires grad is being used": "view-of-leaf-written-in-place",
     "a leaf Variable that requires grad is being used": "leaf-written-in-place",
+    "a function that returns multiple views": "one-of-several-views-written",
+    "was created in no_grad mode": "view-of-no-grad-written",
     "'NoneType'": "grad-is-none",
 }
 

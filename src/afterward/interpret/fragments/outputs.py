@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from afterward.interpret.graph.graph import Kept, Tensor
+from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import ops
 from afterward.interpret.machine.values import Value
+from afterward.model.life.table import OWN
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -45,12 +46,10 @@ def computed(machine: Machine, op: str, inputs: list[Tensor]) -> Value:
     unrecorded = ops.without_history(machine, inputs)
     if unrecorded is not None:
         return data(unrecorded.cut) if isinstance(unrecorded, Tensor) else unrecorded
-    node = machine.graph.record(op, inputs, ())
-    node.open = True
-    node.saved += [Kept("saved", one.version) for one in inputs]
-    node.saved.append(Kept("saved"))
+    recorded = ops.generic(machine, op, list(inputs), (OWN, *(-1 - at for at in range(len(inputs)))))
+    recorded.node.open = True
     made = Output()
-    made.node = node
+    made.node = recorded.node
     return made
 
 

@@ -151,6 +151,7 @@ class Account:
 
     def zeroed(self, leaf: Tensor, where: Where | None = None) -> None:
         self._catch_up(leaf)
+        leaf.arrivals.clear()
         self.gradients.pop(id(leaf), None)
         if id(leaf) in self._full:
             self._full.discard(id(leaf))

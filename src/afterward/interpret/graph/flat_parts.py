@@ -36,11 +36,11 @@ def _sums(one: PassMade) -> Iterator[GraphNode]:
     todo, seen = [node for node, _ in one.roots], set[int]()
     while todo:
         node = todo.pop()
-        kind = operation(node.op)
+        kind = operation(node.name)
         if node.number in seen or kind not in ("Add", "Sub", "Neg", "Mean", "Sum", "Stack", "Cat"):
             continue
         seen.add(node.number)
-        todo += [below for below, _ in node.edges]
+        todo += [below for below, _ in node.next_functions]
         if kind in ("Add", "Sub"):
             yield node
 

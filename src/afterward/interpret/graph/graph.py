@@ -1,27 +1,33 @@
-"""The graph of an interpreted program: what is recorded, what a pass frees, and what the next one would meet.
+"""The graph of an interpreted program: that of `afterward.model.life`, with what a report needs to say of it.
 
-Like `afterward.model.life`, whose table of saved values it uses, but for tensors of which not everything is
-known: an input that may or may not need a gradient adds no edge, so whatever is freed here is freed for certain.
+What is recorded, saved, freed and refused is decided there. Here not everything is known of the tensors: an input
+that may or may not need a gradient adds no edge, so whatever is freed here is freed for certain.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
+from afterward.model.life import parts
+from afterward.model.life.histories import count_write, gradient_edge, needs_grad
+from afterward.model.life.parts import FIRST, Kind, Node, Saved, Storage
+from afterward.model.life.tape import Tape
 from afterward.model.site import Site, Where
 
+_NUMBERS = count(1)  # stand for numbers that are not known: each its own
 
-class Version:
+
+class Version(parts.Version):
     """The counter of in-place writes that aliases of one memory share."""
 
-    __slots__ = ("count", "leaf", "unnoticed", "writes")
+    __slots__ = ("leaf", "writes")
 
     def __init__(self) -> None:
-        self.count = 0
-        self.unnoticed = 0  # writes of fused optimizers, which do not raise the counter
+        super().__init__()
         self.leaf: Tensor | None = None  # the parameter whose memory this is
         self.writes: list[Writing] = []
 
@@ -46,22 +52,6 @@ class Cutting:
     depth: int = 0  # of a grad mode: how many levels there are up to the call that switched it on
 
 
-class Kept:
-    """A value that a node keeps for its backward: whose memory, and which version of it."""
-
-    __slots__ = ("count", "name", "unnoticed", "version")
-
-    def __init__(self, name: str, version: Version | None = None) -> None:
-        self.name = name
-        self.version = version
-        self.count = version.count if version is not None else 0
-        self.unnoticed = version.unnoticed if version is not None else 0
-
-    @property
-    def overwritten(self) -> bool:
-        return self.version is not None and self.version.count != self.count
-
-
 @dataclass(slots=True)
 class Naming:
     """A name that the program gave to a node's value, in which call and by which statement."""
@@ -75,63 +65,57 @@ class Naming:
     statement: ast.stmt | None = None
 
 
-class GraphNode:
-    """One recorded operation."""
+class GraphNode(Node):
+    """One recorded operation, with the place that recorded it."""
 
-    __slots__ = (
-        "custom", "edges", "freed", "given", "leaf", "moment", "names", "number", "op", "open", "saved", "where",
-    )  # fmt: skip
+    __slots__ = ("custom", "given", "moment", "names", "open", "read_in", "where")
+    leaf: Tensor | None
 
-    def __init__(self, number: int, op: str, moment: int, where: Where | None) -> None:
-        self.number = number
-        self.op = op
+    def __init__(self, name: str, number: int, kind: Kind, moment: int, where: Where | None) -> None:
+        super().__init__(name, number, kind)
         self.moment = moment
         self.where = where
-        self.edges: list[tuple[GraphNode, int]] = []
         self.given: list[Cutting] = []  # where inputs that have no history lost it
-        self.saved: list[Kept] = []
-        self.freed = False
-        self.leaf: Tensor | None = None
         self.custom: Any = None  # the context of an autograd.Function
+        self.read_in: Where | None = None  # where its backward reads what was freed
         self.names: dict[int, list[Naming]] = {}
         self.open = False  # an input of it is not known, and may lead further
 
+    @property
+    def next_functions(self) -> Sequence[tuple[GraphNode, int]]:
+        return [edge for edge in self.edges if edge is not None]  # type: ignore[misc]
 
-class Tensor:
-    """A tensor: its history, whether it needs a gradient itself, and its memory's write counter."""
 
-    __slots__ = (
-        "accumulator", "attributes", "base", "cut", "grad", "hooks", "is_parameter", "label", "needs", "node",
-        "seen", "slot", "switched", "version",
-    )  # fmt: skip
+class Tensor(parts.Tensor):
+    """A tensor, and what the program has done with it."""
 
-    def __init__(self, version: Version | None = None) -> None:
-        self.node: GraphNode | None = None
-        self.slot = 0
-        self.needs = False
-        self.version = version or Version()
-        self.base: Tensor | None = None
-        self.seen = self.version.count
+    __slots__ = ("attributes", "cut", "hooks", "is_parameter", "label", "switched")
+    node: GraphNode | None
+    accumulator: GraphNode | None
+    version: Version
+    grad: Any  # a tensor, once a pass has brought one for certain
+
+    def __init__(self, storage: Storage | None = None, version: parts.Version | None = None) -> None:
+        super().__init__(storage or Storage(next(_NUMBERS)), version or Version())
         self.cut: Cutting | None = None
-        self.grad: Any = None  # a tensor, once a pass has brought one for certain
         self.is_parameter = False
         self.label = ""
-        self.accumulator: GraphNode | None = None
         self.switched: Cutting | None = None  # where its requires_grad was switched off
         self.attributes: dict[str, Any] = {}
         self.hooks: list[Any] = []
 
     @property
     def requires_grad(self) -> bool:
-        return self.needs or self.node is not None or (self.base is not None and self.base.node is not None)
+        return needs_grad(self)
 
     @property
     def is_doubtful(self) -> bool:
         """May it be something else than a tensor with a graph?"""
         return False
 
-    def __repr__(self) -> str:
-        return f"<tensor {self.node.op if self.node else 'leaf' if self.needs else 'data'}>"
+    def alias(self) -> Tensor:
+        """Another tensor on the same memory, without a history."""
+        return Tensor(self.storage, self.version)
 
 
 @dataclass(slots=True)
@@ -145,74 +129,81 @@ class BackwardRun:
     released: set[int] = field(default_factory=set)
 
 
-class Graph:
-    """Records operations and runs passes."""
+class Graph(Tape):
+    """Records operations, with the place where each is."""
+
+    exact = False
 
     def __init__(self, here: Callable[[], Where]) -> None:
+        super().__init__()
         self.here = here
-        self.clock = 0
+        self.custom: Callable[[GraphNode], None] | None = None  # runs the backward of a custom function
         self.count = 0
-        self.records = True
         self.off: Cutting | None = None  # what switched recording off
         self.open_input = False  # has the operation that is recorded next an input that is not known?
         self.elsewhere = False  # are new tensors made on another device than the processor's, if none is named?
         self.leaves: list[Tensor] = []
         self.used: set[int] = set()  # leaves that took part in a recorded operation
 
-    def tick(self) -> int:
-        self.clock += 1
-        return self.clock
+    # What the model makes
 
-    def new_node(self, op: str) -> GraphNode:
+    def fresh(self, symbol: int, name: str = "") -> Tensor:
+        return Tensor(Storage(symbol))
+
+    def handle(self, storage: Storage, version: parts.Version | None) -> Tensor:
+        return Tensor(storage, version)
+
+    def node(self, name: str, kind: Kind = Kind.OPERATION) -> GraphNode:
         self.count += 1
-        return GraphNode(self.count, op, self.tick(), self.here())
+        made = GraphNode(name, self.count, kind, self.tick(), self.here())
+        made.open, self.open_input = self.open_input, False
+        return made
 
-    def accumulator(self, leaf: Tensor) -> GraphNode:
-        if leaf.accumulator is None:
-            node = GraphNode(-1 - len(self.leaves), "AccumulateGrad", 0, None)
-            node.leaf = leaf
-            leaf.accumulator = node
+    def accumulator(self, leaf: parts.Tensor) -> GraphNode:
+        self.used.add(id(leaf))
+        return self.register(leaf)  # type: ignore[arg-type]
+
+    def run_custom(self, node: Node) -> None:
+        if self.custom is not None:
+            self.custom(node)  # type: ignore[arg-type]
+
+    # What the interpreter asks
+
+    def register(self, leaf: Tensor) -> GraphNode:
+        """A leaf that wants gradients: its node, the last stop of a pass."""
+        node = leaf.accumulator
+        if node is None:
+            node = leaf.accumulator = GraphNode("AccumulateGrad", -1 - len(self.leaves), Kind.ACCUMULATE, 0, None)
+            node.leaf, node.order = leaf, FIRST
             leaf.version.leaf = leaf
             self.leaves.append(leaf)
-        return leaf.accumulator
+        return node
 
     def edge(self, tensor: Tensor) -> tuple[GraphNode, int] | None:
-        """Where a gradient for this tensor goes. A view whose memory was written to since gets a new node."""
-        base = tensor.base
-        if base is not None and base.node is not None and tensor.seen != tensor.version.count:
-            node = self.new_node("AsStridedBackward0")
-            node.edges.append((base.node, base.slot))
-            tensor.node, tensor.slot, tensor.seen = node, 0, tensor.version.count
-        if tensor.node is not None:
-            return tensor.node, tensor.slot
-        if tensor.needs:
-            self.used.add(id(tensor))
-            return self.accumulator(tensor), 0
-        return None
+        """Where a gradient for this tensor goes."""
+        return gradient_edge(self, tensor)  # type: ignore[return-value]
 
-    def leaf(self, label: str = "", is_parameter: bool = False, version: Version | None = None) -> Tensor:
-        made = Tensor(version)
+    def leaf(self, label: str = "", is_parameter: bool = False, memory: Tensor | None = None) -> Tensor:
+        made = memory.alias() if memory is not None else Tensor()
         made.needs = True
         made.label = label
         made.is_parameter = is_parameter
-        self.accumulator(made)
+        self.register(made)
         return made
 
-    def record(self, op: str, inputs: Iterable[Tensor], saves: Iterable[Kept]) -> GraphNode:
-        node = self.new_node(op)
-        for tensor in inputs:
-            edge = self.edge(tensor)
-            if edge is not None:
-                node.edges.append(edge)
-            elif tensor.cut is not None:
-                node.given.append(tensor.cut)
-        node.saved.extend(saves)
-        node.open, self.open_input = self.open_input, False
+    def derivative(self, edges: Iterable[tuple[GraphNode, int]]) -> GraphNode:
+        """What is recorded of a gradient that can itself be differentiated: one node, connected to what is certain."""
+        node = self.node("GradBackward")
+        node.edges, node.saved = list(edges), (Saved(None),)
         return node
 
+    def overwrite(self, tensor: Tensor, target: str) -> None:
+        """The program copies other numbers into the memory of a tensor."""
+        count_write(self, tensor, next(_NUMBERS))
+        self.written(tensor, target)
+
     def written(self, tensor: Tensor, target: str) -> None:
-        """Count an in-place write."""
-        tensor.version.count += 1
+        """Note an in-place write; the model has counted it."""
         tensor.version.writes.append(Writing(self.here(), self.tick(), target))
 
     def reach(self, roots: Iterable[GraphNode]) -> list[GraphNode]:
@@ -226,46 +217,6 @@ class Graph:
                 continue
             seen.add(node.number)
             found.append(node)
-            todo.extend(below for below, _ in node.edges)
+            todo += [edge[0] for edge in node.edges if edge is not None]  # type: ignore[misc]
         found.sort(key=lambda node: node.number, reverse=True)
         return found
-
-    def leading_to(self, nodes: list[GraphNode], inputs: Iterable[Tensor]) -> list[GraphNode]:
-        """Of these nodes (newest first), those on a way to one of the inputs."""
-        goals: set[tuple[int, int]] = set()
-        for tensor in inputs:
-            edge = self.edge(tensor)
-            if edge is not None:
-                goals.add((edge[0].number, edge[1]))
-        good: set[int] = set()
-        for node in sorted(nodes, key=lambda n: n.number):
-            if any(below.number in good or (below.number, slot) in goals for below, slot in node.edges):
-                good.add(node.number)
-        return [node for node in nodes if node.number in good]
-
-    def run_backward(
-        self, walked: list[GraphNode], *, retain: bool, accumulate: bool, custom: Callable[[GraphNode], Where | None]
-    ) -> BackwardRun:
-        """Run a pass over these nodes. `custom` runs the backward of a custom function; where that reads what was
-        freed, it returns the place."""
-        done = BackwardRun(walked)
-        for node in walked:
-            if node.leaf is not None:
-                if accumulate and node.leaf.needs and node.leaf.grad is None:
-                    node.leaf.grad = Tensor()
-                continue
-            if node.custom is not None:
-                place = custom(node)
-                if place is not None:
-                    done.error, done.culprit, done.read_in = "second_backward", node, place
-                    return done
-            elif node.freed and node.saved:
-                done.error, done.culprit = "second_backward", node
-                return done
-            if any(kept.overwritten for kept in node.saved):
-                done.error, done.culprit = "inplace", node
-                return done
-            if not retain and not node.freed:
-                node.freed = True
-                done.released.add(node.number)
-        return done

@@ -74,7 +74,7 @@ def _look_for_records(machine: Machine) -> None:
 def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[int], times: Counter[int]) -> Kept | None:
     nodes = [one.node for one in tensors if one.node is not None]
     ages = {bisect_right(moments, node.moment) for node in nodes}
-    sums = [node for node in nodes if operation(node.op) in SUMMING and not (len(nodes) > 1 and times[node.number])]
+    sums = [node for node in nodes if operation(node.name) in SUMMING and not (len(nodes) > 1 and times[node.number])]
     if len(ages) < _enough(machine) and not sums:
         return None
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]

@@ -68,7 +68,7 @@ def _never_read(
 def _is_only_put_together(under: list[GraphNode], used: frozenset[int]) -> bool:
     """Is all but sums and differences of it used: a figure to be printed, made of losses that had their own pass?"""
     left = [one for one in under if one.leaf is None and one.number not in used]
-    return all(operation(one.op).startswith(_COMBINES) for one in left)
+    return all(operation(one.name).startswith(_COMBINES) for one in left)
 
 
 def _is_used(machine: Machine, kept: PassMade) -> bool:
@@ -103,13 +103,13 @@ def _left_out(
 
 def _is_loss(node: GraphNode, depth: int = 4) -> bool:
     """Is it one number that was computed from many, or put together from such numbers?"""
-    name = operation(node.op)
+    name = operation(node.name)
     if "Loss" in name or name.startswith(_REDUCES):
         return True
     return depth > 0 and name.startswith(_COMBINES) and any(_is_loss(edge, depth - 1) for edge in _inputs(node))
 
 
 def _inputs(node: GraphNode) -> Iterator[GraphNode]:
-    for one, _ in node.edges:
+    for one, _ in node.next_functions:
         if one.leaf is None:
             yield one

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from afterward.follow.bridges import Bridges, Holder
 from afterward.follow.crossing import Trail
 from afterward.follow.flow import repeated
-from afterward.interpret.graph.graph import BackwardRun, Cutting, GraphNode, Naming, Tensor
+from afterward.interpret.graph.graph import BackwardRun, Cutting, GraphNode, Naming, Tensor, Version
 from afterward.interpret.history.path import Path
 from afterward.interpret.machine.values import Instance, Module, Scope
 from afterward.model import gradients
@@ -135,25 +135,27 @@ def _owners(machine: Machine, names: dict[int, str]) -> dict[int, list[str]]:
 
 
 def _node(node: GraphNode, ids: dict[int, int], done: BackwardRun) -> Node:
-    saved = []
-    for kept in node.saved:
-        leaf = kept.version.leaf if kept.version is not None else None
-        state = "freed" if node.freed and node.number not in done.released else "live"
-        if state == "live" and kept.overwritten and done.error == "inplace":
+    was_freed = node.is_freed and node.number not in done.released
+    if done.read_in is not None and node is done.culprit:
+        was_freed = True
+    saved = [Saved("slices", "freed" if was_freed else "live")] if node.inner is not None else []
+    for kept in node.takes_out:
+        version = kept.version if isinstance(kept.version, Version) else None
+        leaf = version.leaf if version is not None else None
+        state = "freed" if was_freed else "live"
+        if state == "live" and kept.is_overwritten and done.error == "inplace":
             state = "overwritten"
-        if done.read_in is not None and node is done.culprit:
-            state = "freed"
-        writes = kept.version.writes if kept.version is not None and kept.overwritten else ()
+        writes = version.writes if version is not None and kept.is_overwritten else ()
         rewritten = next((write.target for write in writes if write.moment > node.moment), "")
         number = ids.get(id(leaf)) if leaf is not None else None
-        saved.append(Saved(kept.name, state, number, rewritten=rewritten))
+        saved.append(Saved("result" if kept.is_result else "saved", state, number, rewritten=rewritten))
     return Node(
         node.number,
-        node.op,
+        node.name,
         node.number,
         node.moment,
         node.where,
-        tuple(Edge(below.number, slot) for below, slot in node.edges),
+        tuple(Edge(below.number, slot) for below, slot in node.next_functions),
         tuple(saved),
         ids.get(id(node.leaf)) if node.leaf is not None else None,
     )
@@ -164,8 +166,8 @@ def _writes(done: BackwardRun, ids: dict[int, int]) -> tuple[Write, ...]:
     if done.error != "inplace" or done.culprit is None:
         return ()
     found: list[Write] = []
-    for kept in done.culprit.saved:
-        if kept.version is None or not kept.overwritten:
+    for kept in done.culprit.takes_out:
+        if not isinstance(kept.version, Version) or not kept.is_overwritten:
             continue
         leaf = kept.version.leaf
         for write in kept.version.writes:

@@ -21,14 +21,22 @@ if TYPE_CHECKING:
 RETAINS = "#retains"  # among the attributes of a computed tensor that `retain_grad()` was called on
 _CONVERTED = "Can't call numpy() on Tensor that requires grad"
 _COPIED = "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol"
+_WRITES = {
+    Fault.LEAF_WRITTEN: ("leaf-written-in-place", "AFT501"),
+    Fault.LEAF_VIEW_WRITTEN: ("view-of-leaf-written-in-place", "AFT501"),
+    Fault.MANY_VIEWS: ("one-of-several-views-written", "AFT508"),
+    Fault.NO_GRAD_VIEW: ("view-of-no-grad-written", "AFT508"),
+}
 _NO_GRADIENT = "unsupported operand type(s): 'NoneType'"
 
 
-def leaf_written(machine: Machine, leaf: Tensor, name: str, view: bool = False) -> None:
-    """A leaf that requires gradients, or a part of it, is written in place where gradients are recorded."""
-    page = "view-of-leaf-written-in-place" if view else "leaf-written-in-place"
-    fault = Fault.LEAF_VIEW_WRITTEN if view else Fault.LEAF_WRITTEN
-    _refuse(machine, page, "AFT501", fault.value, leaf, name, name if view else "")
+def write_refused(machine: Machine, fault: Fault, target: Tensor, name: str) -> None:
+    """A leaf that requires gradients, or a view that may not be, is written in place where gradients are recorded."""
+    page, rule = _WRITES.get(fault, ("", ""))
+    if fault is Fault.LEAF_VIEW_WRITTEN:
+        _refuse(machine, page, rule, fault.value, target.base, name, name)  # type: ignore[arg-type]
+    elif page:
+        _refuse(machine, page, rule, fault.value, target, name)
 
 
 def not_optimized(machine: Machine, held: list[Tensor]) -> None:
@@ -69,7 +77,7 @@ def _refuse(machine: Machine, page: str, rule: str, message: str, tensor: Tensor
         name,
         node is None,
         tensor.requires_grad,
-        node.op if node is not None else "",
+        node.name if node is not None else "",
         node.where if node is not None else None,
         _stored(tensor),
         base=base,

@@ -297,7 +297,9 @@ def _taken(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) -> 
         if made.call == "backward" and any(id(leaf) not in owners and id(leaf) not in unsure for leaf in made.leaves):
             nodes = list(reversed(machine.graph.reach(node for node, _ in made.roots)))
             between = _applied_to(nodes, owners)
-            takers = ((id(one.leaf), node.where) for node in reversed(nodes) for one, _ in node.edges if one.leaf)
+            takers = (
+                (id(one.leaf), node.where) for node in reversed(nodes) for one, _ in node.next_functions if one.leaf
+            )
             return {leaf: where for leaf, where in takers if where is not None and leaf not in between}
     return {}
 
@@ -308,7 +310,9 @@ def _applied_to(nodes: list[GraphNode], owners: dict[int, list[str]]) -> set[int
     leaves: dict[int, set[int]] = {}
     found: set[int] = set()
     for node in nodes:  # oldest first
-        below = [{id(one.leaf)} if one.leaf is not None else leaves.get(one.number, set()) for one, _ in node.edges]
+        below = [
+            {id(one.leaf)} if one.leaf is not None else leaves.get(one.number, set()) for one, _ in node.next_functions
+        ]
         leaves[node.number] = set().union(*below)
         if not leaves[node.number].isdisjoint(owners):
             found.update(*(some for some in below if len(some) == 1 and some.isdisjoint(owners)))

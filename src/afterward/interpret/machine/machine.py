@@ -90,6 +90,7 @@ class Machine(Imports, Statements):
                 module.dismantle(self.sources.shelf.held)
         for leaf in self.graph.leaves:
             leaf.accumulator = leaf.version.leaf = None
+            leaf.arrivals.clear()
         self.__dict__.clear()
 
     def enter(self, module: Module, run: Callable[[], None]) -> None:

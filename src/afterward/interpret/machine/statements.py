@@ -26,6 +26,7 @@ from afterward.interpret.machine.values import (
     Unsupported,
     Value,
 )
+from afterward.model.life.faults import Refused
 
 BREAK, CONTINUE = object(), object()
 
@@ -60,6 +61,9 @@ class Statements(Branches):
                 self.gap(str(reason) or "not interpreted", statement)
                 self._forget(statement)
                 continue
+            except Refused as refused:
+                self.gap(refused.fault.value, statement)
+                raise Raised(Lib("builtins.RuntimeError")) from None
             if left is not None:
                 return left
         return None

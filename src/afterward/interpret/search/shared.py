@@ -36,6 +36,8 @@ from afterward.interpret.machine.values import (
     Value,
 )
 from afterward.model.history import Gap
+from afterward.model.life.parts import Storage
+from afterward.model.life.parts import Tensor as Bare
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.core import Place
@@ -76,6 +78,8 @@ class Group:
                     setattr(box, name, value)
             elif isinstance(box, Version):
                 box.count, box.leaf, box.writes[:] = copy[0], None, copy[1]
+            elif isinstance(box, Storage):
+                box.symbol = copy
             else:
                 box.clear()
                 box.extend(copy) if isinstance(box, deque) else box.update(copy)
@@ -333,8 +337,9 @@ def _of_tensor(value: Tensor, found: list[tuple[Any, Any]]) -> list[Value] | Non
     """A tensor of numbers can be set back; one with a history, or that needs a gradient, belongs to its run."""
     if value.requires_grad or value.grad is not None or value.hooks:
         return None
-    found.append((value, {name: getattr(value, name) for name in Tensor.__slots__}))
+    found.append((value, {name: getattr(value, name) for name in (*Bare.__slots__, *Tensor.__slots__)}))
     found.append((value.version, (value.version.count, list(value.version.writes))))
+    found.append((value.storage, value.storage.symbol))
     return _of_dict(value.attributes, found)
 
 

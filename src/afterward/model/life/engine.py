@@ -146,10 +146,12 @@ def run_backward(
                 if not only_look:
                     arrival = Arrival(tape.passes, box[0], starts)
                     if create:
-                        accumulate_recorded(tape, leaf, arrival, tensors[node][0])
+                        accumulate_recorded(tape, leaf, arrival, tensors[node][0] if tape.exact else None)
                     else:
                         accumulate(tape, leaf, arrival)
             continue
+        if kind is Kind.CUSTOM and not only_look:
+            tape.run_custom(node)
         # With no gradient to copy there is nothing to take out of a write through a view.
         fault = None if kind is Kind.COPY_SLICES and not box else refusal(node, None if only_look else tape)
         if fault is not None:
@@ -158,7 +160,7 @@ def run_backward(
         ran.append(node)
         sent = gradients_of(node, box)
         made: list[Tensor | None] | None = None
-        if create and not only_look:
+        if create and tape.exact and not only_look:
             visits = [e is not None and (wanted is None or wanted.will_visit(e[0])) for e in node.edges]
             made = formulas.differentiate(tape, node, tensors.pop(node, {}), visits)
         if not retain and not node.released:

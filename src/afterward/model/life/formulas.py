@@ -38,7 +38,7 @@ class Step:
             return self.tape.fresh(hash((11, self.node.symbol, index)))
         if not saved.is_result:
             return saved.tensor
-        result = Tensor(saved.tensor.storage, saved.tensor.version)
+        result = self.tape.handle(saved.tensor.storage, saved.tensor.version)
         result.node, result.slot = self.node, 0
         return result
 

@@ -31,10 +31,12 @@ def accumulate(tape: Tape, leaf: Tensor, arrival: Arrival) -> None:
         count_write(tape, leaf.grad, symbol)
 
 
-def accumulate_recorded(tape: Tape, leaf: Tensor, arrival: Arrival, tensor: Tensor) -> None:
+def accumulate_recorded(tape: Tape, leaf: Tensor, arrival: Arrival, tensor: Tensor | None) -> None:
     """The same in a pass with `create_graph`: `.grad` has a history, and is replaced, not written to."""
     leaf.arrivals.append(arrival)
-    if leaf.grad is None:
+    if tensor is None:  # which is not known
+        leaf.grad = tape.fresh(hash((7, fingerprint(leaf))))
+    elif leaf.grad is None:
         leaf.grad = tape.fresh(0)
         write(tape, table()["copy_"], leaf.grad, (tensor,))
     else:
@@ -122,14 +124,14 @@ def cuts_between(root: Tensor, leaf: Tensor) -> list[Tensor]:
         if id(tensor) in seen:
             continue
         seen.add(id(tensor))
-        cuts = list(tensor.cut)
+        cuts = list(tensor.cut_from)
         stack = [tensor.node] if tensor.node is not None else []
         visited: set[Node] = set()
         while stack:
             node = stack.pop()
             if node not in visited:
                 visited.add(node)
-                cuts += node.cuts
+                cuts += node.cut_from
                 stack += [edge[0] for edge in node.edges if edge is not None]
         for cut in cuts:
             if needs_grad(cut) and (cut is leaf or paths(cut, leaf)) and cut not in found:

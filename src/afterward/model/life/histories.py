@@ -8,7 +8,7 @@ version counter, and makes a new node when someone next asks for it. So does `gr
 from __future__ import annotations
 
 from afterward.model.life.faults import Fault, Refused, Unmodelled
-from afterward.model.life.parts import FIRST, Edge, Kind, MadeAs, Node, Tensor
+from afterward.model.life.parts import Edge, Kind, MadeAs, Node, Tensor
 from afterward.model.life.tape import Tape
 
 
@@ -31,7 +31,7 @@ def grad_fn(tape: Tape, tensor: Tensor) -> Node | None:
     assert tensor.version is not None
     if tensor.seen != tensor.version.count:
         refuse_unless_plain(tensor)
-        node = Node("AsStridedBackward0", tape.tick())
+        node = tape.node("AsStridedBackward0")
         node.symbol = hash((base.symbol, tensor.path))
         node.edges = [gradient_edge(tape, base)]
         tensor.node, tensor.slot, tensor.seen = node, 0, tensor.version.count
@@ -44,17 +44,8 @@ def gradient_edge(tape: Tape, tensor: Tensor) -> Edge:
     if node is not None:
         return node, tensor.slot
     if tensor.needs:
-        return accumulator(tensor), 0
+        return tape.accumulator(tensor), 0
     return None
-
-
-def accumulator(leaf: Tensor) -> Node:
-    node = leaf.accumulator
-    if node is None:
-        node = leaf.accumulator = Node("AccumulateGrad", -FIRST, Kind.ACCUMULATE)
-        node.leaf = leaf
-        node.order = FIRST
-    return node
 
 
 def refuse_unless_plain(view: Tensor) -> None:
@@ -88,10 +79,10 @@ def rebase(tape: Tape, target: Tensor, node: Node) -> None:
     if base is None:
         target.node, target.slot = node, 0
         return
-    around = Node("CopySlices", tape.tick(), Kind.COPY_SLICES)
+    around = tape.node("CopySlices", Kind.COPY_SLICES)
     around.inner = node
     around.symbol = hash((node.symbol, target.path))
-    around.cuts = node.cuts
+    around.cut_from = node.cut_from
     around.edges = [gradient_edge(tape, base), *node.edges[1:]]
     base.node, base.slot = around, 0
     target.slot = 0

@@ -10,6 +10,7 @@ about. Equal symbols mean equal numbers, which is how the model can say that two
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -52,7 +53,7 @@ class Tensor:
     """A handle on numbers, with the history it will send a gradient into."""
 
     __slots__ = (
-        "accumulator", "arrivals", "base", "cut", "elements", "grad", "hidden", "made", "name", "needs",
+        "accumulator", "arrivals", "base", "cut_from", "elements", "grad", "hidden", "made", "name", "needs",
         "node", "path", "seen", "slot", "storage", "version",
     )  # fmt: skip
 
@@ -72,7 +73,7 @@ class Tensor:
         self.grad: Tensor | None = None
         self.arrivals: list[Arrival] = []  # the gradients summed in `grad`
         self.accumulator: Node | None = None
-        self.cut: tuple[Tensor, ...] = ()  # the histories that were not carried on to here
+        self.cut_from: tuple[Tensor, ...] = ()  # the histories that were not carried on to here
 
     def __repr__(self) -> str:
         history = self.node or ("leaf" if self.needs else "constant")
@@ -112,7 +113,7 @@ class Node:
     """One recorded operation. The edges lead to where its results' gradients go next."""
 
     __slots__ = (
-        "cuts", "edges", "inner", "kind", "leaf", "name", "number", "order", "reads", "released", "returns",
+        "cut_from", "edges", "inner", "kind", "leaf", "name", "number", "order", "reads", "released", "returns",
         "saved", "scales", "symbol",
     )  # fmt: skip
 
@@ -130,10 +131,20 @@ class Node:
         self.inner: Node | None = None  # the operation a CopySlices wraps
         self.reads = True  # a custom function's backward may never look at its saved values
         self.returns: tuple[bool, ...] = ()  # and may return None instead of a gradient
-        self.cuts: tuple[Tensor, ...] = ()
+        self.cut_from: tuple[Tensor, ...] = ()
 
     def __repr__(self) -> str:
         return f"{self.name}#{self.number}"
+
+    @property
+    def next_functions(self) -> Sequence[tuple[Node, int]]:
+        """The edges that lead somewhere."""
+        return [edge for edge in self.edges if edge is not None]
+
+    @property
+    def takes_out(self) -> tuple[Saved, ...]:
+        """What its backward takes out of saving: for a write through a view, what the operation has saved."""
+        return self.saved if self.inner is None else self.inner.saved
 
     @property
     def can_be_freed(self) -> bool:
@@ -154,6 +165,8 @@ class Saved:
 
     def __init__(self, tensor: Tensor | None, is_result: bool = False) -> None:
         self.tensor = tensor
+        if is_result and tensor is not None:  # not the result itself: it holds the node that keeps this
+            self.tensor = Tensor(tensor.storage, tensor.version)
         self.is_result = is_result
         self.region: Region | None = None
         self.version: Version | None = None

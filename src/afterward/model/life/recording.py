@@ -34,7 +34,7 @@ def apply(tape: Tape, operation: Operation, inputs: Sequence[Tensor]) -> tuple[T
         cut = _cut(inputs)
         if cut:
             for result in results:
-                result.cut = cut
+                result.cut_from = cut
         return results
     for result, end in zip(results, pattern.ends, strict=True):
         if end is not None:
@@ -54,7 +54,7 @@ def write(tape: Tape, operation: Operation, target: Tensor, arguments: Sequence[
     nodes, pattern = _record(tape, operation, inputs, symbol)
     count_write(tape, target, symbol)
     if pattern is None:
-        target.cut = (*target.cut, *_cut(arguments))[:32]
+        target.cut_from = (*target.cut_from, *_cut(arguments))[:32]
         return
     end = pattern.ends[0]
     assert end is not None
@@ -82,7 +82,7 @@ def call(tape: Tape, function: Custom, inputs: Sequence[Tensor]) -> tuple[Tensor
         note_outside(tape, inputs)
     if tape.records and any(map(needs_grad, inputs)):
         edges = [gradient_edge(tape, tensor) for tensor in inputs]  # here, for once, before the number
-        node = Node(function.name + "Backward", tape.tick(), Kind.CUSTOM)
+        node = tape.node(function.name + "Backward", Kind.CUSTOM)
         node.edges = edges
         node.symbol, node.reads, node.returns = symbol, function.reads, function.returns
     if function.writes:
@@ -99,7 +99,7 @@ def call(tape: Tape, function: Custom, inputs: Sequence[Tensor]) -> tuple[Tensor
         results = tuple(tape.fresh(hash((symbol, i))) for i in range(function.results))
     if node is None:
         for result in results:
-            result.cut = _cut(inputs)
+            result.cut_from = _cut(inputs)
         return results
     for slot, result in enumerate(results):
         result.node, result.slot = node, slot
@@ -129,13 +129,12 @@ def _record(
     if not _is_recorded(tape, inputs):
         return [], None
     needs = tuple([t.needs or t.node is not None or needs_grad(t) for t in inputs])
-    pattern = operation.patterns[needs]
+    pattern = operation.pattern(needs)
     if True in [n and t.node is None and not t.needs for n, t in zip(needs, inputs, strict=True)]:
-        pattern = _without_edges(operation, pattern, inputs, needs)
+        pattern = _without_edges(tape, operation, pattern, inputs, needs)
     nodes: list[Node] = []
     for plan in pattern.nodes:
-        tape.clock += 1
-        node = Node(plan.name, tape.clock)
+        node = tape.node(plan.name)
         edges: list[Edge] = []
         for edge in plan.edges:
             if edge is None:
@@ -151,8 +150,8 @@ def _record(
         if plan.saves:
             node.saved = tuple([_save_for(tape, inputs, owner) for owner in plan.saves])
         for tensor in inputs:
-            if tensor.cut:
-                node.cuts += tensor.cut
+            if tensor.cut_from:
+                node.cut_from += tensor.cut_from
         nodes.append(node)
     return nodes, pattern
 
@@ -168,7 +167,7 @@ def _is_recorded(tape: Tape, inputs: Sequence[Tensor]) -> bool:
 
 
 def _without_edges(
-    operation: Operation, pattern: Pattern, inputs: Sequence[Tensor], needs: tuple[bool, ...]
+    tape: Tape, operation: Operation, pattern: Pattern, inputs: Sequence[Tensor], needs: tuple[bool, ...]
 ) -> Pattern:
     """An argument may need a gradient for its base's sake and yet lead nowhere: a view made under no_grad.
 
@@ -182,6 +181,8 @@ def _without_edges(
         return pattern
     reduced = operation.patterns.get(tuple(leads))
     if reduced is None or len(pattern.nodes) != 1 or len(reduced.nodes) != 1:
+        if not tape.exact:
+            return pattern
         raise Unmodelled(f"{operation.name} on a view that was made under no_grad")
     return Pattern((replace(pattern.nodes[0], saves=reduced.nodes[0].saves),), pattern.ends)
 
@@ -218,15 +219,16 @@ def _results(tape: Tape, operation: Operation, inputs: Sequence[Tensor], symbol:
     for i, owner in enumerate(operation.views):
         if owner is None or owner < 0:
             result = tape.fresh(hash((symbol, i)))
-            result.hidden = owner is not None
+            result.hidden = owner is not None and tape.exact
             made.append(result)
         else:
-            made.append(_view(tape, operation, inputs[owner], i))
+            made.append(view_of(tape, inputs[owner], operation, i))
     return tuple(made)
 
 
-def _view(tape: Tape, operation: Operation, parent: Tensor, index: int) -> Tensor:
-    view = Tensor(parent.storage, parent.version)
+def view_of(tape: Tape, parent: Tensor, operation: Operation, index: int) -> Tensor:
+    """The part of a tensor that an operation gives as its result of this number."""
+    view = tape.handle(parent.storage, parent.version)
     view.path = hash((parent.path, operation.code, index))
     if parent.version is None:
         return view
@@ -250,15 +252,15 @@ def _cut(inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     for tensor in inputs:
         if needs_grad(tensor):
             cut += (tensor,)
-        cut += tensor.cut
+        cut += tensor.cut_from
     return cut[:32]
 
 
 def detach(tape: Tape, tensor: Tensor) -> Tensor:
     """`tensor.detach()`: the same memory and the same counter, no history."""
-    result = Tensor(tensor.storage, tensor.version)
+    result = tape.handle(tensor.storage, tensor.version)
     result.path = tensor.path
-    result.cut = _cut((tensor,))
+    result.cut_from = _cut((tensor,))
     return result
 
 

@@ -7,7 +7,8 @@ gradients it lists the nodes that come to be, where their edges go, and whose va
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,16 @@ class Operation:
     apart: bool  # wants special arguments: not for random programs
     patterns: dict[tuple[bool, ...], Pattern]
 
+    def pattern(self, needs: tuple[bool, ...]) -> Pattern:
+        """What it builds when just these arguments need gradients; where torch was not asked about them, the narrowest
+        that was read and holds them."""
+        found = self.patterns.get(needs)
+        if found is None:
+            wider = [key for key in self.patterns if all(a or not b for a, b in zip(key, needs, strict=False))]
+            found = self.patterns[min(wider, key=sum) if wider else next(iter(self.patterns))]
+            self.patterns[needs] = found
+        return found
+
 
 def _plan(row: list[Any], code: int, scales: tuple[int, ...] | None) -> NodePlan:
     name, edges, saves = row
@@ -124,6 +135,69 @@ def _operation(name: str, entry: dict[str, Any]) -> Operation:
         entry.get("apart", False),
         patterns,
     )
+
+
+Saves = str | tuple[int, ...]
+
+
+class _WorkedOut(dict[tuple[bool, ...], Pattern]):
+    """Patterns that follow from a rule, each made when it is first asked for."""
+
+    def __init__(self, make: Callable[[tuple[bool, ...]], Pattern]) -> None:
+        super().__init__()
+        self.make = make
+
+    def get(self, needs: tuple[bool, ...], default: Any = None) -> Pattern:
+        found = super().get(needs)
+        if found is None:
+            found = self[needs] = self.make(needs)
+        return found
+
+
+def _edges(needs: tuple[bool, ...], first: int = 0) -> tuple[int | None, ...]:
+    return tuple(-1 - first - at if needed else None for at, needed in enumerate(needs))
+
+
+@lru_cache(maxsize=4096)
+def unlisted(node: str, arity: int, saves: Saves = "", outs: int = 1, view: bool = False) -> Operation:
+    """An operation that was not read from torch: one node. What it saves is said: "all" arguments, "others" (a product
+    keeps each factor for the gradients of the others), a value of its "own", nothing, or whose, as in the table."""
+    code = crc32(node.encode())
+
+    def make(needs: tuple[bool, ...]) -> Pattern:
+        whose: tuple[int, ...] = ()
+        if not isinstance(saves, str):
+            whose = saves
+        elif saves == "all":
+            whose = tuple(-1 - at for at in range(arity))
+        elif saves == "others":
+            whose = tuple(-1 - at for at in range(arity) if any((*needs[:at], *needs[at + 1 :])))
+        elif saves == "own":
+            whose = (OWN,)
+        plan = NodePlan(node, code, _edges(needs), whose, None)
+        return Pattern((plan,), tuple((0, slot) for slot in range(outs)))
+
+    views = (0 if view else None,) * outs
+    shapes, results = ("",) * arity, ("",) * outs
+    return Operation(
+        node, code, "", shapes, results, views, (None,) * outs, view, False, False, False, False, True, _WorkedOut(make)
+    )
+
+
+@lru_cache(maxsize=1024)
+def with_more(name: str, more: int) -> Operation:
+    """An operation of the table with further arguments than it has there: their gradients come from its last node."""
+    operation = table()[name]
+    arity = len(operation.shapes)
+
+    def make(needs: tuple[bool, ...]) -> Pattern:
+        pattern = operation.pattern(needs[:arity])
+        *others, last = pattern.nodes or (NodePlan(f"{name}Backward", operation.code, (), (), None),)
+        edges = (*last.edges, *_edges(needs[arity:], arity))
+        ends = pattern.ends if pattern.nodes else tuple((0, slot) for slot in range(len(operation.outs)))
+        return Pattern((*others, replace(last, edges=edges, scales=None)), ends)
+
+    return replace(operation, shapes=(*operation.shapes, *("",) * more), patterns=_WorkedOut(make))
 
 
 class Table(dict[str, Operation]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from afterward.model.life.parts import Region, Saved, Storage, Tensor, Version
+from afterward.model.life.parts import FIRST, Kind, Node, Region, Saved, Storage, Tensor, Version
 
 
 class Packing(Enum):
@@ -16,6 +16,8 @@ class Packing(Enum):
 
 
 class Tape:
+    exact = True  # what this model does not know stops it; else it goes on with what is certain
+
     __slots__ = ("clock", "draws", "packing", "passes", "records", "region", "watches")
 
     def __init__(self) -> None:
@@ -34,6 +36,24 @@ class Tape:
     def fresh(self, symbol: int, name: str = "") -> Tensor:
         """A new tensor in memory of its own."""
         return Tensor(Storage(symbol), Version() if self.watches else None, name)
+
+    def handle(self, storage: Storage, version: Version | None) -> Tensor:
+        """Another tensor on memory that is there."""
+        return Tensor(storage, version)
+
+    def node(self, name: str, kind: Kind = Kind.OPERATION) -> Node:
+        return Node(name, self.tick(), kind)
+
+    def accumulator(self, leaf: Tensor) -> Node:
+        node = leaf.accumulator
+        if node is None:
+            node = leaf.accumulator = Node("AccumulateGrad", -FIRST, Kind.ACCUMULATE)
+            node.leaf = leaf
+            node.order = FIRST
+        return node
+
+    def run_custom(self, node: Node) -> None:
+        """A pass comes to a custom function: here its own backward would run, and show whether it `reads`."""
 
     def save(self, tensor: Tensor | None, is_result: bool = False) -> Saved:
         """Keep a value for the backward, where the mode says; None stands for one no one else can reach."""

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from afterward.interpret.graph.graph import GraphNode, Kept, Tensor
+from afterward.interpret.graph.graph import GraphNode, Tensor, Version
 from afterward.interpret.machine.values import Bound, Function, Instance, Native, Value
+from afterward.model.life.parts import Saved
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -49,21 +50,19 @@ def region(machine: Machine, function: Value, run: Callable[[], Value]) -> Value
     if not outputs or not _is_one(function):
         return result
     inside = [n for n in graph.reach(one.node for one in outputs if one.node is not None) if n.number > before]
-    node = graph.new_node("CompiledFunctionBackward")
+    node = graph.node("CompiledFunctionBackward")
     numbers = {one.number for one in inside}
     edges: dict[tuple[int, int], tuple[GraphNode, int]] = {}
     for one in inside:
-        edges.update({(below.number, slot): (below, slot) for below, slot in one.edges if below.number not in numbers})
+        edges.update(
+            {(below.number, slot): (below, slot) for below, slot in one.next_functions if below.number not in numbers}
+        )
     node.edges = list(edges.values())
-    node.saved = [kept if kept.version is not None and kept.version.leaf else Kept("saved") for kept in _saved(inside)]
+    kept = [saved for one in inside for saved in one.takes_out]
+    node.saved = tuple(one if isinstance(one.version, Version) and one.version.leaf else Saved(None) for one in kept)
     for slot, output in enumerate(outputs):
         output.node, output.slot, output.base = node, slot, None
     return result
-
-
-def _saved(nodes: list[GraphNode]) -> Iterator[Kept]:
-    for one in nodes:
-        yield from one.saved
 
 
 def _tensors(value: Value, depth: int = 0) -> Iterator[Tensor]:

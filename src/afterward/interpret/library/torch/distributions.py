@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from afterward.interpret.graph.graph import Kept, Tensor
+from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import ops, transforms
 from afterward.interpret.machine.values import Class, Instance, Lib, Unknown, Value
+from afterward.model.life.parts import Saved
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -86,7 +87,7 @@ def method(machine: Machine, owner: Instance, name: str, args: Args) -> Value:
             inputs = inputs[1:] or inputs
         made = ops.generic(machine, f"{name.title().replace('_', '')}Backward", inputs, "own")
         if isinstance(made, Tensor) and made.node is not None:
-            made.node.saved += [Kept("saved", one.version) for one in _saved(owner, name, args)]
+            made.node.saved += tuple(Saved(one) for one in _saved(owner, name, args))
         return made
     return machine.unknown()
 

@@ -175,7 +175,7 @@ def _shape(name: str, args: Args, kwargs: Kwargs) -> tuple[Value, ...]:
 def _leaf_or_data(machine: Machine, made: Tensor, kwargs: Kwargs) -> Tensor:
     if machine.truth(kwargs.get("requires_grad", False)) is True:
         made.needs = True
-        machine.graph.accumulator(made)
+        machine.graph.register(made)
     return made
 
 
@@ -198,8 +198,8 @@ def _variable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not isinstance(given, Tensor):
         given = Tensor()
     if kwargs.get("requires_grad") is True or (len(args) > 1 and args[1] is True):
-        made = Tensor(given.version)
+        made = given.alias()
         made.needs = True
-        machine.graph.accumulator(made)
+        machine.graph.register(made)
         return made
     return given

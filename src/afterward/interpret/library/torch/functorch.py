@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from afterward.interpret.graph.graph import Kept, Tensor
+from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.values import Native, PartialDict, Value
 
 if TYPE_CHECKING:
@@ -59,10 +59,7 @@ def _like(machine: Machine, given: Value, out: Value, before: int) -> Value:
     made = Tensor()
     if out.node is not None and machine.graph.records:
         outer = [node for node in machine.graph.reach([out.node]) if node.number <= before]
-        node = machine.graph.new_node("GradBackward")
-        node.edges = [(one, 0) for one in outer]
-        node.saved = [Kept("saved")]
-        made.node = node
+        made.node = machine.graph.derivative((one, 0) for one in outer)
     return made
 
 

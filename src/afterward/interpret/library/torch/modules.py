@@ -116,8 +116,7 @@ def _requires_grad_(machine: Machine, owner: Instance, args: Args, kwargs: Kwarg
 def _state_dict(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     made = PartialDict()
     for name, parameter in parameters(owner):
-        alias = Tensor(parameter.version)
-        made[name] = alias
+        made[name] = parameter.alias()
     made.partial = True
     return made
 
@@ -125,7 +124,7 @@ def _state_dict(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -
 def _load(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(args[0] if args else None, dict):
         for _, parameter in parameters(owner):
-            machine.graph.written(parameter, owner.label or "the module")
+            machine.graph.overwrite(parameter, owner.label or "the module")
     return machine.unknown()
 
 

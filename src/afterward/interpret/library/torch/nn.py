@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from afterward.interpret.graph.graph import Kept, Tensor
+from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import graphs
 from afterward.interpret.library.torch import compiled, layers, ops, tensors
 from afterward.interpret.machine.values import (
@@ -20,6 +20,7 @@ from afterward.interpret.machine.values import (
     Unknown,
     Value,
 )
+from afterward.model.life.table import OWN
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -112,7 +113,7 @@ def _items_of(value: Value) -> list[Value]:
 
 
 def make_parameter(machine: Machine, value: Value, requires_grad: Value = True) -> Tensor:
-    made = machine.graph.leaf("", True, value.version if isinstance(value, Tensor) and value.node is None else None)
+    made = machine.graph.leaf("", True, value if isinstance(value, Tensor) and value.node is None else None)
     if machine.truth(requires_grad) is False:
         made.needs = False
     return made
@@ -229,14 +230,9 @@ def _recurrent(machine: Machine, owner: Instance, name: str, value: Value, state
     inputs = [one for one in (value, *states, *params) if isinstance(one, Tensor)]
     cell = name in layers.CELLS
     outs = layers.CELLS[name] if cell else layers.RECURRENT[name]
-    made = ops.generic(machine, f"{name}Backward0", inputs, "", outs=outs)
-    first = made[0] if isinstance(made, tuple) else made
-    if isinstance(first, Tensor) and first.node is not None:
-        given = [one for one in (value, *states) if isinstance(one, Tensor)]
-        first.node.saved += [
-            Kept("saved", one.version) for one in (*given, *_weights_saved(owner, name, value, states))
-        ]
-        first.node.saved.append(Kept("result"))
+    kept = [id(one) for one in (value, *states, *_weights_saved(owner, name, value, states))]
+    saves = (*(-1 - at for at, one in enumerate(inputs) if id(one) in kept), OWN)
+    made = ops.generic(machine, f"{name}Backward0", list(inputs), saves, outs=outs)
     if cell:
         return made
     return (made[0], (made[1], made[2])) if name == "LSTM" else made

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from afterward.interpret.graph.graph import GraphNode, Kept, Tensor
+from afterward.interpret.graph.graph import GraphNode, Tensor
 from afterward.interpret.history import refused
 from afterward.interpret.machine.values import SliceOf, Unknown, Value
-from afterward.model.life.table import OWN, table
+from afterward.model.life import recording
+from afterward.model.life.faults import Refused
+from afterward.model.life.table import Operation, Saves, table, unlisted, with_more
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-# What a function or method of torch is called in the table, where the names differ.
 ON_PROCESSOR = "#processor"  # among the attributes of a tensor that was made without naming a device
 
+# What a function or method of torch is called in the table, where the names differ.
 ALIASES = {
     "multiply": "mul", "divide": "div", "true_divide": "div", "subtract": "sub", "negative": "neg", "matmul": "mm",
     "binary_cross_entropy_with_logits": "bce_with_logits", "scaled_dot_product_attention": "attention",
@@ -36,23 +37,9 @@ ALIASES = {
     "fliplr": "flip", "flipud": "flip", "expand_dims": "unsqueeze", "concat": "cat", "concatenate": "cat",
     "squeeze": "squeeze_row", "relu6_": "relu6", "rnn_relu_cell": "rnn_tanh_cell", "special_expit": "sigmoid",
     "triplet_margin_with_distance_loss": "triplet_margin_loss", "embedding": "embedding", "erf_": "erf",
-    "dsplit": "split", "hsplit": "split", "vsplit": "split", "std_mean": "std_mean", "cross_entropy": "cross_entropy",
+    "dsplit": "tensor_split", "hsplit": "tensor_split", "vsplit": "tensor_split",
+    "std_mean": "std_mean", "cross_entropy": "cross_entropy",
 }  # fmt: skip
-
-
-@lru_cache(maxsize=4096)
-def plan(op: str, bits: tuple[bool, ...]) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The last node an operation builds when these arguments need gradients, and all that its nodes save."""
-    entry = table()[op]
-    pattern = entry.patterns.get(bits)
-    if pattern is None:
-        wider = [key for key in entry.patterns if all(have or not want for have, want in zip(key, bits, strict=False))]
-        pattern = entry.patterns[min(wider, key=sum)] if wider else next(iter(entry.patterns.values()))
-    saves: list[tuple[str, int]] = []
-    for node in pattern.nodes:
-        saves += [("saved", whose) for whose in node.saves]
-    name = pattern.nodes[-1].name if pattern.nodes else f"{op}Backward"
-    return name, tuple(dict.fromkeys(saves))
 
 
 def known(op: str) -> bool:
@@ -71,51 +58,33 @@ def apply(machine: Machine, op: str, inputs: list[Value], extra: Iterable[Tensor
     arity = len(entry.shapes)
     inputs = inputs[:arity] + [0.0] * (arity - len(inputs))
     others = [tensor for tensor in extra if isinstance(tensor, Tensor)]
-    made = without_history(machine, [*inputs, *others] if others else inputs)
-    count = len(entry.outs)
-    if made is not None:
-        results = [made] + [_like(made) for _ in range(count - 1)]
-        for number, result in enumerate(results):
-            if isinstance(result, Tensor):
-                _share(result, entry.views[number], inputs)
-        return results[0] if count == 1 else tuple(results)
-    bits = tuple(isinstance(value, Tensor) and value.requires_grad for value in inputs)
-    name, saves = plan(op, bits)
-    node = machine.graph.record(name, [v for v in (*inputs, *others) if isinstance(v, Tensor)], ())
-    results = []
-    for slot in range(count):
-        if entry.outs[slot].startswith("-"):  # indices: data
-            results.append(Tensor())
-            continue
-        result = Tensor()
-        result.node, result.slot = node, slot
-        _share(result, entry.views[slot], inputs)
-        results.append(result)
-    for label, whose in saves:
-        if whose >= OWN:  # a value, or a plain number, in the node's own keeping
-            node.saved.append(Kept(label))
-        elif whose < 0:
-            value = inputs[-1 - whose]
-            node.saved.append(Kept(label, value.version if isinstance(value, Tensor) else None))
-        elif whose < len(results):
-            node.saved.append(Kept(label, results[whose].version))
-    return results[0] if count == 1 else tuple(results)
+    if others:
+        entry, inputs = with_more(op, len(others)), [*inputs, *others]
+    return _run(machine, entry, inputs)
 
 
-def _share(result: Tensor, view: int | None, inputs: list[Value]) -> None:
-    if view is not None and view >= 0 and isinstance(inputs[view], Tensor):
-        source: Tensor = inputs[view]
-        result.version = source.version
-        result.base = source.base or source
-        result.seen = source.version.count
+def _run(machine: Machine, operation: Operation, inputs: list[Value]) -> Value:
+    """Run an operation on the model. What is no tensor adds no edge, and what is not known makes the result unknown."""
+    unrecorded = without_history(machine, inputs)
+    count = len(operation.outs)
+    if isinstance(unrecorded, Unknown):
+        return unrecorded if count == 1 else (unrecorded, *(Unknown(None, unrecorded.cut) for _ in range(count - 1)))
+    tensors = [value if isinstance(value, Tensor) else Tensor() for value in inputs]
+    results: tuple[Tensor, ...] = recording.apply(machine.graph, operation, tensors)  # type: ignore[assignment]
+    if unrecorded is not None:
+        for result in results:
+            result.cut = unrecorded.cut
+    else:
+        _note_cuts(results, tensors)
+    return results[0] if count == 1 else results
 
 
-def _like(made: Value) -> Value:
-    if isinstance(made, Unknown):
-        return Unknown(None, made.cut)
-    other = Tensor()
-    other.cut = made.cut
-    return other
+def _note_cuts(results: Iterable[Tensor], inputs: list[Tensor]) -> None:
+    """A node is told where those of its inputs that have no history lost it."""
+    given = [one.cut for one in inputs if one.cut is not None and not one.requires_grad]
+    for result in results if given else ():
+        if result.node is not None:
+            result.node.given = given
 
 
 def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
@@ -150,29 +119,12 @@ def without_history(machine: Machine, inputs: Iterable[Value]) -> Value | None:
 
 
 def generic(
-    machine: Machine, op: str, inputs: list[Value], saves: str = "all", outs: int = 1, view: bool = False
+    machine: Machine, op: str, inputs: list[Value], saves: Saves = "all", outs: int = 1, view: bool = False
 ) -> Value:
-    """Record an operation that the table does not have; what it saves is said here: "all", "others" (a product keeps
-    each factor for the gradients of the others), "own" or ""."""
-    made = without_history(machine, inputs)
-    if made is not None:
-        results = [made] + [_like(made) for _ in range(outs - 1)]
-    else:
-        node = machine.graph.record(op, [value for value in inputs if isinstance(value, Tensor)], ())
-        if saves == "all":
-            node.saved += [Kept("saved", value.version) for value in inputs if isinstance(value, Tensor)]
-        elif saves == "others":
-            factors = [value for value in inputs if isinstance(value, Tensor)]
-            needing = {position for position, value in enumerate(factors) if value.requires_grad}
-            node.saved += [Kept("saved", one.version) for at, one in enumerate(factors) if needing - {at}]
-        elif saves == "own":
-            node.saved.append(Kept("saved"))
-        results = [_result(node, slot) for slot in range(outs)]
-    if view and isinstance(inputs[0], Tensor):
-        for result in results:
-            if isinstance(result, Tensor):
-                _share(result, 0, inputs)
-    return results[0] if outs == 1 else tuple(results)
+    """Record an operation that the table does not have; for what it saves see `unlisted`."""
+    if not isinstance(saves, tuple):
+        inputs = [value for value in inputs if isinstance(value, (Tensor, Unknown))] or inputs[:1]
+    return _run(machine, unlisted(op, len(inputs), saves, outs, view and isinstance(inputs[0], Tensor)), inputs)
 
 
 def moved(machine: Machine, value: Value) -> Value:
@@ -180,12 +132,6 @@ def moved(machine: Machine, value: Value) -> Value:
     if isinstance(value, Tensor) and value.needs and value.node is None and value.attributes.get(ON_PROCESSOR):
         return generic(machine, "ToCopyBackward0", [value], "")
     return value
-
-
-def _result(node: GraphNode, slot: int) -> Tensor:
-    made = Tensor()
-    made.node, made.slot = node, slot
-    return made
 
 
 def data(machine: Machine, inputs: Iterable[Value], how: str, node: ast.AST | None) -> Tensor:
@@ -220,74 +166,40 @@ def cut_of(machine: Machine, value: Value, how: str, node: ast.AST | None) -> An
 def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: ast.AST | None, label: str) -> Tensor:
     """An in-place operation: the memory changes, and with recording on so does the history."""
     graph = machine.graph
-    sources = [value for value in others if isinstance(value, Tensor)]
-    records = graph.records and (target.requires_grad or any(source.requires_grad for source in sources))
-    base = target.base if target.base is not None else target
+    base: Tensor = target.base if target.base is not None else target  # type: ignore[assignment]
     machine.account.written(base, machine.here())
     if base.needs and base.node is None:
         machine.account.by_hand.add(id(base))
         machine.account.changed_by_hand(base)
-    if records and base.needs and base.node is None and not isinstance(base, Unknown):
-        refused.leaf_written(machine, base, label, view=target is not base)
-    made: GraphNode | None = None
-    if records:
-        graph.open_input = any(isinstance(value, Unknown) and not value.plain for value in others)
-        plain = op.removesuffix("_")
-        in_table = known(op) and len(table()[op].shapes) <= 1 + len(others)
-        if in_table:
-            arity = len(table()[op].shapes)
-            inputs = [target, *others][:arity]
-            bits = tuple(isinstance(value, Tensor) and value.requires_grad for value in inputs)
-            name, saves = plan(op, bits)
-            made = graph.record(name, [target, *sources], ())
-            for _, whose in saves:
-                value = inputs[-1 - whose] if whose < 0 else None
-                if whose < 0 or whose >= OWN:
-                    made.saved.append(Kept("saved", value.version if isinstance(value, Tensor) else None))
-            saves_result = any(0 <= whose < OWN for _, whose in saves)
-        else:
-            made = graph.record(f"{plain.capitalize()}Backward0", [target, *sources], ())
-            saves_result = False
-        graph.written(target, label)
-        if saves_result:
-            made.saved.append(Kept("result", target.version))
-    else:
-        graph.written(target, label)
-    if made is not None:
-        _rebase(machine, target, made)
-    target.seen = target.version.count
+    inputs = [value if isinstance(value, Tensor) else Tensor() for value in others]
+    entry = table()[op] if known(op) else None
+    if entry is None or len(entry.shapes) > 1 + len(inputs):
+        inputs = [value for value in others if isinstance(value, Tensor)]
+        entry = unlisted(f"{op.removesuffix('_').capitalize()}Backward0", 1 + len(inputs))
+    graph.open_input = any(isinstance(value, Unknown) and not value.plain for value in others)
+    try:
+        recording.write(graph, entry, target, inputs[: len(entry.shapes) - 1])
+    except Refused as refusal:
+        refused.write_refused(machine, refusal.fault, target, label)
+        raise
+    finally:
+        graph.open_input = False
+    graph.written(target, label)
     return target
 
 
-def _rebase(machine: Machine, target: Tensor, made: GraphNode) -> None:
-    """After a recorded write the node is the target's history, and through a view that of its base."""
-    base = target.base
-    if base is not None:
-        around = machine.graph.new_node("CopySlices")
-        edge = machine.graph.edge(base) if base is not target else None
-        if edge is not None:
-            around.edges.append(edge)
-        around.edges += [pair for pair in made.edges if pair[0] is not (edge or (None,))[0]]
-        around.saved = [Kept("slices"), *made.saved]
-        base.node, base.slot, base.seen = around, 0, base.version.count
-        target.node, target.slot = around, 0
-    else:
-        target.node, target.slot = made, 0
-
-
-def elements(machine: Machine, tensor: Tensor) -> Iterator[Value]:
+def elements(machine: Machine, tensor: Tensor, op: str = "unbind") -> Iterator[Value]:
     """The rows of a tensor, as a loop over it gets them: views, all of one node."""
     node: GraphNode | None = None
     number = 0
     while True:
+        row: Tensor = recording.view_of(machine.graph, tensor, table()[op], number)  # type: ignore[assignment]
         if tensor.requires_grad and machine.graph.records:
             if node is None:
-                node = machine.graph.record("UnbindBackward0", [tensor], ())
-            row = _result(node, number)
+                node = generic(machine, "UnbindBackward0", [tensor], "").node
+            row.node, row.slot = node, number
         else:
-            row = Tensor()
             row.cut = tensor.cut if not tensor.requires_grad else machine.graph.off
-        _share(row, 0, [tensor])
         if len(tensor.attributes.get("shape", ())) > 1:
             row.attributes["shape"] = tensor.attributes["shape"][1:]
         number += 1
@@ -315,15 +227,8 @@ def write_item(machine: Machine, owner: Tensor, key: Value, value: Value, node: 
         return
     target = owner
     if machine.graph.records and (owner.requires_grad or (isinstance(value, Tensor) and value.requires_grad)):
-        view = Tensor(owner.version)
-        view.base = owner.base or owner
+        target = recording.view_of(machine.graph, owner, unlisted("SelectBackward0", 1), 0)  # type: ignore[assignment]
         edge = machine.graph.edge(owner)
         if edge is not None and edge[0].leaf is None:
-            view.node, view.slot = edge
-        view.seen = owner.version.count
-        target = view
-        if owner.needs and owner.node is None:
-            refused.leaf_written(machine, owner, label, view=True)
+            target.node, target.slot = edge
     write(machine, target, [value], "copy_", node, label)
-    if target is not owner and owner.base is not None:
-        owner.node, owner.slot, owner.seen = target.node, target.slot, owner.version.count

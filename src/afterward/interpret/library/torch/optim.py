@@ -114,10 +114,8 @@ def _write(machine: Machine, owner: Instance) -> None:
         held = group.get("params") if isinstance(group, dict) else None
         for leaf in held if isinstance(held, list) else ():
             if isinstance(leaf, Tensor) and leaf.needs and leaf.grad is not None:
-                if fused:
-                    leaf.version.unnoticed += 1
-                else:
-                    leaf.version.count += 1
+                leaf.storage.symbol = hash((leaf.storage.symbol, machine.graph.clock))
+                leaf.version.count += not fused  # a fused optimizer changes the numbers, and the counter stays
                 changed.append(leaf)
     made = passes.StepMade(machine.here(), machine.graph.tick(), owner, changed)
     machine.steps.append(made)

@@ -7,18 +7,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import keeping
-from afterward.interpret.graph.graph import BackwardRun, GraphNode, Kept, Tensor
+from afterward.interpret.graph.graph import BackwardRun, GraphNode, Tensor, Version
 from afterward.interpret.history import record
 from afterward.interpret.library.torch import module_tree, ops
 from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
 from afterward.model.history import BY_GRAD, operation
+from afterward.model.life import recording
+from afterward.model.life.engine import Root, run_backward, wanted_by
+from afterward.model.life.faults import Fault
+from afterward.model.life.gradients import ONES
+from afterward.model.life.parts import Saved
+from afterward.model.life.recording import Custom
 from afterward.model.site import Where
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 Kwargs = dict[str, Value]
+
+_ERRORS = {Fault.SECOND_TIME: "second_backward", Fault.MODIFIED: "inplace"}
 
 
 @dataclass(slots=True)
@@ -94,8 +102,7 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
     for _ in inputs:
         made = Tensor()
         if creates:
-            made.node = machine.graph.record("GradBackward", leaves, [Kept("saved")])
-            made.node.edges += _curved(walked)
+            made.node = _derivative(machine, leaves, walked)
         elif machine.graph.records:
             made.cut = machine.cutting(BY_GRAD, node)
         results.append(made)
@@ -115,15 +122,21 @@ _OF_RESULT = ("Tanh", "Sigmoid", "Exp", "Softmax", "LogSoftmax", "Relu", "Sqrt",
 _OF_INPUT = ("Sin", "Cos", "Pow", "Log", "Gelu", "Silu", "Softplus", "LeakyRelu", "Erf", "Tan", "Atan")
 
 
+def _derivative(machine: Machine, leaves: list[Tensor], walked: list[GraphNode]) -> GraphNode:
+    """The node of a gradient that can be differentiated: it leads to the parameters, and into the forward pass."""
+    edges = (machine.graph.edge(leaf) for leaf in leaves)
+    return machine.graph.derivative([*(edge for edge in edges if edge is not None), *_curved(walked)])
+
+
 def _curved(walked: list[GraphNode]) -> list[tuple[GraphNode, int]]:
     """The nodes of a forward pass that a gradient taken through it is connected to, as far as that is certain."""
     found: list[tuple[GraphNode, int]] = []
     for node in walked:
-        kind = operation(node.op)
+        kind = operation(node.name)
         if kind in _OF_RESULT:
             found.append((node, 0))
         elif kind in _OF_INPUT:
-            found += node.edges[:1]
+            found += node.next_functions[:1]
     return found
 
 
@@ -172,12 +185,14 @@ def _run(
     if not edges:
         return None
     walked = machine.graph.reach(start for start, _ in edges)
+    starts = [Root(start, slot, ONES) for start, slot in edges]
+    wanted = None
     if inputs is not None:
-        wanted = [one for one in inputs if isinstance(one, Tensor)]
-        leaves = [one for one in walked if one.leaf is not None and any(one.leaf is tensor for tensor in wanted)]
-        # `backward(inputs=...)` adds to the gradients of what it names, `grad` hands them over.
-        walked = machine.graph.leading_to(walked, wanted) + (leaves if call == "backward" else [])
-        if not walked and not leaves:  # torch would refuse: the way to them was not followed
+        asked_for = [machine.graph.edge(one) for one in inputs if isinstance(one, Tensor)]
+        wanted = wanted_by(starts, asked_for, capture=call == "grad")
+        found = any(wanted.will_visit(one) for one in walked)
+        walked = [one for one in walked if one in wanted.needed]
+        if not found:  # torch would refuse: the way to them was not followed
             machine.account.blind = True
     made = PassMade(
         len(machine.passes),
@@ -201,12 +216,21 @@ def _run(
     machine.account.look_for_dropped(machine.frames, made)
     if call == "backward":
         machine.account.before(made)
-    done = machine.graph.run_backward(
-        walked, retain=retains, accumulate=call == "backward", custom=lambda one: _custom(machine, one, creates)
-    )
-    if done.error is not None:
-        history = record.history(machine, made, done)
-        raise Raised(Lib("builtins.RuntimeError"), machine.breaks(history))
+    outer, machine.graph.custom = machine.graph.custom, lambda one: _custom(machine, one, creates)
+    try:
+        outcome = run_backward(
+            machine.graph, starts, wanted, retain=retains, create=creates, positions=len(inputs or ())
+        )
+    finally:
+        machine.graph.custom = outer
+    if outcome.fault is not None:
+        error = _ERRORS.get(outcome.fault)
+        if error is None:
+            machine.stop(outcome.fault.value)
+        culprit: GraphNode = outcome.node  # type: ignore[assignment]
+        freed = {one.number for one in outcome.freed}
+        done = BackwardRun(walked, error, culprit, culprit.read_in, freed)
+        raise Raised(Lib("builtins.RuntimeError"), machine.breaks(record.history(machine, made, done)))
     if call == "backward":
         machine.account.after(made)
         if creates:
@@ -218,8 +242,7 @@ def _run(
 def _give_gradients_a_graph(machine: Machine, made: PassMade, walked: list[GraphNode]) -> None:
     """`backward(create_graph=True)`: what it adds to `.grad` can itself be differentiated."""
     before = machine.graph.count
-    node = machine.graph.record("GradBackward", made.leaves, [Kept("saved")])
-    node.edges += _curved(walked)
+    node = _derivative(machine, made.leaves, walked)
     for leaf in made.leaves:
         if isinstance(leaf.grad, Tensor):
             leaf.grad.node = node
@@ -240,12 +263,14 @@ def _look_for_steps_since(machine: Machine, made: PassMade, walked: list[GraphNo
     fresh: set[int] = set()  # used by a forward since: whatever else leads to them, an old graph that grew say
     for node in walked:
         fresh |= {
-            id(below.leaf) for below, _ in node.edges if node.moment >= before.get(id(below.leaf), node.moment + 1)
+            id(below.leaf)
+            for below, _ in node.next_functions
+            if node.moment >= before.get(id(below.leaf), node.moment + 1)
         }
-        for kept in node.saved:
-            version = kept.version
-            if version is not None and version.unnoticed != kept.unnoticed and version.leaf is not None:
-                overwritten[id(version.leaf)] = version.leaf
+        for kept in node.takes_out:
+            leaf = kept.version.leaf if isinstance(kept.version, Version) else None
+            if leaf is not None and leaf.storage.symbol != kept.symbol and not kept.is_overwritten:
+                overwritten[id(leaf)] = leaf
     made.stale = [leaf for leaf in made.leaves if id(leaf) in before and id(leaf) not in fresh]
     made.overwritten = list(overwritten.values())
 
@@ -289,7 +314,7 @@ def _receiver(node: ast.AST | None, call: str) -> str:
 
 def read_saved(machine: Machine, node: GraphNode) -> None:
     """`tensor.grad_fn._saved_...`: an error, if a pass has freed it."""
-    if not (node.freed and node.saved):
+    if not node.is_freed:
         return
     made = PassMade(
         len(machine.passes), machine.here(), machine.graph.tick(), [(node, 0)], "read", True, False,
@@ -323,35 +348,41 @@ def apply_function(machine: Machine, cls: Class, args: list[Value], kwargs: Kwar
     made = ops.without_history(machine, args)
     if made is not None:
         return result if isinstance(made, Tensor) else machine.unknown()
-    node = machine.graph.record(f"{cls.name}Backward", [arg for arg in args if isinstance(arg, Tensor)], ())
+    given = [arg for arg in args if isinstance(arg, Tensor)]
+    fresh: tuple[Tensor, ...]
+    fresh = recording.call(machine.graph, Custom(cls.name, results=len(outputs)), given)  # type: ignore[assignment]
+    node = fresh[0].node
+    assert node is not None
     node.custom = (cls, context)
     context.inner["node"] = node
-    node.saved = [Kept("saved", one.version) for one in context.inner["saved"] if isinstance(one, Tensor)]
+    node.saved = tuple(Saved(one) for one in context.inner["saved"] if isinstance(one, Tensor))
     results: list[Value] = []
     for slot, output in enumerate(outputs):
-        if not isinstance(output, Tensor):
-            results.append(output)
-            continue
-        fresh = Tensor(output.version if any(output is arg for arg in args) else None)
-        fresh.node, fresh.slot = node, slot
-        results.append(fresh)
+        result = fresh[slot]
+        if any(output is arg for arg in args) and isinstance(output, Tensor):
+            result = output.alias()
+            result.node, result.slot = node, slot
+        results.append(result if isinstance(output, Tensor) else output)
     return tuple(results) if isinstance(result, tuple) else results[0]
 
 
 def saved_tensors(machine: Machine, context: Instance) -> Value:
     """`ctx.saved_tensors`: freed with the node."""
     node = context.inner.get("node")
-    if isinstance(node, GraphNode) and node.freed and machine.in_custom:
-        raise SavedGone(machine.here())
+    if isinstance(node, GraphNode) and machine.in_custom:
+        node.reads = True
+        if node.released:
+            raise SavedGone(machine.here())
     return tuple(context.inner["saved"])
 
 
-def _custom(machine: Machine, node: GraphNode, creates: bool) -> Where | None:
-    """Run the backward of a custom function."""
+def _custom(machine: Machine, node: GraphNode, creates: bool) -> None:
+    """Run the backward of a custom function: it shows whether it reads what was saved."""
     cls, context = node.custom
+    node.reads = False
     method = machine.lookup(cls, "backward")
     if not isinstance(method, Function):
-        return None
+        return
     records, off = machine.graph.records, machine.graph.off
     machine.graph.records = creates
     machine.in_custom.append(cls.name)
@@ -360,8 +391,7 @@ def _custom(machine: Machine, node: GraphNode, creates: bool) -> Where | None:
         count = max(len(spec.args) - 1, 1)
         machine.call(method, [context, *(Tensor() for _ in range(count))], {}, None)
     except SavedGone as gone:
-        return gone.where
+        node.read_in = gone.where
     finally:
         machine.in_custom.pop()
         machine.graph.records, machine.graph.off = records, off
-    return None

@@ -15,6 +15,7 @@ from afterward.interpret.library.torch import ops, passes
 from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import MISSING, Instance, Iter, Lib, Method, Stream, Unknown, Value
 from afterward.model.history import BY_GRAD
+from afterward.model.life import recording
 from afterward.model.life.table import table
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _pieces(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Value:
     if not isinstance(source, Tensor):
         return machine.unknown()
     size = args[1] if len(args) > 1 else kwargs.get("chunks", kwargs.get("split_size_or_sections"))
-    rows = ops.elements(machine, source)
+    rows = ops.elements(machine, source, name if name in ("tensor_split", "unbind") else "split")
     count: int | None = None
     if name == "chunk" and isinstance(size, int):
         count = size
@@ -264,7 +265,7 @@ def _backward(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node:
 
 
 def _detach(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    made = Tensor(owner.version)
+    made: Tensor = recording.detach(machine.graph, owner)  # type: ignore[assignment]
     made.cut = ops.cut_of(machine, owner, ".detach()", node)
     if made.cut is not None and made.cut.how == BY_GRAD:
         made.cut = None  # whoever detaches plain numbers means them to be plain numbers
@@ -293,7 +294,7 @@ def switch(machine: Machine, owner: Tensor, flag: Value, node: ast.AST | None, h
         return
     if known is True:
         owner.needs, owner.switched = True, None
-        machine.graph.accumulator(owner)
+        machine.graph.register(owner)
     elif known is False:
         if owner.needs:
             owner.switched = machine.cutting(how, node)
