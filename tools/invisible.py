@@ -1,6 +1,6 @@
 """Runs programs that look at themselves, plain and watched, and prints what differs.
 
-python tools/invisible.py [NAMES ...] [--jobs N] [--by run|watch|install] [--sample N --seed N]
+python tools/invisible.py [NAMES ...] [--jobs N] [--by run|watch|install|plain] [--sample N --seed N] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -48,15 +48,21 @@ class Behaviour:
     files: tuple[str, ...]
 
 
+def in_folder(folder: Path) -> dict[str, Beside]:
+    """The programs of a folder, one a file, by name."""
+    return {
+        one.stem: Beside({"main.py": one.read_text()}, stdin=TYPED.get(one.stem, ""))
+        for one in sorted(folder.glob("*.py"))
+    }
+
+
 def programs() -> dict[str, Beside]:
     """All programs, by name."""
     found: dict[str, Beside] = {}
     for name, source in {**PLAIN, **TORCH}.items():
         beside = BESIDE.get(name, Beside())
         found[name] = Beside({**beside.files, "main.py": source}, beside.argv, stdin=beside.stdin)
-    for file in sorted(LOOKING.glob("*.py")):
-        found[file.stem] = Beside({"main.py": file.read_text()}, stdin=TYPED.get(file.stem, ""))
-    return {**found, **ARRANGED, **COEXISTING, **_training()}
+    return {**found, **in_folder(LOOKING), **ARRANGED, **COEXISTING, **_training()}
 
 
 def _training() -> dict[str, Beside]:
@@ -149,8 +155,10 @@ def main() -> int:
     parser.add_argument("--by", default="run")
     parser.add_argument("--sample", type=int, default=0, help="so many of them, drawn at random")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, help="the programs of this folder, instead of ours")
     options = parser.parse_args()
-    chosen = {name: one for name, one in programs().items() if not options.names or name in options.names}
+    known_ones = in_folder(options.folder) if options.folder else programs()
+    chosen = {name: one for name, one in known_ones.items() if not options.names or name in options.names}
     if options.sample:
         chosen = dict(random.Random(options.seed).sample(sorted(chosen.items()), options.sample))
 

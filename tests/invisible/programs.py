@@ -160,7 +160,7 @@ BESIDE: dict[str, Beside] = {
 }
 
 # What is typed into programs of the folder `looking`.
-TYPED = {"stdin_interactive": "one\ntwo\n6 * 7\n"}
+TYPED = {"stdin_interactive": "one\ntwo\n6 * 7\n", "stdin_loops": "Ada\nline two\nthird\nrest\nof it\n"}
 
 # Programs of several files, or started in another way.
 ARRANGED: dict[str, Beside] = {

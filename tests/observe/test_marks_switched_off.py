@@ -55,6 +55,31 @@ def count() -> int:
 
 
 @needs_c
+def test_a_mark_that_is_off_keeps_no_code_alive(tmp_path: Path, torch_as_it_was: None) -> None:
+    seen = watch_source(
+        """\
+import gc, sys, types
+def total(n):
+    found = 0
+    for i in range(n):
+        found += i % 7
+    return found
+before = sys.getrefcount(total.__code__)
+total(50_000)
+same = before == sys.getrefcount(total.__code__)
+copy = types.FunctionType(total.__code__.replace(co_name="copy"), globals())
+del total
+gc.collect()
+y = (torch.ones(2, requires_grad=True) * copy(50_000)).sum()
+""",
+        tmp_path,
+    )
+    assert seen.error is None
+    assert seen.names["same"]
+    assert seen.names["y"].item() == 2 * sum(i % 7 for i in range(50_000))
+
+
+@needs_c
 def test_a_call_that_was_not_written_down_is_found_when_it_matters(tmp_path: Path, torch_as_it_was: None) -> None:
     seen = watch_source(
         """\

@@ -39,6 +39,8 @@ def test_plain_code_is_what_python_compiles() -> None:
     assert plain_code(functions(plain)["make"], statements) is functions(plain)["make"]
     inner = functions(functions(marked)["make"])["inner"]
     assert plain_code(inner, statements) == functions(functions(plain)["make"])["inner"]
+    # What the two share a pickler writes once.
+    assert plain_code(inner, statements) is functions(plain_code(functions(marked)["make"], statements))["inner"]
 
 
 def test_a_function_by_value_runs_where_afterward_is_not(tmp_path: Path, torch_as_it_was: None) -> None:

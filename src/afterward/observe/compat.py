@@ -201,11 +201,12 @@ class SavedReader:
 
     def __init__(self) -> None:
         self._attributes: dict[type, tuple[str, ...]] = {}
-        self._answers: dict[tuple[Any, ...], list[tuple[tuple[str, str, Any], ...]]] = {}
-        self._certain: dict[tuple[Any, ...], tuple[tuple[str, str, Any], ...]] = {}
+        self._answers: dict[Any, list[tuple[tuple[str, str, Any], ...]]] = {}
+        self._certain: dict[Any, tuple[tuple[str, str, Any], ...]] = {}
 
-    def states(self, node: Any, links: Any) -> tuple[tuple[str, str, Any], ...]:
-        """(name, state, tensor or None), as `saved_states` has it; `links` are the node's inputs."""
+    def states(self, node: Any, links: Any, all_there: bool) -> tuple[tuple[str, str, Any], ...]:
+        """(name, state, tensor or None), as `saved_states` has it; `links` are the node's inputs, None where there is
+        none."""
         kind = type(node)
         attributes = self._attributes.get(kind)
         if attributes is None:
@@ -215,7 +216,7 @@ class SavedReader:
         for attribute in attributes:
             if _has_data(node, attribute):
                 return tuple(saved_states(node))
-        key = (kind, *[one is None for one, _ in links])
+        key: Any = (kind, len(links)) if all_there else (kind, *[one is None for one, _ in links])
         certain = self._certain.get(key)
         if certain is not None:
             return certain
@@ -309,10 +310,25 @@ def value_bytes(node: Any) -> int:
     try:
         size = 0
         for one in node._input_metadata:
-            size += int(prod(one.shape)) * int(one.dtype.itemsize)
-        return size
+            size += prod(one.shape) * one.dtype.itemsize
+        return int(size)
     except (AttributeError, RuntimeError, TypeError, ValueError):
         return 0
+
+
+_operation_names: dict[type, str] = {}
+
+
+def operation_name(node: Any) -> str:
+    """What a node calls its operation, asked once of each type: one of torch's own stands for one operation, but for
+    the type that operations share which Python knows nothing of."""
+    kind = type(node)
+    name = _operation_names.get(kind)
+    if name is None:
+        name = str(node.name())
+        if name.rpartition("::")[2] == kind.__name__:
+            _operation_names[kind] = name
+    return name
 
 
 def error_kind(error: BaseException) -> str | None:

@@ -26,7 +26,7 @@ from afterward.observe import compat, compiler
 from afterward.observe.compat import LEAF_ORDER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from afterward.observe.marks.tape import Tape
 
@@ -79,6 +79,15 @@ class NodeNumbers:
         if not self.engines or counter == LEAF_ORDER or self._thread_of is None:
             return counter
         return self._by_thread.get(self._thread_of(node), self._home).place(counter)
+
+    def orders_of(self, nodes: Sequence[Any]) -> list[int]:
+        """The same of many nodes."""
+        if not self.engines:
+            try:
+                return [node._sequence_nr() for node in nodes]
+            except (AttributeError, RuntimeError):
+                pass
+        return [self.order_of(node) for node in nodes]
 
     def next_node(self) -> int:
         """The number that the next node of this thread will have."""
@@ -151,6 +160,11 @@ def begin(tape: Tape) -> NodeNumbers:
 def order_of(node: Any) -> int:
     """A node's place in the order in which nodes were made; `LEAF_ORDER` for a leaf's."""
     return numbers.order_of(node)
+
+
+def orders_of(nodes: Sequence[Any]) -> list[int]:
+    """The same of many nodes."""
+    return numbers.orders_of(nodes)
 
 
 def next_node() -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from afterward.follow.path import Place
 from afterward.model.clock import node_moment
 from afterward.model.history import Edge, Node, Saved
+from afterward.model.quick import quickly
 from afterward.observe import compat
 from afterward.observe.failure.walk import Walk
 from afterward.observe.failure.writes import Spoilt
@@ -20,6 +21,9 @@ _NO_MEMORY = (
     "Alias", "ReshapeAlias", "AsStrided", "Split", "UnsafeSplit", "Unbind", "UnsafeChunk", "Chunk", "Narrow",
     "Diagonal", "Unfold", "Detach",
 )  # fmt: skip
+
+
+node_of, edge_of = quickly(Node), quickly(Edge)
 
 
 class FailedGraph:
@@ -36,21 +40,24 @@ class FailedGraph:
 
     def nodes(self, places: Mapping[int, Place], wording: Wording) -> tuple[Node, ...]:
         nodes = []
-        for position, (raw, order) in enumerate(zip(self.found.nodes, self.orders, strict=True)):
-            name = raw.name()
+        name_of = compat.operation_name
+        found, states_of, where_of = self.found, self._reader.states, wording.where
+        for position, (raw, order, links) in enumerate(zip(found.nodes, self.orders, found.links, strict=True)):
+            name = name_of(raw)
             short, has_memory = self._operations.get(name) or self._operation(name)
             place = places.get(order)
-            states = self._reader.states(raw, self.found.links[position])
+            inputs = found.inputs[position]
+            states = states_of(raw, links, len(inputs) == len(links))
             is_leaf = order == compat.LEAF_ORDER
             nodes.append(
-                Node(
+                node_of(
                     position,
                     short,
                     order,
                     0 if is_leaf else node_moment(order),
-                    wording.where(place),
-                    tuple([Edge(node, output) for node, output in self.found.inputs[position]]),
-                    self._saved(name, position, states, place, wording) if states else (),
+                    where_of(place),
+                    tuple([edge_of(node, output) for node, output in inputs]),
+                    self._saved(name, links, states, place, wording) if states else (),
                     self._leaf_fed(raw) if is_leaf else None,
                     compat.value_bytes(raw) if has_memory and not is_leaf else 0,
                 )
@@ -72,10 +79,9 @@ class FailedGraph:
         known = self._operations[name] = (name.removeprefix("torch::autograd::"), not name.startswith(_NO_MEMORY))
         return known
 
-    def _saved(self, op: str, position: int, states: Any, place: Place | None, wording: Wording) -> tuple[Saved, ...]:
+    def _saved(self, op: str, links: Any, states: Any, place: Place | None, wording: Wording) -> tuple[Saved, ...]:
         # Once freed, a node no longer tells that a hook kept its values, to be made again when they are needed.
         elsewhere = wording.mentions(place, "checkpoint")
-        links = self.found.links[position]
         saved = []
         for name, state, tensor in states:
             variable = leaf_saved(op, links, name, tensor)

@@ -33,7 +33,7 @@ from afterward.observe.marks.stack import (
     user_frames,
 )
 from afterward.observe.marks.statements import COUNTER
-from afterward.observe.node_numbers import next_node, order_of
+from afterward.observe.node_numbers import next_node, order_of, orders_of
 from afterward.observe.provenance.bridges import Bridges
 from afterward.observe.provenance.cuts import find_cuts
 from afterward.observe.provenance.naming import Names, living_optimizers, search
@@ -96,7 +96,7 @@ class Autopsy:
         self.names = search(self.frames, self.is_user)
         self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
         self.found: Walk = walk(node for node, _ in self.roots)
-        self.orders = [order_of(node) for node in self.found.nodes]
+        self.orders = orders_of(self.found.nodes)
         self.failed_graph = FailedGraph(self.found, self.orders)
         self.places = self._replay()
         self.paths = Trail(self.sources, self.trail)
@@ -193,7 +193,7 @@ class Autopsy:
             root = alive.get(event.tensor)
             # A tensor made later may lie where the root lay: its node is then younger than the pass.
             if used is None and event is not failing and root is not None and order_of(root) < event.counter:
-                used = sorted(order_of(node) for node in walk([root]).nodes)
+                used = self._orders_from(root)
                 event.roots = (order_of(root),)
             where = self.where(event.place)
             run = Pass(
@@ -218,6 +218,18 @@ class Autopsy:
             )
             passes.append(run)
         return passes
+
+    def _orders_from(self, root: Any) -> list[int]:
+        """The orders of all nodes that a pass from this one goes through, in rising order."""
+        start = self.found.position.get(root)
+        if start is None:
+            return sorted(orders_of(walk([root]).nodes))
+        met, todo = {start}, [start]
+        while todo:
+            below = [place for place, _ in self.found.inputs[todo.pop()] if place not in met]
+            met.update(below)
+            todo += below
+        return sorted([self.orders[place] for place in met])
 
     def _failing_event(self, seen: list[PassSeen], roots: tuple[int, ...]) -> PassSeen | None:
         """The pass that failed: by its root, or the last one that starts from the line which is running now.

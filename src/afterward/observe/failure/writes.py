@@ -59,8 +59,7 @@ def find_writes(
     known: dict[int, list[ast.expr]] = {}
     for place in trail:
         if place.number not in known:
-            statement = sources.statement(place.number)
-            known[place.number] = _written(statement, _values_at(paths, place)) if statement is not None else []
+            known[place.number] = _written_at(paths, place)
         for target in known[place.number]:
             write = _write(place, target, where, culprit)
             if write is None:
@@ -98,10 +97,13 @@ def with_rewritten(history: History, reuse: Reuse, paths: Trail, trail: Sequence
         where = history.node(number).where
         made.update({(level.call, level.moment): number for level in (where.levels if where is not None else ())})
     names: dict[NodeId | None, str] = {}
+    known: dict[int, list[Name]] = {}
     for place in trail:
-        statement = paths.sources.statement(place.number) if place.moment > since else None
-        for target in _written(statement, _values_at(paths, place)) if statement is not None else ():
-            name = Name(ast.unparse(target), target)
+        if place.moment <= since:
+            continue
+        if place.number not in known:
+            known[place.number] = [Name(ast.unparse(one), one) for one in _written_at(paths, place)]
+        for name in known[place.number]:
             giver = paths.assigned_before(name, place)
             if giver is not None and (giver.call, giver.moment) in made:
                 names[made[giver.call, giver.moment]] = name.text
@@ -151,6 +153,12 @@ def _write(place: Place, target: ast.expr, where: Callable[[Place], Where | None
     spot = where(place)
     after = max(place.order_at, culprit.order + 1)
     return Write(spot, event_moment(after, place.moment), ast.unparse(target)) if spot is not None else None
+
+
+def _written_at(paths: Trail, place: Place) -> list[ast.expr]:
+    """What the statement of a place changes in place. Asked once of each statement: it runs thousands of times."""
+    statement = paths.sources.statement(place.number)
+    return _written(statement, _values_at(paths, place)) if statement is not None else []
 
 
 def _written(statement: ast.stmt, is_value: Callable[[ast.expr], bool]) -> list[ast.expr]:

@@ -48,7 +48,7 @@ struct Mark {
     uint64_t since;
     int ordinal; /* which of its file's pieces of code it is in */
     int places;
-    PyObject *code; /* borrowed: it holds this mark. A reference of our own while the mark is off */
+    PyObject *code; /* borrowed: it holds this mark, and `forget` says when it goes */
     struct {
         Py_ssize_t unit;
         unsigned char skip, kept[2], follows_load;
@@ -58,6 +58,7 @@ struct Mark {
 
 typedef struct {
     Board *board;
+    PyObject *code;   /* borrowed */
     int is_call;      /* is it a function's or a module's code, not that of a class? */
     int32_t number[]; /* of the statement at each unit: 0 where it was not asked for yet, else one more */
 } About;
@@ -77,11 +78,33 @@ static uint64_t seen;
 
 /* Switching on and off */
 
+static About *about(PyObject *code) {
+    void *found = NULL;
+    if (extra < 0 || _PyCode_GetExtra(code, extra, &found) < 0)
+        return NULL;
+    return found;
+}
+
 static void unlink_mark(Mark *self) {
     *self->link = self->next;
     if (self->next != NULL)
         self->next->link = self->link;
     self->link = NULL;
+}
+
+/* The code goes: nothing may be switched on in it any more. A copy of it may have the same marks, and live on. */
+static void forget(void *found) {
+    About *info = found;
+    PyObject *consts = ((PyCodeObject *)info->code)->co_consts;
+    for (Py_ssize_t n = 0; consts != NULL && n < PyTuple_GET_SIZE(consts); n++) {
+        Mark *mark = (Mark *)PyTuple_GET_ITEM(consts, n);
+        if (Py_TYPE(mark) != mark_type || mark->code != info->code)
+            continue;
+        if (mark->link != NULL)
+            unlink_mark(mark);
+        mark->code = NULL, mark->places = 0;
+    }
+    PyMem_Free(info);
 }
 
 static void switch_on(Mark *self) {
@@ -92,7 +115,6 @@ static void switch_on(Mark *self) {
             at[0] = self->place[n].kept[0], at[1] = self->place[n].kept[1];
     }
     unlink_mark(self);
-    Py_DECREF(self->code);
 }
 
 static void switch_all_on(Board *board) {
@@ -102,8 +124,8 @@ static void switch_all_on(Board *board) {
 
 static void switch_off(Mark *self) {
     Running *frame = *running_slot(PyThreadState_Get());
-    if (self->link != NULL || frame == NULL || code_of(frame) != self->code)
-        return; /* this runs in a copy of the code that it was made for */
+    if (self->link != NULL || frame == NULL || code_of(frame) != self->code || about(self->code) == NULL)
+        return; /* this runs in a copy of the code that it was made for, or one that would not say when it goes */
     unsigned char *units = units_of(self->code);
     for (int n = 0; n < self->places; n++) { /* someone else may have changed the code, such as a debugger */
         unsigned char first = units[2 * self->place[n].unit];
@@ -118,7 +140,6 @@ static void switch_off(Mark *self) {
         at[0] = op.jump, at[1] = self->place[n].skip;
     }
     Board *board = self->board;
-    Py_INCREF(self->code);
     self->next = board->off;
     self->link = &board->off;
     if (self->next != NULL)
@@ -151,13 +172,6 @@ static void met_often(Mark *self) {
 }
 
 /* Which calls are running */
-
-static About *about(PyObject *code) {
-    void *found = NULL;
-    if (extra < 0 || _PyCode_GetExtra(code, extra, &found) < 0)
-        return NULL;
-    return found;
-}
 
 /* Ask a function of ours for the number that stands for something; -1 where there is none, -2 where the program's own
    signal handler has raised meanwhile. */
@@ -369,6 +383,18 @@ static PyObject *board_attach(Board *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!p", &PyCode_Type, &code, &is_call))
         return NULL;
     PyObject *consts = ((PyCodeObject *)code)->co_consts;
+    if (extra >= 0 && self->locate != NULL) {
+        About *info = PyMem_Calloc(1, sizeof(About) + sizeof(int32_t) * (size_t)count_of_units(code));
+        if (info == NULL)
+            return PyErr_NoMemory();
+        info->board = self; /* never followed, only compared */
+        info->code = code;
+        info->is_call = is_call;
+        if (_PyCode_SetExtra(code, extra, info) < 0) {
+            PyMem_Free(info);
+            return NULL;
+        }
+    }
     for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(consts); n++) {
         PyObject *constant = PyTuple_GET_ITEM(consts, n);
         if (Py_TYPE(constant) == mark_type)
@@ -383,17 +409,6 @@ static PyObject *board_attach(Board *self, PyObject *args) {
         PyObject *constant = PyTuple_GET_ITEM(consts, n);
         if (Py_TYPE(constant) == mark_type && ((Mark *)constant)->places < 0)
             ((Mark *)constant)->places = 0;
-    }
-    if (extra >= 0 && self->locate != NULL) {
-        About *info = PyMem_Calloc(1, sizeof(About) + sizeof(int32_t) * (size_t)count_of_units(code));
-        if (info == NULL)
-            return PyErr_NoMemory();
-        info->board = self; /* never followed, only compared */
-        info->is_call = is_call;
-        if (_PyCode_SetExtra(code, extra, info) < 0) {
-            PyMem_Free(info);
-            return NULL;
-        }
     }
     Py_RETURN_NONE;
 }
@@ -542,7 +557,7 @@ int fill_marks(PyObject *module) {
     if (board_type == NULL || mark_type == NULL)
         return -1;
     if (extra < 0)
-        extra = _PyEval_RequestCodeExtraIndex(PyMem_Free);
+        extra = _PyEval_RequestCodeExtraIndex(forget);
     Py_INCREF(board_type), Py_INCREF(mark_type);
     if (PyModule_AddObject(module, "Board", (PyObject *)board_type) < 0 ||
         PyModule_AddObject(module, "Mark", (PyObject *)mark_type) < 0)

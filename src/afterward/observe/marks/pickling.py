@@ -12,6 +12,7 @@ import marshal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from inspect import CO_NESTED
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ from afterward.observe.marks.tape import unnoticed
 _FUTURES = 0
 for _name in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _name).compiler_flag
+_FUTURES &= ~CO_NESTED  # that of an old future, with which the compiler marks a function inside of another
 _AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT: a notebook's cell may await
 
 

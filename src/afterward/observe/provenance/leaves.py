@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from afterward.model.history import Node, NodeId
+from afterward.observe.compat import operation_name
 
 _VIEWS = (
     "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
@@ -63,7 +64,7 @@ def _leaf_behind(node: Any) -> Any:
     for _ in range(8):
         if node is None:
             return None
-        name = node.name()
+        name = operation_name(node)
         if name.endswith("AccumulateGrad"):
             return getattr(node, "variable", None)
         if not name.startswith(_VIEWS) or not node.next_functions:

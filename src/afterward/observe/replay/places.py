@@ -7,10 +7,13 @@ import ast
 from afterward.follow.path import Place
 from afterward.follow.reading import is_cut_off, reads, targets
 from afterward.model.names import stem
+from afterward.model.quick import quickly
 from afterward.model.site import Iteration, Level, Site, Where
 from afterward.observe.marks.statements import CELL, SHIFT
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.recorder import Recorder
+
+_where, _level, _iteration = quickly(Where), quickly(Level), quickly(Iteration)
 
 
 class Wording:
@@ -29,7 +32,7 @@ class Wording:
             return None
         known = self._wheres.get(place)
         if known is None:
-            known = self._wheres[place] = Where(tuple([self._level(one) for one in place.chain()]))
+            known = self._wheres[place] = _where(tuple([self._level(one) for one in place.chain()]))
         return known
 
     def mentions(self, place: Place | None, word: str) -> bool:
@@ -56,14 +59,14 @@ class Wording:
                 ]
             )
             site = self.sources.site(entry, place.moment)
-            known = self._levels[place] = Level(place.call, entry.function, site, place.moment, iterations)
+            known = self._levels[place] = _level(place.call, entry.function, site, place.moment, iterations)
         return known
 
     def _iteration(self, place: Place, iteration: tuple[int, int, int]) -> Iteration:
         loop, entered, number = iteration
         site = self.sources.site(self.table[loop], place.moment)
         is_cell = self.table[loop].flags & CELL
-        made = Iteration(site, entered, number, site.file if is_cell else "")
+        made = _iteration(site, entered, number, site.file if is_cell else "", 0)
         if not is_cell:  # a cell of a notebook has another name each time it runs
             self._iterations[iteration] = made
         return made
