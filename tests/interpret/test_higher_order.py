@@ -40,6 +40,23 @@ penalty.backward()
 """,
 }
 RUNNING = {
+    "one of two results of a custom function, written in place": """
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y, x + y
+
+    @staticmethod
+    def backward(ctx, first, second):
+        x, y = ctx.saved_tensors
+        return first * y + second, first * x + second
+
+product, total = Both.apply(params[0] * 2, params[0] * 3)
+product.add_(1.0)
+(product.sum() + total.sum()).backward()
+opt.step()
+""",
     "a second derivative with its graph": """
 for _ in range(3):
     x = torch.rand(8, 2, requires_grad=True)

@@ -358,11 +358,11 @@ def apply_function(machine: Machine, cls: Class, args: list[Value], kwargs: Kwar
     node.saved = tuple(Saved(one) for one in context.inner["saved"] if isinstance(one, Tensor))
     results: list[Value] = []
     for slot, output in enumerate(outputs):
-        result = fresh[slot]
+        handed_on = fresh[slot]
         if any(output is arg for arg in args) and isinstance(output, Tensor):
-            result = output.alias()
-            result.node, result.slot = node, slot
-        results.append(result if isinstance(output, Tensor) else output)
+            handed_on = output.alias()
+            handed_on.node, handed_on.slot = node, slot
+        results.append(handed_on if isinstance(output, Tensor) else output)
     return tuple(results) if isinstance(result, tuple) else results[0]
 
 
