@@ -519,3 +519,39 @@ for x in torch.randn(20, 8, 4):
     optimizer.zero_grad()
 """
     assert codes(source) == []
+
+
+def test_an_evaluation_that_adapts_as_the_training_does() -> None:
+    """The graphs of its adaptation are kept for nothing, by a statement that the training needs as it is."""
+    source = """\
+import torch
+model = torch.nn.Linear(4, 1)
+opt = torch.optim.Adam(model.parameters())
+def adapt(x, y):
+    weight = model.weight
+    for _ in range(2):
+        inner = (x @ weight.t() - y).pow(2).mean()
+        (grad,) = torch.autograd.grad(inner, [weight], create_graph=True)
+        weight = weight - 0.1 * grad
+    return weight
+def step(weight, x, y, is_training):
+    opt.zero_grad()
+    loss = (x @ weight.t() - y).abs().mean()
+    if is_training:
+        loss.backward()
+        opt.step()
+    return loss
+def test(data):
+    total = 0.0
+    for x, y in data:
+        error = step(adapt(x, y), x, y, is_training=0)
+        total += error.cpu().data
+    return total / len(data)
+data = [(torch.randn(8, 4), torch.randn(8, 1)) for _ in range(6)]
+for epoch in range(5):
+    for x, y in data:
+        step(adapt(x, y), x, y, is_training=True)
+    print(test(data))
+"""
+    assert codes(source) == []
+    exec(compile(source, "train.py", "exec"), {})

@@ -140,3 +140,69 @@ for x in torch.randn(1000, 4, 2):
 """
     checked = check_bytes("train.py", source.encode(), Shared(), alone=True)
     assert [(found.code, found.primary.site.line) for found in checked.findings] == [("AFT301", 21)]
+
+
+EARLY_END = """
+import torch
+import torch.nn as nn
+class Judge(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.args = args
+        self.net = nn.Linear(args.dim, 1)
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=args.lr)
+    def train_network(self, ours, theirs):
+        {before}
+        for i in range(self.args.epoch):
+            right, wrong = self.net(theirs), self.net(ours)
+            loss = (right - 1).pow(2).mean() + wrong.pow(2).mean() {more}
+            if (right < 0.5).float().mean() > 0.8 and (wrong > 0.5).float().mean() > 0.8:
+                return
+            self.optimizer.zero_grad()
+            loss.backward(retain_graph=True)
+            self.optimizer.step()
+"""
+
+
+def test_a_run_with_few_passes_says_nothing_against_the_others(tmp_path: Path) -> None:
+    """Training that may end at once: only some ways to go come to as many passes as AFT303 asks for."""
+    assert codes(EARLY_END.format(before="pass", more=""), tmp_path) == ["AFT303"]
+    shared = EARLY_END.format(before="scale = torch.nn.Parameter(torch.ones(1)).exp()", more="* scale")
+    assert codes(shared, tmp_path) == []
+
+
+RENEWED = """
+import torch
+class Inner:
+    def __init__(self, sizes):
+        self.sizes = sizes
+        self.weights = []
+        for n in sizes:
+            self.weights.append(torch.nn.Parameter(torch.randn(4, 4)))
+        self.weights.append(torch.nn.Parameter(torch.randn(4, 4)))
+    def inner(self, x):
+        for i in range({count}):
+            self.weights[i] = self.weights[i].detach()
+            self.weights[i].requires_grad = True
+        for _ in range(3):
+            h = x
+            for w in self.weights:
+                h = torch.spmm(h, w)
+            grads = torch.autograd.grad(h.pow(2).mean(), self.weights, create_graph=True)
+            self.weights = [w - 0.1 * g for w, g in zip(self.weights, grads)]
+    def forward(self, x, steps):
+        a = torch.nn.Parameter(torch.randn(8, 4))
+        for s in range(steps):
+            y = x * a
+            self.inner(y)
+            h = y
+            for w in self.weights:
+                h = torch.spmm(h, w)
+            a.data += torch.autograd.grad(h.mean(), a{keep})[0]
+"""
+
+
+def test_a_loop_that_replaces_items_one_by_one_comes_to_the_last(tmp_path: Path) -> None:
+    """How many there are is not known here; what the loop does to the first, it does to all."""
+    assert codes(RENEWED.format(count="len(self.sizes) + 1", keep=""), tmp_path) == []
+    assert codes(RENEWED.format(count="len(self.sizes) + 1", keep=", retain_graph=True"), tmp_path) == ["AFT303"]

@@ -8,6 +8,7 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.facts import Fact
 from afterward.model.history import History, Pass
+from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._silent import forgotten, passes_by_site, site_of, warning
@@ -32,6 +33,16 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
         judged = [used for run in kept if (used := _used(run, runs, looked)) is not None]
         if len(judged) >= 2 and not any(judged):
             yield _diagnose(kept)
+
+
+def is_needed(history: History, place: Site) -> bool:
+    """Does a run speak against a finding at a place: does a later pass of it use what was kept there? Fewer passes than
+    the rule asks for say nothing."""
+    looked = [run for run in history.passes if run.used is not None]
+    here = [run for runs in passes_by_site(history) for run in runs if site_of(runs[0]).same_lines(place)]
+    if _some_not_looked_at(history) or not all(run.retains_graph or run.creates_graph for run in here):
+        return True
+    return any(_used(run, here, looked) for run in here)
 
 
 def _some_not_looked_at(history: History) -> bool:

@@ -28,7 +28,9 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     """What the rules say about the runs of one program, as far as all runs agree."""
     if not outcome.silent or outcome.findings:
         return []
-    first, *others = outcome.silent
+    # A run in which every pass is known, if there is one: what begins at something unknown may be anything.
+    first = next((run for run in outcome.silent if not run.blind), outcome.silent[0])
+    others = [run for run in outcome.silent if run is not first]
     found = [one for one in _diagnose(first.history) if one.severity is not Severity.ERROR]
     for run in others:
         if found and not run.blind and _steps(run.history) >= _ENOUGH:
@@ -46,6 +48,10 @@ def _contradicts(run: Quiet, found: Diagnosis) -> bool:
     as often as the rules ask for."""
     if not _came_by(found, run.ran):
         return False
+    if found.code == "AFT303":
+        from afterward.rules.needless_retain import is_needed
+
+        return is_needed(run.history, found.primary.site)
     sites = [one.where.site for one in run.history.passes if one.where is not None]
     times = sum(found.freed is not None and one.same_lines(found.freed) for one in sites)
     return not (run.cut_short and (times or _steps(run.history)) < _SHOWN)

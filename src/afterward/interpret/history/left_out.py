@@ -25,7 +25,7 @@ def find_left_out(machine: Machine, lost: set[int], owners: dict[int, list[str]]
     uses."""
     used = frozenset().union(*(one.used for one in machine.passes))
     yield from _never_read(machine, used, lost, owners)
-    kept = [one for one in machine.passes if (one.retains or one.creates) and not _is_used(machine, one)]
+    kept = _kept_for_nothing(machine)
     if not kept:
         return
     values = [
@@ -69,6 +69,14 @@ def _is_only_put_together(under: list[GraphNode], used: frozenset[int]) -> bool:
     """Is all but sums and differences of it used: a figure to be printed, made of losses that had their own pass?"""
     left = [one for one in under if one.leaf is None and one.number not in used]
     return all(operation(one.name).startswith(_COMBINES) for one in left)
+
+
+def _kept_for_nothing(machine: Machine) -> list[PassMade]:
+    """Passes that kept a graph which no later one walks. Where another execution of the same statement kept one that
+    is used, this one is an evaluation that goes the way of training: an adaptation to a task, say."""
+    keeping = [(one, _is_used(machine, one)) for one in machine.passes if one.retains or one.creates]
+    needed = {one.where.site for one, is_used in keeping if is_used}
+    return [one for one, is_used in keeping if not is_used and one.where.site not in needed]
 
 
 def _is_used(machine: Machine, kept: PassMade) -> bool:

@@ -123,6 +123,7 @@ class Core:
         self.busy: set[int] = set()
         self.shown: dict[Site, int] = {}  # by the place of a pass: in how many iterations of one loop it was seen
         self.steady: dict[int, int] = {}  # the trail that the iterations of a loop have settled on
+        self.renewed: dict[int, int] = {}  # by the entry into a loop: the length of a list whose items it replaces
         self.broken: list[Broken] = []
         self.gaps: dict[tuple[str, int], Gap] = {}
         self.modules: dict[str, Module] = {}

@@ -99,6 +99,8 @@ class Effects(Generators):
         elif isinstance(owner, list) or hasattr(owner, "appendleft"):
             try:
                 owner[key] = value
+                if isinstance(value, Tensor) and self.frame.iterations:
+                    self.renewed[self.frame.iterations[-1].entry] = len(owner)
             except IndexError:  # the loop that filled it was left early
                 owner.append(value)
             except (TypeError, ValueError):

@@ -60,12 +60,17 @@ class Iterations:
 
     def settled(self) -> bool:
         """Did the last iterations execute the same statements, with tests on the same numbers?"""
-        if self.shows:
+        if self.shows or self.renews():
             return False
         if self.number >= self.enough and self.last == self.machine.steady.get(id(self.loop)):
             return True  # as it went when the loop was entered before
         steady = _STEADY if self.machine.entries == self.entry else _STEADY - 1  # with loops inside, fewer are enough
         return self.number >= steady and self.same >= steady - 2
+
+    def renews(self) -> bool:
+        """Does it replace the items of a list one by one, and has it not come to the last one? As many as there are is
+        what it was written for, however few iterations filled the list here."""
+        return self.number < self.machine.renewed.get(self.entry, 0)
 
     def over(self) -> None:
         if self.same:

@@ -39,6 +39,8 @@ ALIASES = {
     "triplet_margin_with_distance_loss": "triplet_margin_loss", "embedding": "embedding", "erf_": "erf",
     "dsplit": "tensor_split", "hsplit": "tensor_split", "vsplit": "tensor_split",
     "std_mean": "std_mean", "cross_entropy": "cross_entropy",
+    "spmm": "mm", "smm": "mm", "dsmm": "mm", "arccosh": "acosh", "arcsinh": "asinh", "arctanh": "atanh", "ger": "outer",
+    "frobenius_norm": "norm", "broadcast_to": "expand",
 }  # fmt: skip
 
 
