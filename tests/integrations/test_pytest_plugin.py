@@ -76,6 +76,21 @@ def test_the_report_of_a_failing_test_says_why(tmp_path: Path) -> None:
     assert "Failed: warning[AFT303]" in said
 
 
+def test_a_fixture_of_a_conftest_is_named_by_its_own_line(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "import pytest, torch\n\n@pytest.fixture(scope='session')\ndef encoded():\n"
+        "    net = torch.nn.Linear(4, 8)\n    return net(torch.ones(2, 4)).tanh()\n"
+    )
+    (tmp_path / "test_it.py").write_text(
+        "def test_one(encoded):\n    encoded.sum().backward()\n\n"
+        "def test_two(encoded):\n    encoded.pow(2).sum().backward()\n"
+    )
+    said = _pytest(tmp_path, "--afterward")
+    assert "1 failed, 1 passed" in said, said
+    assert "error[AFT104]: `encoded`" in said
+    assert "::: conftest.py:6" in said  # where it is computed
+
+
 def test_without_being_asked_it_does_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS.lstrip())
     said = _pytest(tmp_path)

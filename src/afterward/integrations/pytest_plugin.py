@@ -24,15 +24,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--afterward", action="store_true", help="explain backward passes that fail, in the test's report")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", MARKER)
-    if config.getoption("--afterward"):
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Fixtures live in a conftest: its statements are marked too, so the watch begins before the first is loaded."""
+    if early_config.known_args_namespace.afterward:
         from afterward.tasks.testing import TestWatch
 
         watch = TestWatch()
-        watch.begin(config)
-        config.add_cleanup(watch.end)
-        config.pluginmanager.register(Explaining(watch), "afterward-explaining")
+        watch.begin(early_config)
+        early_config.add_cleanup(watch.end)
+        early_config.pluginmanager.register(Explaining(watch), "afterward-explaining")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
 
 
 class Explaining:
