@@ -137,6 +137,28 @@ class Trail:
         return found
 
 
+def put_into(trail: Trail, made: Place) -> Name | None:
+    """The attribute or item that was given what an execution computed, as the program writes it: `g.edata["a"]`.
+
+    At once, by what it was returned to, or by a later statement of the same call (`g.edata["a"] = weights`).
+    """
+    place: Place | None = made
+    while place is not None and isinstance(trail.sources.statement(place.number), ast.Return):
+        place = place.caller
+    given = trail.targets(place) if place is not None else []
+    if place is None or len(given) != 1 or not given[0].is_plain:
+        return given[0] if len(given) == 1 else None
+    later = (one for one in trail.by_call.get(place.call, ()) if one.moment > place.moment)
+    for one in later:
+        statement, found = trail.sources.statement(one.number), trail.targets(one)
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        if isinstance(value, ast.Name) and value.id == given[0].text and len(found) == 1 and not found[0].is_plain:
+            return found[0]
+        if any(target.text == given[0].text for target in found):
+            break
+    return None
+
+
 def _kept_as(text: str) -> set[str]:
     """The names under which others may read what is put there: of the container, and of what it is in there."""
     return {stem(text), last_name(text)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from afterward.follow import bridges, flow
 from afterward.follow.bridges import Holder
-from afterward.follow.crossing import Trail
+from afterward.follow.crossing import Trail, put_into
 from afterward.follow.path import Place
 from afterward.model.clock import mark_moment
 from afterward.model.history import GRADIENT, History, Node, Value
@@ -18,7 +18,7 @@ from afterward.observe.failure.walk import LOOK_NODES, Walk, walk
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import Held, Names
-from afterward.observe.provenance.owners import Owners, own_reset
+from afterward.observe.provenance.owners import Owners, is_private, own_reset
 from afterward.observe.provenance.sources import Sources
 
 
@@ -28,6 +28,7 @@ class Bridges:
     def __init__(self, sources: Sources, path: list[Place], trail: Trail, places: Mapping[int, Place]) -> None:
         self.sources = sources
         self.path = path
+        self.trail = trail
         self.places = places  # of the nodes, by their order
         self.follower = bridges.Bridges(sources, path, trail, self._statement_of)
 
@@ -37,7 +38,7 @@ class Bridges:
         def holders(entry: Entry) -> list[Holder]:
             raw = found.nodes[entry.node.id]
             held = [one for one in names.held if one.node is raw and one.output == entry.output]
-            return [Holder(one.name, one.kind, one.depth) for one in held]
+            return [Holder(self._as_written(one), one.kind, one.depth) for one in held]
 
         return self.follower.values(
             reuse,
@@ -48,6 +49,19 @@ class Bridges:
                 _added_to_gradient(entry, names, found) or self._kept_by_library(entry, reuse, names, found)
             ),
         )
+
+    def _as_written(self, held: Held) -> str:
+        """The name that the program gave a value which now lies under a library's private ones.
+
+        `g.edata["a"]` for `g._edge_frames[0]._columns["a"].storage`: the statement that computed it, with nothing after
+        it, put it there.
+        """
+        order = order_of(held.node)
+        made = self.places.get(order) if is_private(held.name) else None
+        if made is None or any(at > order and one.moment == made.moment for at, one in self.places.items()):
+            return held.name
+        given = put_into(self.trail, made)
+        return given.text if given is not None and not flow.same_place(given.text, held.name) else held.name
 
     def _began(self, reuse: Reuse) -> int | None:
         built = reuse.built_parts
