@@ -415,4 +415,20 @@ for x in torch.randn(20, 5, 3):
     optimizer.step()
     recent.append(loss)
 """,
+    "a network that gives two losses each time, and trains by one of them in turn": """
+body, first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*body.parameters(), *first.parameters(), *second.parameters()], lr=0.1)
+def losses(x):
+    h = body(x).tanh()
+    return {"fit": first(h).pow(2).mean(), "adversarial": second(h).abs().mean()}
+for x in torch.randn(20, 5, 3):
+    outputs = losses(x)
+    optimizer.zero_grad()
+    outputs["fit"].backward()
+    optimizer.step()
+    outputs = losses(x)
+    optimizer.zero_grad()
+    outputs["adversarial"].backward()
+    optimizer.step()
+""",
 }

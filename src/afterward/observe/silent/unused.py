@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from afterward.follow.path import Place
-from afterward.follow.reading import is_cut_off
+from afterward.follow.reading import is_cut_off, reads
 from afterward.model.history import LeftOut, Unused
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
@@ -99,10 +99,13 @@ def find_left_out(after: EndedRun, parts: list[Part]) -> Iterator[LeftOut]:
     """The parts that no pass has used, in any of the steps that were looked at."""
     used = _all_used(after)
     told: set[int] = set()
+    called_on = _called_on(after)
     for part in parts:
         place = after.built_by(part.root)
         if place is None or place.number in told:
             continue
+        if any(site != part.seen.site for site in called_on.get(part.name, ())):
+            continue  # of another forward pass, by which a network gives both losses each time
         if all(contains(used, order) for order in part.takers):
             continue  # a sum of parts with a `backward()` each: all that it takes from parameters is used
         offset = part.root - place.order_at
@@ -121,6 +124,16 @@ def find_left_out(after: EndedRun, parts: list[Part]) -> Iterator[LeftOut]:
                 spot.dated_site,
                 times=len(vain),
             )
+
+
+def _called_on(after: EndedRun) -> dict[str, set[int]]:
+    """What the statements of the passes read, as the program writes it, with the numbers of these statements."""
+    found: dict[str, set[int]] = {}
+    for site in {run.site for run in after.passes if run.site >= 0}:
+        statement = after.places.sources.statement(site)
+        for name in reads(statement) if statement is not None else ():
+            found.setdefault(name.text, set()).add(site)
+    return found
 
 
 # Statements whose nodes no pass has used
