@@ -14,6 +14,7 @@ import argparse
 import json
 import multiprocessing
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -166,6 +167,7 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="write the table into this page")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line for each")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the pool, too
     found = mutants(options)
     asked = asked_about(options, balanced(found, options.count) if options.count else found)
     live = [a for a in asked if a.kind not in LEFT_OUT]

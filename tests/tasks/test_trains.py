@@ -308,6 +308,50 @@ for x in torch.randn(10, 8, 3):
     loss.backward()
     opt.step()
 """
+FROZEN = """h_opt = torch.optim.SGD(head.parameters(), lr=0.1)
+for x in torch.randn(6, 8, 3):
+    opt.zero_grad()
+    (net(x) - 1).pow(2).mean().backward()
+    opt.step()
+    net.requires_grad_(False)
+    h_opt.zero_grad()
+    (head(net(x).tanh()) - 1).pow(2).mean().backward()
+    h_opt.step()
+"""
+FLAT = """def penalty(x):
+    x = x.requires_grad_(True)
+    slope = torch.autograd.grad(net(x).sum(), x, create_graph=False, retain_graph=True)[0]
+    slope = slope.view(slope.size(0), -1)
+    return ((slope.norm(2, dim=1) - 1) ** 2).mean()
+for x in torch.randn(6, 8, 3):
+    extra = penalty(net(x).data.mean() + x.data)
+    loss = net(x).tanh().mean() + 10 * extra
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+TWICE = """for x in torch.randn(6, 8, 3):
+    loss = net(x).pow(2)
+    opt.zero_grad()
+    loss.mean().backward(retain_graph=True)
+    loss.mean().backward()
+    opt.step()
+"""
+EVALUATED = """def evaluate():
+    for x in torch.randn(10, 8, 3):
+        out = net(x).tanh().pow(2).exp().sqrt().log1p().sigmoid()
+        print(out.mean().item())
+for x in torch.randn(6, 8, 3):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward()
+    opt.step()
+evaluate()
+"""
+SMOOTHED = """for x in torch.randn(6, 8, 3):
+    loss = torch.nn.functional.cross_entropy(net(x), (x[:, 0] > 0).long(), label_smoothing=0.1)
+    loss.backward()
+    opt.step()
+"""
 WRONG_STEP = """class Agent:
     def __init__(self):
         self.a_opt = torch.optim.SGD(head.parameters(), lr=0.1)
@@ -337,8 +381,24 @@ for x in torch.randn(6, 8, 3):
         (TWO_LISTS, "    loss.backward()\n", "    loss.backward()\n    kept.clear()\n    signs.clear()\n"),
         (NOT_CLEARED, "    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n"),
         (OTHER_MODEL, "SGD(target.", "SGD(net."),
+        (FROZEN, "3):\n    opt", "3):\n    net.requires_grad_(True)\n    opt"),
+        (FLAT, "create_graph=False", "create_graph=True"),
+        (TWICE, "    loss.mean().backward(retain_graph=True)\n", ""),
+        (EVALUATED, "        out =", "        with torch.no_grad():\n            out ="),
+        (SMOOTHED, "    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n"),
     ],
-    ids=["wrong step", "a part twice", "two lists", "closure", "other model"],
+    ids=[
+        "wrong step",
+        "a part twice",
+        "two lists",
+        "closure",
+        "other model",
+        "frozen",
+        "flat",
+        "twice",
+        "evaluated",
+        "smoothed",
+    ],
 )
 def test_the_change_that_trains_as_the_right_program(
     runner: TrialRunner, tmp_path: Path, program: str, old: str, new: str

@@ -11,6 +11,7 @@ import pytest
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 
+from plantlab import asking, programs  # noqa: E402
 from plantlab.operators import OPERATORS, plant  # noqa: E402
 
 PROGRAM = """\
@@ -69,6 +70,40 @@ def test_every_text_is_a_program_and_no_two_are_the_same():
     texts = [one.text for _, one in plant(PROGRAM)]
     assert len(texts) == len(set(texts)) > 12
     assert len(OPERATORS) >= 20
+
+
+LAWFUL = """\
+import torch
+
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    x = torch.randn(4, 3)
+    loss = net(x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the bench forks its runs")
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("for step in range(3):\n    x = torch.randn(4, 3)", "x = torch.randn(4, 3)\nfor step in range(3):", "data"),
+        ("range(3)", "range(0)", "data"),
+        ("    opt.zero_grad()\n", "", "otherwise"),
+        ("net(x).pow(2)", "(net(x).data * net(x))", "otherwise"),
+        ("for", "net = torch.nn.Linear(3, 1)\nfor", "otherwise"),
+    ],
+    ids=["a batch drawn once", "no step", "never cleared", "cut", "another model"],
+)
+def test_other_data_is_no_fault_of_graph_or_gradient(tmp_path, old, new, kind):
+    (tmp_path / "train.py").write_text(LAWFUL)
+    program = programs.Program("lawful", {programs.ENTRY: tmp_path / "train.py"})
+    bits, memory = asking.recorded(program, {}), asking.recorded(program, {}, memory=True)
+    mutant = asking.Mutant(program, programs.ENTRY, "any", (), LAWFUL.replace(old, new))
+    assert asking.kind_of(mutant, asking.Right(bits, memory, None, None)) == (kind, "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the bench forks its runs")

@@ -28,7 +28,8 @@ OF_AUTOGRAD = ("RuntimeError", "NotImplementedError")  # other errors are those 
 
 @dataclass
 class Asked:
-    """What came of one mutant. `kind`: "raises", "otherwise" (other bits), "costs" (same bits, more memory or work);
+    """What came of one mutant. `kind`: "raises", "otherwise" (other bits), "costs" (same bits, more memory or work),
+    "data" (other bits, and no pass or step that the right program has not: no fault of graph or gradient);
     "same" and "broken" mutants are no faults and not asked about."""
 
     id: str
@@ -116,10 +117,11 @@ def kind_of(mutant: Mutant, right: Right) -> tuple[str, str]:
         return "broken", "took too long"
     if bits.error:
         return ("raises" if bits.error in OF_AUTOGRAD else "broken"), f"{bits.error}: {bits.message}"
-    if not truth.same_bits(bits, right.bits):
-        return "otherwise", ""
     memory = recorded(mutant.program, changed, memory=True)
-    if memory is None or right.memory is None or truth.same_cost(memory, right.memory):
+    if not truth.same_bits(bits, right.bits):
+        lawful = truth.same_law(bits, right.bits) and memory is not None and right.memory is not None
+        return ("data" if lawful and truth.no_fuller(memory, right.memory) else "otherwise"), ""
+    if memory is None or right.memory is None or truth.no_dearer(memory, right.memory):
         return "same", ""
     return "costs", ""
 
@@ -150,7 +152,8 @@ def ask(mutant: Mutant, right: Right, kind: str, error: str, keep: Path | None =
             setattr(asked, command, new)
             near = any(f["code"] in new and is_near(f, mutant) for f in found)
             setattr(asked, f"{command}_at", near)
-        _fix(asked, mutant, right, folder)
+        if kind != "data":
+            _fix(asked, mutant, right, folder)
         if keep is not None:
             _keep(asked, mutant, folder, keep)
     return asked

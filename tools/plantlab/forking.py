@@ -15,6 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+from afterward.tasks.system_calls import libc
+
+DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+
 
 def load() -> None:
     """Import what every run needs, once."""
@@ -47,6 +51,8 @@ def forked(work: Callable[[], object], folder: Path, limit: float, output: Path 
         status = 70
         try:
             os.setsid()
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            libc().prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)  # where the bench is stopped, its runs are
             become(folder, output)
             status = _status(work)
         finally:

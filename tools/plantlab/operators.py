@@ -100,8 +100,9 @@ def freeze_and_not_thaw(source: Source) -> Iterator[Planted | None]:
         sets = sets and node.targets[0].attr == "requires_grad" and _is_true([node.value])  # type: ignore[attr-defined]
         if thaws or sets:
             statement = next(n for n in (node, *source.above(node)) if isinstance(n, ast.stmt))
-            if isinstance(source.parents[statement], ast.For):
-                statement = source.parents[statement]  # type: ignore[assignment]
+            holder = source.parents[statement]
+            if isinstance(holder, ast.For) and holder.body == [statement]:
+                statement = holder
             if isinstance(statement, (ast.Expr, ast.Assign, ast.For)):
                 yield source.planted(source.without(statement))
     built = reading.optimizers(source)

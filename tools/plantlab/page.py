@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plantlab.asking import Asked
-from plantlab.table import is_wrong, markdown
+from plantlab.table import KINDS, apart, is_wrong, markdown
 
 HEAD = """\
 # Planted faults
@@ -15,8 +15,11 @@ HEAD = """\
 `make plant` takes correct programs, plants one fault in each place where it fits, and asks `run`, `check` and `fix`.
 The truth is the program as it was: a fix is right when the patched program computes the same bits in every optimizer
 step (gradients used, parameters after it), recorded by a harness that knows nothing of afterward. Mutants that change
-nothing are left out: same bits, same values saved and held at every backward, as many backward calls. So are those
-whose error is not autograd's.
+nothing are left out: same bits, and no more values saved or held at backward calls. So are those
+whose error is not autograd's. A mutant that computes something else, but has no pass and no step that the right program
+has not (the same operations connected in the same way, ending in the same parameters; the same passes since the
+gradient was cleared) and holds no more memory, computes with other data and breaks no sentence of
+[the law](the-law.md): such ones are counted apart.
 
 The programs: {sources}. {planted} faults are in the table; {left} mutants were left out.{sample}
 
@@ -29,6 +32,9 @@ The programs: {sources}. {planted} faults are in the table; {left} mutants were 
 - **proven and wrong**: none of these. Each of them is listed below.
 
 {table}
+## No fault of graph or gradient
+
+{apart}
 ## Proven and not restored
 
 {wrong}
@@ -45,13 +51,20 @@ def written(page: Path, asked: Sequence[Asked], left: int, seed: int | None) -> 
     lines = [f"- `{a.id}` ({a.remedy}): {_WHY[a.result]}" for a in sorted(wrong, key=lambda a: a.id)]
     text = HEAD.format(
         sources=sources,
-        planted=len(asked),
+        planted=sum(a.kind in KINDS for a in asked),
         left=left,
         sample=f" This is a sample of all mutants, drawn by chance (`--seed {seed}`)." if seed is not None else "",
         table=markdown(asked),
         wrong="\n".join(lines) or "None.",
+        apart=_apart(asked),
     )
     page.write_text(text, encoding="utf-8")
+
+
+def _apart(asked: Sequence[Asked]) -> str:
+    lines = ["| operator | planted | run | check |", "| --- | ---: | ---: | ---: |"]
+    lines += [f"| {name} | {planted} | {run} | {check} |" for name, planted, run, check in apart(asked)]
+    return "\n".join(lines) + "\n" if len(lines) > 2 else "None.\n"
 
 
 _WHY = {"other": "trains otherwise", "raises": "fails", "dearer": "the same bits, and still costs more", "": "not run"}

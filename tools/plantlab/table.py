@@ -22,6 +22,7 @@ KINDS = {
     "otherwise": "Silent faults: the program trains otherwise",
     "costs": "Silent faults: the same bits, more memory or work",
 }
+APART = "data"  # mutants that compute with other data: no fault of graph or gradient
 RIGHT = ("bits", "close", "draws")  # `draws`: the same, and its random numbers are drawn in another order
 
 
@@ -58,6 +59,16 @@ def rows(asked: Iterable[Asked]) -> list[tuple[str, list[int]]]:
     return found
 
 
+def apart(asked: Iterable[Asked]) -> list[tuple[str, int, int, int]]:
+    """Of what is no fault of graph or gradient, by operator: how many, and of how many something is said."""
+    group = [a for a in asked if a.kind == APART]
+    return [
+        (name, len(ones), sum(bool(a.run) for a in ones), sum(bool(a.check) for a in ones))
+        for name in sorted({a.operator for a in group})
+        for ones in ([a for a in group if a.operator == name],)
+    ]
+
+
 def markdown(asked: Iterable[Asked]) -> str:
     lines = [f"| operator | {' | '.join(COLUMNS)} |", f"| --- |{' ---: |' * len(COLUMNS)}"]
     lines += [f"| {name} | {' | '.join(map(str, numbers))} |" for name, numbers in rows(asked)]
@@ -65,7 +76,10 @@ def markdown(asked: Iterable[Asked]) -> str:
 
 
 def plain(asked: Iterable[Asked]) -> str:
+    everything = list(asked)
     lines = [f"{'':44s}" + "".join(f"{name:>18s}" for name in COLUMNS)]
-    for name, numbers in rows(asked):
+    for name, numbers in rows(everything):
         lines.append(f"{name.strip('*')[:43]:44s}" + "".join(f"{number:18d}" for number in numbers))
+    for name, planted, run, check in apart(everything):
+        lines.append(f"no fault: {name[:33]:34s}{planted:18d}{run:18d}{check:18d}")
     return "\n".join(lines)

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plantlab.law import Ledger
+
 LOOKS = 200  # at the nodes that are alive: each goes through all tensors
 CLOSE = 1e-3  # relative; sums in another order differ by less, over the few steps of these programs
 
@@ -31,6 +33,7 @@ class Record:
     leaves: list[str] = field(default_factory=list)  # of a program without optimizers, at its end
     alive: list[int] = field(default_factory=list)  # bytes and nodes that graphs hold, before and after each backward
     saved: int = 0  # values that were saved for backward in all
+    ledger: list[str] = field(default_factory=list)  # each pass and step, without numbers
     seconds: float = 0.0
 
 
@@ -70,13 +73,18 @@ def close(a: Record, b: Record) -> bool:
     return True
 
 
-def same_cost(a: Record, b: Record) -> bool:
-    """As much memory at every backward, as many backward calls, as many values saved."""
-    return a.alive == b.alive and a.saved == b.saved
+def same_law(mutant: Record, right: Record) -> bool:
+    """Has the right program each kind of pass and step that the mutant has?"""
+    return set(mutant.ledger) <= set(right.ledger)
+
+
+def no_fuller(mutant: Record, right: Record) -> bool:
+    """Do graphs never hold more at once than in the right program?"""
+    return max(mutant.alive[::2], default=0) <= max(right.alive[::2], default=0)
 
 
 def no_dearer(patched: Record, right: Record) -> bool:
-    """Does the patched program hold and save no more than the right one does?"""
+    """Does a program hold and save no more than the right one does?"""
     return patched.saved <= right.saved and sum(patched.alive) <= sum(right.alive)
 
 
@@ -95,8 +103,10 @@ def record(run: Any, result: Path, memory: bool, alike: bool = False) -> None:
     _seed()
     if alike:
         _draw_alike(torch)
-    _watch_engine(torch, kept)
-    _watch_optimizers(torch, kept)
+    ledger = Ledger(torch)
+    ledger.entries = kept.ledger
+    _watch_engine(torch, kept, ledger=None if memory else ledger)
+    _watch_optimizers(torch, kept, None if memory else ledger)
     held = _Held.start(torch) if memory else None
     if held is not None:
         account, alive = held, kept.alive
@@ -144,11 +154,13 @@ def _draw_alike(torch: Any) -> None:
     Alike().__enter__()
 
 
-def _watch_engine(torch: Any, kept: Record, tell: Any = None) -> None:
+def _watch_engine(torch: Any, kept: Record, tell: Any = None, ledger: Ledger | None = None) -> None:
     plain = torch.autograd.graph._engine_run_backward
 
     def engine(outputs: Any, *args: Any, **options: Any) -> Any:
         kept.losses.append(_digest(outputs))
+        if ledger is not None:
+            ledger.passes(outputs, options, args[1:3])
         if tell is not None:
             tell()
         try:
@@ -160,13 +172,15 @@ def _watch_engine(torch: Any, kept: Record, tell: Any = None) -> None:
     torch.autograd.graph._engine_run_backward = torch.autograd._engine_run_backward = engine
 
 
-def _watch_optimizers(torch: Any, kept: Record) -> None:
+def _watch_optimizers(torch: Any, kept: Record, ledger: Ledger | None) -> None:
     order: list[Any] = []  # as they were built
     plain = torch.optim.Optimizer.__init__
 
     def init(self: Any, *args: Any, **options: Any) -> None:
         order.append(self)
         plain(self, *args, **options)
+        if ledger is not None:
+            ledger.optimizer(len(order) - 1, parameters(self))
 
     torch.optim.Optimizer.__init__ = init
     used: dict[int, tuple[str, float, float]] = {}
@@ -176,6 +190,8 @@ def _watch_optimizers(torch: Any, kept: Record) -> None:
 
     def before(optimizer: Any, args: Any, options: Any) -> None:
         gradients = [p.grad for p in parameters(optimizer)]
+        if ledger is not None:
+            ledger.step(next((n for n, o in enumerate(order) if o is optimizer), -1), parameters(optimizer))
         used[id(optimizer)] = (_digest(gradients), *_size(torch, gradients))
 
     def after(optimizer: Any, args: Any, options: Any) -> None:

@@ -16,6 +16,7 @@ from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
 OTHER = "other"  # no cut was found: parameters may be frozen
+THAW = "thaw"  # they are: `requires_grad` was seen to be off
 _METHODS = ("detach", "item", "detach_")
 _CASTS = ("float", "double", "half", "long", "int", "to", "type", "type_as")
 _MODES = ("no_grad", "inference_mode")
@@ -23,8 +24,10 @@ _MODES = ("no_grad", "inference_mode")
 
 def candidates(job: Job) -> Candidates:
     """The cut that was named; all cuts of its function; where none was named, each cut on the way to the step."""
-    if job.remedy.form == OTHER:
+    if job.remedy.form in (OTHER, THAW):
         yield from thawing.candidates(job)
+        for source, statement in thawing.freezing(job) if job.remedy.form == THAW else ():
+            yield from _not_frozen(job, source, statement)
         return
     yield from _with_gradients_again(job)
     named = job.at(job.found.cut)

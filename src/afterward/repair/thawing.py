@@ -24,15 +24,15 @@ def candidates(job: Job) -> Candidates:
     if place is None:
         return
     source, backward = place
-    for other, freezing in _freezing(job):
-        body = _iteration_of(source, backward, freezing) if other is source else None
-        if not body or freezing is body[0]:
+    for other, frozen in freezing(job):
+        body = _iteration_of(source, backward, frozen) if other is source else None
+        if not body or frozen is body[0]:
             continue
-        lines = [_OFF.sub(lambda found: f"{found[1]}True", line, count=1) for line in source.dedented(freezing)]
-        names = reads(source, freezing) - assigned_names(source, freezing)
-        if lines == list(source.dedented(freezing)) or not names <= known_at(source, body[0]):
+        lines = [_OFF.sub(lambda found: f"{found[1]}True", line, count=1) for line in source.dedented(frozen)]
+        names = reads(source, frozen) - assigned_names(source, frozen)
+        if lines == list(source.dedented(frozen)) or not names <= known_at(source, body[0]):
             continue
-        what = _what(source, freezing)
+        what = _what(source, frozen)
         said = ("thaw", (facts.code("what", what),))
         line = source.range(body[0]).start.line
         yield job.patch(f"thaw `{what}` before line {line}", source, source.insert_before(body[0], *lines), said=said)
@@ -47,7 +47,7 @@ def _iteration_of(source: Source, backward: Statement, freezing: Statement) -> l
     return source.body(shared[0]) if shared else None
 
 
-def _freezing(job: Job) -> Iterator[tuple[Source, Statement]]:
+def freezing(job: Job) -> Iterator[tuple[Source, Statement]]:
     """The statements that switch gradients of parameters off: themselves, or by a function of the program's own."""
     files = [file for file, text in job.shop.texts.items() if "False" in text or "requires_grad" in text]
     sources = [source for file in files if (source := job.shop.source(Site(file, 1, 1))) is not None]

@@ -25,7 +25,8 @@ def gradients_doubled(history: History) -> Iterator[Diagnosis]:
         pairs = [(earlier, run) for run in runs if (earlier := _computed_before(history, run)) is not None]
         # A loss that is the same step after step is a constant, and says nothing about the batch.
         if len(pairs) >= 3 and len({run.value for _, run in pairs}) >= 2:
-            yield _diagnose_fresh(*pairs[0], len(pairs))
+            shares = all(_shared(*pair) for pair in pairs)
+            yield _diagnose(*pairs[0]) if shares else _diagnose_fresh(*pairs[0], len(pairs))
 
 
 def _already_added(history: History, run: Pass) -> Pass | None:
@@ -47,7 +48,8 @@ def _already_added(history: History, run: Pass) -> Pass | None:
 def _computed_before(history: History, run: Pass) -> Pass | None:
     """The pass just before this one, if it used another graph of the very same loss: same leaves, size and value.
 
-    Both were reached by different ways. A loop that accumulates gradients gets to each pass by the same one.
+    `loss.mean().backward()`, written twice, is one: each makes a mean of its own. Both were reached by different ways.
+    A loop that accumulates gradients gets to each pass by the same one.
     """
     if run.call != "backward" or run.value is None or not math.isfinite(run.value) or run.value == 0.0:
         return None
@@ -57,9 +59,12 @@ def _computed_before(history: History, run: Pass) -> Pass | None:
         return None
     same = earlier.value == run.value and len(earlier.used) == len(run.used or ())
     unused = bool(run.reached) and earlier.reached == run.reached and history.ledger.filled(run.id) == run.reached
-    if same and unused and not earlier.used & (run.used or frozenset()) and _way(earlier) != _way(run):
-        return earlier
-    return None
+    return earlier if same and unused and _way(earlier) != _way(run) else None
+
+
+def _shared(earlier: Pass, run: Pass) -> bool:
+    """Do both passes go through one forward pass?"""
+    return bool((earlier.used or frozenset()) & (run.used or frozenset()))
 
 
 def _way(run: Pass) -> tuple[tuple[str, int], ...]:
@@ -71,7 +76,7 @@ def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
     return warning(
         site,
         facts.lines("first", first),
-        Fact("sum", FactKind.VERBATIM, "sum" if earlier.roots != run.roots else ""),
+        Fact("sum", FactKind.VERBATIM, "sum" if len(earlier.used or ()) < len(run.used or ()) else ""),
         remedy=_remedy(run),
         secondary=(Label(first, "first"),),
         bridge=Bridge("grad", "attribute"),

@@ -48,6 +48,7 @@ _FOLLOW_UPS = (
     "recompute_forward",
     "remove_duplicate",
     "zero_grad",
+    "no_grad",
 )
 
 _OUTCOMES = ("failed", "moved", "changed", "not_proven", "proven")  # how good it may be: what was stopped may be right
@@ -110,7 +111,7 @@ class Fixer:
         self._until = ended + max(PATIENCE, 10 * (ended - began))
         if first.ending == "refused":
             raise ProgramNotFound(first.error)
-        found = judging.loud(first)
+        found = judging.to_cure(first)
         if not found:
             if first.ending == "raised" and not first.report.findings:
                 raise FailsForAnotherReason(f"the program fails for another reason: {first.error}")

@@ -55,15 +55,20 @@ class Bench:
     remedy: Remedy | None = None  # what the whole change is for, where this patch only goes with it
 
 
-def loud(trial: Trial) -> list[Diagnosis]:
-    """The findings that matter, the error that ended the program first."""
-    found = [f for f in trial.report.findings if f.severity in _LOUD and not f.caught]
+def loud(trial: Trial, code: str = "") -> list[Diagnosis]:
+    """The findings that matter, the error that ended the program first; and those of a code that is looked for."""
+    found = [f for f in trial.report.findings if (f.severity in _LOUD or f.code == code) and not f.caught]
     return sorted(found, key=lambda f: f.severity is not Severity.ERROR)
+
+
+def to_cure(trial: Trial) -> list[Diagnosis]:
+    """The findings that matter; where there are none, what costs memory and work for nothing."""
+    return loud(trial) or [f for f in trial.report.findings if not f.caught]
 
 
 def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     """Has the patch cured this fault, and does the program train as it should?"""
-    found = loud(trial)
+    found = loud(trial, bench.found.code)
     errors = [f for f in found if f.severity is Severity.ERROR]
     old = fault(bench.found, bench.before)
 
@@ -104,7 +109,8 @@ def _to_go_on_with(bench: Bench, found: list[Diagnosis], trial: Trial) -> Iterat
     that ledger: steps, clears and passes are right together or not at all."""
     of_ledger = LAW_OF_GRADIENTS if bench.found.code in LAW_OF_GRADIENTS else ()
     known = {f.code for f in (*bench.base.report.findings, *bench.before.report.findings)} - bench.curing
-    there = {fault(f, bench.before) for f in loud(bench.before)}  # another one of the same kind is looked at by itself
+    # another one of the same kind is looked at by itself
+    there = {fault(f, bench.before) for f in loud(bench.before, bench.found.code)}
     for each in found:
         if each.code in of_ledger or (each.code not in known and fault(each, trial) not in there):
             yield each

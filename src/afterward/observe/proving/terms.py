@@ -58,7 +58,7 @@ def _saved_factor(node: Any, kind: str) -> float:
     if kind == "Mean":
         return 1.0 / (getattr(node, "_saved_self_sym_numel", 1) or 1)
     saved = [getattr(node, name, None) for name in ("_saved_other", "_saved_self")] if kind in _SCALES else []
-    by = next((float(one) for one in saved if one is not None and one.numel() == 1), 1.0)
+    by = next((float(one) for one in saved if isinstance(one, float) or (one is not None and one.numel() == 1)), 1.0)
     return 1.0 / by if kind == "Div" and by else by
 
 

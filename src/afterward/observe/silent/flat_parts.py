@@ -129,7 +129,9 @@ class _Flat:
                 return known
             statement = self.paths.sources.statement(place.number)
             inner = self.paths.returns(place)
-            if statement is None or _makes_a_number(statement) or (not inner and self.after.built_by_mark(place)):
+            if statement is None or _makes_a_number(statement, bool(inner)):
+                continue
+            if not inner and self.after.built_by_mark(place):
                 continue
             for before in inner or self._givers(place, statement):
                 if (before.call, before.moment) not in seen:
@@ -207,8 +209,17 @@ def _as_name(factor: ast.expr) -> Name | None:
     return Name(ast.unparse(factor), factor) if isinstance(factor, (ast.Name, ast.Attribute, ast.Subscript)) else None
 
 
-def _makes_a_number(statement: ast.stmt) -> bool:
-    attributes = {node.attr for node in ast.walk(statement) if isinstance(node, ast.Attribute)}
-    calls = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
+def _makes_a_number(statement: ast.stmt, returned: bool) -> bool:
+    """`returned`: its value is what a function of the program's gave back; what that was given does not count."""
+    nodes = list(_around_calls(statement) if returned else ast.walk(statement))
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    calls = (node.func for node in nodes if isinstance(node, ast.Call))
     called = {function.id for function in calls if isinstance(function, ast.Name)}
     return bool((attributes | called) & _NUMBERS)
+
+
+def _around_calls(node: ast.AST) -> Iterator[ast.AST]:
+    """All of a statement but the arguments of its calls."""
+    yield node
+    for inner in (node.func,) if isinstance(node, ast.Call) else ast.iter_child_nodes(node):
+        yield from _around_calls(inner)
