@@ -13,7 +13,7 @@ from afterward.tasks.check_file import Shared, check_bytes
 HERE = Path(__file__).parent
 LABELS: dict[str, list[str]] = {
     f"{folder}/{name}": codes
-    for folder in ("pasted", "asked", "answered", "threads", "boards")
+    for folder in ("pasted", "asked", "answered", "threads", "boards", "comments")
     for name, codes in json.loads((HERE / folder / "labels.json").read_text()).items()
 }
 MISSED = {
@@ -27,6 +27,9 @@ MISSED = {
     "boards/34_softmax_inplace_mask",  # only its name says that `scores` was computed
     "boards/38_style_gram_target_grad",  # features of something unknown
     "boards/45_backward_vector",  # a batch may hold one sample
+    "comments/03_tgn_memory",  # what is kept is not used again in what was pasted
+    "comments/09_cyclegan_retain",  # nor does one pass alone show it here
+    "comments/15_teacher_not_detached",  # nor that the student never gets a gradient
     "boards/48_maml_inner_grad_reuse",  # `check` does not predict AFT506
 }
 

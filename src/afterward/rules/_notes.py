@@ -19,6 +19,7 @@ NOTES: dict[str, str] = {
     "assumes_parameters": "assuming that {name} has parameters< that {optimizer} trains>",
     "assumes_dependence": "assuming that what {name} returns depends on its arguments",
     "assumes_leaf": "assuming that {name} is a leaf that requires gradients",
+    "assumes_loop": "assuming that these statements are the body of a training loop",
     "assumes_training": "assuming that every step calls `forward` and then `backward()` on a loss from what it returns",
     "rank": "on rank {ranks}< of {of}>",
     "ranks": "on ranks {ranks}< of {of}>",

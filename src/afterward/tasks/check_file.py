@@ -186,8 +186,8 @@ def _assuming(assumed: tuple[Assumption, ...]) -> tuple[Note, ...]:
             notes.append(Note("assumes_dependence", (facts.code("name", one.name),)))
         elif one.role == "leaf":
             notes.append(Note("assumes_leaf", (facts.code("name", one.name),)))
-        elif one.role == "module":
-            notes.append(Note("assumes_training", ()))
+        elif one.role in ("module", "body"):
+            notes.append(Note("assumes_training" if one.role == "module" else "assumes_loop", ()))
     return tuple(notes)
 
 

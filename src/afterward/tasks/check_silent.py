@@ -11,6 +11,7 @@ from afterward.model.history import History
 from afterward.model.site import Site
 
 _ENOUGH = 2  # steps that a run must have come to, to say something against another
+_OF_STEPS = "AFT4"  # rules about gradients look at several updates
 _SHOWN = 3  # passes at one place, by which a rule can tell what becomes of their graphs
 _PASS = frozenset({"backward", "grad", "manual_backward"})
 _ZERO = frozenset({"zero_grad", "grad", "zero_"})
@@ -52,6 +53,8 @@ def _contradicts(run: Quiet, found: Diagnosis) -> bool:
         from afterward.rules.needless_retain import is_needed
 
         return is_needed(run.history, found.primary.site)
+    if found.code.startswith(_OF_STEPS) and len(run.history.steps) < _ENOUGH:
+        return False
     sites = [one.where.site for one in run.history.passes if one.where is not None]
     times = sum(found.freed is not None and one.same_lines(found.freed) for one in sites)
     return not (run.cut_short and (times or _steps(run.history)) < _SHOWN)

@@ -178,7 +178,8 @@ class Meanings:
             return None
         if (words & vocabulary.DATA and not words & vocabulary.LOSS) or _is_class(name):
             return None
-        role = Role.FUNCTION if any(self._has_source(one, set()) for one in given) else Role.NETWORK
+        seen = {id(written.node)}  # what it returned before is no other source
+        role = Role.FUNCTION if any(self._has_source(one, seen) for one in given) else Role.NETWORK
         self._set(key, role, role is Role.FUNCTION)
         return role
 

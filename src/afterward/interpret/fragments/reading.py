@@ -21,6 +21,7 @@ _NUMBERED = re.compile(r"^\s*(?:-+>)?\s*(\d+)(?:\s*[:|│]\s?|[.)]\s?|\s|$)")
 _ORPHAN = re.compile(r"^(\s*)(elif\b(.*):|else\s*:|except\b.*:|finally\s*:)(.*)$")
 _HEAD = re.compile(r"^(\s*(?:async\s+)?def\s+\w+\()(.*)(\).*)$")
 _PLAIN = str.maketrans({"\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": " "})
+_MARGINS = frozenset(">+|│")
 _CUT_OFF = 5  # lines at the end that may be missing their rest
 _FEWEST_NUMBERED = 3
 
@@ -62,7 +63,7 @@ def read_fragment(text: str) -> Reading | None:
     tree = _parsed(lines)
     if tree is not None:
         return _reading(lines, tree)
-    for clean in (_only_fenced, _without_prompts, _without_numbers, _dedented):
+    for clean in (_only_fenced, _without_margin, _without_prompts, _without_numbers, _dedented):
         clean(lines)
     code = sum(not line.is_blank for line in lines)
     dropped = 0
@@ -104,6 +105,17 @@ def _only_fenced(lines: list[Line]) -> None:
             line.clear()
         elif not inside:
             line.clear()
+
+
+def _without_margin(lines: list[Line]) -> None:
+    """Code that was quoted (`>`), or copied out of a diff (`+`): each line has the same sign in front."""
+    code = [line for line in lines if not line.is_blank]
+    signs = {line.text[line.indent] for line in code}
+    if len(code) >= _FEWEST_NUMBERED and len(signs) == 1 and signs <= _MARGINS:
+        if all(line.text[line.indent :].startswith(">>>") for line in code):
+            return  # a session
+        for line in code:
+            line.strip(line.indent + 1)
 
 
 def _without_prompts(lines: list[Line]) -> None:
@@ -260,3 +272,39 @@ def _is_method(node: ast.stmt) -> bool:
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
     return bool(node.args.args) and node.args.args[0].arg == "self"
+
+
+# A body without its loop
+
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def is_body(tree: ast.Module) -> bool:
+    """Are these statements that train, in no loop, with an optimizer which they do not make? Then the loop around them
+    was not copied."""
+    body = [one for one in tree.body if not isinstance(one, _DEFINES)]
+    if not _called(body, "backward") or _called(body, "backward", _LOOPS):
+        return False
+    made = {one.id for part in body for one in ast.walk(part) if isinstance(one, ast.Name) and _is_stored(one)}
+    return any(root not in made for root in _called(body, "step"))
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def _called(body: list[ast.stmt], method: str, inside: tuple[type[ast.AST], ...] = (ast.stmt,)) -> list[str]:
+    """The names at the beginning of what a method is called on, in statements of some kind."""
+    found = []
+    for one in (node for part in body for node in ast.walk(part) if isinstance(node, inside)):
+        for call in ast.walk(one):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == method:
+                found.append(_root(call.func))
+    return found
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""

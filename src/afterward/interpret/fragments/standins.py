@@ -49,6 +49,7 @@ class Assumed:
         self.trained: list[
             str
         ] = []  # classes whose objects are called in every step, with a pass from what they return
+        self.repeated = False  # are the statements of the file taken for the body of a loop?
 
     # Asking
 
@@ -66,6 +67,8 @@ class Assumed:
             shown = _class_shown(frame, name, meaning.role)
             made = machine.instantiate(shown, [], {}, None) if shown is not None else None
             self.given[key] = made if made is not None else self.make(machine, meaning.role, name)
+            if meaning.role is Role.LIST and frame.scope.module is not None:  # what it holds, the program holds
+                frame.scope.module.scope.names[name] = self.given[key]
         return self.given[key]
 
     def stored(self, machine: Machine, frame: Frame, target: ast.expr, before: Value) -> Value | None:
@@ -153,6 +156,7 @@ class Assumed:
                 if path and id(network.attributes["weight"]) in held:
                     trained.setdefault(path, []).append(network.inner[ASSUMED])
         return (
+            *((Assumption("body", ""),) if self.repeated else ()),
             *(Assumption("module", name) for name in self.trained),
             *(
                 Assumption(role.value, path, tuple(trained.get(path, ())))

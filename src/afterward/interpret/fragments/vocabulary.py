@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from afterward.interpret.library.python.words import words
+from afterward.interpret.library.torch import distributions, layers
 
 NETWORK = words(
     "actor adapter agent attention attn autoencoder backbone base bert cell classifier clf cnn conv critic "
@@ -50,3 +51,8 @@ USUAL = {
     "defaultdict": "collections.defaultdict", "wandb": "wandb", "gym": "gym", "lightning": "lightning",
     "pl": "lightning.pytorch", "logging": "logging", "json": "json",
 }  # fmt: skip
+# Classes by their names alone: of layers only those that people do not give to networks of their own.
+_LAYERS = (layers.NORMS, layers.WEIGHT_AND_BIAS, layers.ACTIVATIONS, layers.LOSSES, layers.DROPOUTS, layers.CONTAINERS)
+USUAL |= {name: f"torch.nn.{name}" for several in _LAYERS for name in several}
+USUAL |= {name: f"torch.distributions.{name}" for name in distributions.PARAMETERS}
+USUAL |= {name: f"torch.optim.{name}" for name in ("AdamW", "RMSprop", "LBFGS", "Adagrad")}

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from afterward.interpret.fragments.reading import is_body
 from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.history import silent
+from afterward.interpret.library.frameworks.driving import iterations
 from afterward.interpret.machine.budget import STATEMENTS, Budget
 from afterward.interpret.machine.core import Broken, Choices, Place
 from afterward.interpret.machine.machine import Machine
@@ -178,8 +180,12 @@ class _Search:
         """The file as a program."""
         machine = self._machine(choices, "__main__")
         machine.confirms = bool(self.outcome.parts[-1].silent)
+        module = machine.modules[PROGRAM]
         try:
-            machine.run(machine.modules[PROGRAM])
+            if self.lenient and is_body(self.tree):
+                machine.enter(module, lambda: _repeat(machine, module))
+            else:
+                machine.run(module)
         except RecursionError:
             machine.frames.clear()
         return machine
@@ -204,6 +210,14 @@ class _Search:
         module = machine.modules[PROGRAM] = Module(name, self.file, self.tree)
         module.scope.names["__name__"] = name
         return machine
+
+
+def _repeat(machine: Machine, module: Module) -> None:
+    """The statements of a file as the body of a loop; what follows in it may do anything with what they computed."""
+    machine.assumed.repeated = True
+    for _ in iterations(machine):
+        machine.run_block(module.tree.body if module.tree is not None else [])
+        machine.account.lose([*module.scope.names.values(), *machine.assumed.given.values()])
 
 
 def _key(history: History) -> tuple[object, ...]:

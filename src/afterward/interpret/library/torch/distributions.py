@@ -28,7 +28,7 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
     values = [value for value in (*args, *kwargs.values()) if isinstance(value, (Tensor, Unknown, Instance))]
     made.inner["values"] = values
     name = path.rsplit(".", 1)[-1]
-    given = dict(zip(_PARAMETERS.get(name, "probs logits").split(), args, strict=False)) | kwargs
+    given = dict(zip(PARAMETERS.get(name, "probs logits").split(), args, strict=False)) | kwargs
     for key, value in given.items():
         made.attributes[key] = value
     if name in ("Categorical", "OneHotCategorical") and isinstance(given.get("logits"), Tensor):
@@ -42,13 +42,14 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:
     return made
 
 
-_PARAMETERS = {
+PARAMETERS = {
     "Normal": "loc scale", "LogNormal": "loc scale", "Laplace": "loc scale", "Cauchy": "loc scale",
     "Gumbel": "loc scale", "HalfNormal": "scale", "HalfCauchy": "scale", "Uniform": "low high",
     "Beta": "concentration1 concentration0", "Gamma": "concentration rate", "Exponential": "rate", "Poisson": "rate",
     "Dirichlet": "concentration", "StudentT": "df loc scale", "VonMises": "loc concentration",
     "Weibull": "scale concentration", "Pareto": "scale alpha", "Binomial": "total_count probs logits",
-    "Independent": "base_dist reinterpreted_batch_ndims",
+    "Independent": "base_dist reinterpreted_batch_ndims", "Bernoulli": "probs logits",
+    "MultivariateNormal": "loc covariance_matrix precision_matrix scale_tril",
 }  # fmt: skip
 
 
