@@ -61,6 +61,17 @@ def test_an_output_that_is_in_no_loss(tmp_path: Path, torch_as_it_was: None) -> 
     assert (finding.remedies[0].kind, finding.remedies[0].form) == ("use_parameters", "in_loss")
 
 
+def test_a_framework_has_put_its_own_message_in_the_place_of_torchs(tmp_path: Path, torch_as_it_was: None) -> None:
+    """As Lightning does; it is the module that refuses, and a parameter that has no gradient, that tell."""
+    refused = "try:", "    out, aux = model(torch.randn(3, 4))", "except RuntimeError as error:"
+    told = "    error.args = ('your module has parameters that were not used',)", "    raise"
+    forward = "h = self.block(h); return self.head(h), self.aux(h)"
+    program = _program(forward, *refused, *told, "loss = out.pow(2).mean()", *UPDATE)
+    (finding,) = watch_source(program, tmp_path).findings
+    assert (finding.code, finding.bridge.name) == ("AFT111", "aux.weight")
+    assert (finding.freed.step, finding.reused.step) == (1, 2)
+
+
 def test_a_branch_that_did_not_run(tmp_path: Path, torch_as_it_was: None) -> None:
     branch = (
         "h = self.block(h)\n        if step < 2:\n            h = h + self.aux(h).mean()\n        return self.head(h)"

@@ -1,7 +1,8 @@
 """Explains "Expected to have finished reduction in the prior iteration", with which DistributedDataParallel refuses a
 forward pass.
 
-The traceback still holds the module, and torch's message the numbers of the parameters that got no gradient.
+The traceback still holds the module, and torch's message the numbers of the parameters that got no gradient. A framework
+may put a message of its own in its place (Lightning does); then what is in `.grad` tells.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def examine_unfinished(
     recorder: Recorder, error: BaseException, *, is_user: Any, gaps: list[Gap], ledger: LedgerWriter
 ) -> History | None:
     """The history of the pass before; None where the exception tells of something else."""
-    if compat.error_kind(error) != "ddp_unfinished":
-        return None
     module = _module(error)
+    if compat.error_kind(error) != "ddp_unfinished" and not _refused(module, error):
+        return None
     calls = [one for one in _tracebacks(error) if is_user(one.tb_frame.f_code.co_filename)]
     if module is None or not calls:
         return None
@@ -55,6 +56,19 @@ def _module(error: BaseException) -> Any:
     kind = distributed_kind()
     owners = [locals_of(one.tb_frame).get("self") for one in _tracebacks(error)]
     return next((owner for owner in reversed(owners) if kind is not None and isinstance(owner, kind)), None)
+
+
+def _refused(module: Any, error: BaseException) -> bool:
+    """Did the module itself refuse a forward pass, while a parameter that it waits for has no gradient?
+
+    Its own calls into torch raise a plain RuntimeError; errors of the network between ranks have classes of their own.
+    """
+    innermost = list(_tracebacks(error))[-1:]
+    if module is None or type(error) is not RuntimeError or locals_of(innermost[0].tb_frame).get("self") is not module:
+        return False
+    reached = [one.grad is not None for one in module.module.parameters() if one.requires_grad]
+    waits = not module.find_unused_parameters and not module.static_graph
+    return waits and any(reached) and not all(reached)
 
 
 class _Refused(Reading):
