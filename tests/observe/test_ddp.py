@@ -130,3 +130,42 @@ def test_retaining_is_not_advised_where_it_would_not_be_reduced(tmp_path: Path, 
 )
 def test_what_is_right_is_left_alone(step: tuple[str, ...], tmp_path: Path, torch_as_it_was: None) -> None:
     assert watch_source(_program(ALL_USED, *step), tmp_path).findings == []
+
+
+LIBRARY = """
+def fit(model, opt, steps):
+    for i in range(steps):
+        def closure():
+            loss = model(i)
+            opt.zero_grad()
+            loss.backward()
+            return loss
+        opt.step(closure)
+"""
+
+
+def test_in_a_librarys_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch_as_it_was: None) -> None:
+    """Between the pass and the refused forward, no statement of the program begins."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "aft_ddp_library.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(str(folder))
+    program = """
+from aft_ddp_library import fit
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head, self.aux = nn.Linear(4, 8), nn.Linear(8, 1), nn.Linear(8, 3)
+
+    def forward(self, i):
+        h = self.body(torch.randn(3, 4)).tanh()
+        out, aux = self.head(h), self.aux(h)
+        return out.pow(2).mean()
+
+model = nn.parallel.DistributedDataParallel(Net())
+fit(model, torch.optim.SGD(model.parameters(), lr=0.1), 4)
+"""
+    (finding,) = watch_source(program, tmp_path).findings
+    assert (finding.code, finding.bridge.name, finding.built.line) == ("AFT111", "aux.weight", 12)

@@ -1,8 +1,8 @@
 """Explains "Expected to have finished reduction in the prior iteration", with which DistributedDataParallel refuses a
 forward pass.
 
-The traceback still holds the module, and torch's message the numbers of the parameters that got no gradient. A framework
-may put a message of its own in its place (Lightning does); then what is in `.grad` tells.
+The traceback still holds the module, and torch's message the numbers of the parameters that got no gradient. A
+framework may put a message of its own in its place (Lightning does); then what is in `.grad` tells.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from afterward.follow.reading import reads
-from afterward.model.clock import event_moment
+from afterward.model.clock import MOST_EVENTS, event_moment
 from afterward.model.history import Gap, History, Leaf, Pass, Step, Value
 from afterward.model.site import Site
 from afterward.model.steps import with_library_steps
@@ -82,7 +82,7 @@ class _Refused(Reading):
         late = Pass(
             len(seen),
             self.where(self.trail[-1]),
-            event_moment(next_node(), self.recorder.moment),
+            event_moment(next_node(), self.recorder.moment, MOST_EVENTS),  # after whatever a library did last
             call="forward",
             error="ddp_unfinished",
             message=str(error),
