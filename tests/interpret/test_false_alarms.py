@@ -555,3 +555,50 @@ for epoch in range(5):
 """
     assert codes(source) == []
     exec(compile(source, "train.py", "exec"), {})
+
+
+def test_a_list_of_a_tensor_repeated_an_unknown_number_of_times() -> None:
+    source = """\
+import pickle
+import torch
+enc, dec = torch.nn.Linear(2, 4), torch.nn.Linear(5, 1)
+optimizer = torch.optim.Adam([*enc.parameters(), *dec.parameters()])
+batches = pickle.load(open("data.p", "rb"))
+for context, target, y in batches:
+    h = enc(context).sum(1)
+    h = {repeated}
+    out = dec(torch.cat((h, target), dim=2))
+    optimizer.zero_grad()
+    (out - y).pow(2).mean().backward()
+    optimizer.step()
+found = []
+for context, target, y in batches:
+    found.extend(enc(context).sum(1).detach().cpu().numpy())
+"""
+    assert codes(source.format(repeated="torch.stack([h] * target.shape[1], dim=1)")) == []
+    assert codes(source.format(repeated="torch.stack([h] + list(target), dim=1)")) == []
+    assert codes(source.format(repeated="torch.stack([h.detach()] * target.shape[1], dim=1)")) == ["AFT404"]
+
+
+def test_a_loss_whose_network_is_cut_off_is_not_for_the_other_one(tmp_path: Path) -> None:
+    """The maker gets nothing of its loss (AFT404); that the critic's part of it is cleared is as in every GAN."""
+    source = """\
+import torch
+main, head, maker = torch.nn.Linear(8, 8), torch.nn.Linear(8, 1), torch.nn.Linear(4, 8)
+optimizer_d = torch.optim.Adam([*main.parameters(), *head.parameters()])
+optimizer_g = torch.optim.Adam(maker.parameters())
+def critic(x):
+    return head({main})
+for step in range(20):
+    optimizer_d.zero_grad()
+    critic(torch.randn(16, 8)).pow(2).mean().backward()
+    fake = maker(torch.randn(16, 4))
+    critic(fake.detach()).abs().mean().backward()
+    optimizer_d.step()
+    optimizer_g.zero_grad()
+    critic(fake).exp().mean().backward()
+    optimizer_g.step()
+"""
+    cut = check_source(source.format(main="main(x).data"), tmp_path)
+    assert [found.code for found in cut] == ["AFT404", "AFT404"]
+    assert check_source(source.format(main="main(x)"), tmp_path) == []

@@ -193,3 +193,40 @@ for x in torch.randn(20, 8, 4):
     opt_g.step()
 """
     assert [(found.code, found.primary.site.line) for found in check_source(source, tmp_path)] == [("AFT303", 7)]
+
+
+@pytest.mark.parametrize(("statement", "expected"), [("total += loss * 0.1", ["AFT301"]), ("total += loss.item()", [])])
+def test_an_evaluation_late_in_a_program(statement: str, expected: list[str], tmp_path: Path) -> None:
+    """A program that has run long gets few iterations of each loop: of one that collects graphs, as many as tell."""
+    layers = "\n".join(f"        x = torch.relu(self.layers[{number % 3}](x))" for number in range(300))
+    source = f"""\
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+    def forward(self, x):
+{layers}
+        return x
+def train(net, loader):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(30):
+        for x in loader:
+            loss = net(x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+def evaluate(net, loader):
+    total = 0
+    for x in loader:
+        loss = net(x).pow(2).mean()
+        {statement}
+    return float(total)
+loader = torch.utils.data.DataLoader(torch.randn(64, 4), batch_size=8)
+net = Net()
+train(net, loader)
+train(net, loader)
+train(net, loader)
+print(evaluate(net, loader))
+"""
+    assert [found.code for found in check_source(source, tmp_path)] == expected

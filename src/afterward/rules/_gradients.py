@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from afterward.model import gradients
 from afterward.model.gradients import Empty, Use
-from afterward.model.history import History, Optimizer, Pass, Step
+from afterward.model.history import History, LeafId, Optimizer, Pass, Step
 from afterward.model.site import Site, Where, dated_site, parting
 
 UNUSED = 2  # passes whose gradients for an optimizer were cleared unused, before it is one that never steps
@@ -90,6 +90,14 @@ def is_gap_between(history: History, before: Taken | None, step: Taken) -> bool:
     return any(since < gap < step.at for gap in history.ledger.gaps)
 
 
+def _is_for_others(history: History, run: int, leaves: Iterable[LeafId]) -> bool:
+    """Is the step right after a pass one of other parameters than it reached, and finds no gradient at all?"""
+    after = next((step for step in history.steps if step.moment > history.run(run).moment), None)
+    if after is None or not after.leaves.isdisjoint(leaves):
+        return False
+    return after.id in history.ledger.empty_by_step() and after.id not in history.ledger.uses_by_step()
+
+
 def is_lost(history: History, run: int) -> bool:
     """Was all that a pass produced cleared before anything used it? It then was for nothing.
 
@@ -99,6 +107,8 @@ def is_lost(history: History, run: int) -> bool:
     fates = history.ledger.produced_by(run)
     if history.run(run).stale:
         return False  # AFT203: it came after the step that it was for
+    if _is_for_others(history, run, fates.keys()):
+        return False  # AFT404: the step that it was for got nothing of it
     return bool(fates) and all(
         leaf in held and fate.cleared and not (fate.used_by or fate.read or fate.changed or fate.unseen)
         for leaf, fate in fates.items()

@@ -32,18 +32,16 @@ class Collected:
     iterations: int = 0
 
 
+def shows(machine: Machine, loop: ast.stmt, number: int) -> bool:
+    """Has a loop collected graphs, in fewer iterations so far than tell a record?"""
+    return 0 < number < ITERATIONS and any(True for _ in _collected(machine, loop))
+
+
 def note(machine: Machine, loop: ast.stmt) -> None:
     """A loop is over: what has its body collected?"""
-    if not machine.graph.records or any(frame.function in _INSIDE for frame in machine.frames):
-        return
     frame = machine.frame
-    for statement, target in _collecting(loop):
-        value = _value(machine, target)
-        tensors = value if isinstance(value, list) else [value]
-        nodes = [one.node for one in tensors if isinstance(one, Tensor) and one.node is not None]
-        if not nodes:
-            continue
-        made = nodes if isinstance(value, list) else machine.graph.reach(nodes)
+    for statement, target, nodes in _collected(machine, loop):
+        made = nodes if isinstance(_value(machine, target), list) else machine.graph.reach(nodes)
         loops = site_of(frame.file, loop)
         iterations = {
             (iteration.entry, iteration.number)
@@ -57,6 +55,18 @@ def note(machine: Machine, loop: ast.stmt) -> None:
         found.nodes += nodes
         newest = max((entry for entry, _ in iterations), default=0)
         found.iterations = max(found.iterations, sum(entry == newest for entry, _ in iterations))
+
+
+def _collected(machine: Machine, loop: ast.stmt) -> Iterator[tuple[ast.stmt, ast.expr, list[GraphNode]]]:
+    """The statements that collect graphs in a loop, with what they add to, and what is in it by now."""
+    if not machine.graph.records or any(frame.function in _INSIDE for frame in machine.frames):
+        return
+    for statement, target in _collecting(loop):
+        value = _value(machine, target)
+        tensors = value if isinstance(value, list) else [value]
+        nodes = [one.node for one in tensors if isinstance(one, Tensor) and one.node is not None]
+        if nodes:
+            yield statement, target, nodes
 
 
 def kept_for_nothing(machine: Machine, lost: set[int]) -> Iterator[Kept]:

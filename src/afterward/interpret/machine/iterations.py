@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from afterward.interpret.graph import unused_records
+
 if TYPE_CHECKING:
     from afterward.interpret.machine.statements import Statements
 
@@ -60,17 +62,20 @@ class Iterations:
 
     def settled(self) -> bool:
         """Did the last iterations execute the same statements, with tests on the same numbers?"""
-        if self.shows or self.renews():
+        if self.shows or self.goes_on():
             return False
         if self.number >= self.enough and self.last == self.machine.steady.get(id(self.loop)):
             return True  # as it went when the loop was entered before
         steady = _STEADY if self.machine.entries == self.entry else _STEADY - 1  # with loops inside, fewer are enough
         return self.number >= steady and self.same >= steady - 2
 
-    def renews(self) -> bool:
+    def goes_on(self) -> bool:
         """Does it replace the items of a list one by one, and has it not come to the last one? As many as there are is
-        what it was written for, however few iterations filled the list here."""
-        return self.number < self.machine.renewed.get(self.entry, 0)
+        what it was written for, however few iterations filled the list here. Or does it collect graphs, and not yet
+        enough of them to tell what becomes of them?"""
+        if self.number < self.machine.renewed.get(self.entry, 0):
+            return True
+        return unused_records.shows(self.machine, self.loop, self.number)  # type: ignore[arg-type]
 
     def over(self) -> None:
         if self.same:

@@ -81,6 +81,9 @@ class Operators(Core):
                 return self.unknown()
         if isinstance(left, Unknown) or isinstance(right, Unknown) or not (_concrete(left) and _concrete(right)):
             cut = getattr(left, "cut", None) or getattr(right, "cut", None)
+            for listed in (left, right):
+                if isinstance(listed, (list, tuple)) and any(isinstance(one, Tensor) for one in listed):
+                    return self._with_unknown(op, listed)
             if isinstance(left, Unknown) or isinstance(right, Unknown):
                 return self.unknown("op", type(op).__name__, left, right, cut=cut)
             return self.unknown()
@@ -88,6 +91,14 @@ class Operators(Core):
             return arithmetic.compute(arithmetic.OPERATORS[type(op)], (left, right))
         except ORDINARY:
             return self.unknown()
+
+    def _with_unknown(self, op: ast.operator, listed: list[Value] | tuple[Value, ...]) -> Value:
+        """Tensors in a list, and something unknown: so many times the same, a few for many; else they are out of sight
+        in what comes of it."""
+        if isinstance(op, ast.Mult):
+            return listed + listed  # type: ignore[operator]
+        self.account.mix(listed)
+        return self.unknown()
 
     def _unary(self, node: ast.UnaryOp) -> Value:
         value = self.evaluate(node.operand)

@@ -180,7 +180,7 @@ class Statements(Branches):
         iterations = Iterations(self, statement)
         source = items.source
         goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
-        while iterations.number < limit or (goes_on and iterations.shows) or iterations.renews():
+        while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on():
             if iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > SHORT:
                 break  # what was to happen has happened
             if not each and iterations.settled():
