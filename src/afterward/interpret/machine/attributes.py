@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from afterward.interpret import library
 from afterward.interpret.fragments import standins
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.machine.effects import Effects
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -26,56 +27,76 @@ from afterward.interpret.machine.values import (
     Value,
 )
 
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
 
-class Attributes(Effects):
+
+class Attributes(Part):
     """The part of the machine that finds what a name stands for on an object."""
 
-    call_function: Callable[..., Value]
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        of_tensor = partial(library.tensor_attribute, machine)
+        self.table: dict[type, Callable[[Any, str], Value]] = {
+            Tensor: of_tensor,
+            standins.Output: of_tensor,
+            Unknown: self._of_unknown,
+            Instance: self._of_instance,
+            Lib: partial(library.lib_attribute, machine),
+            Module: self._of_module,
+            Class: self._of_class,
+            Super: self._of_super,
+            Function: self._of_function,
+            Native: self._of_native,
+            Bound: self._of_bound,
+            Method: lambda owner, name: MISSING,
+            Stream: lambda owner, name: MISSING,
+        }
 
     def attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value:
         found = self.lookup(owner, name)
         if type(found) is Method and standins.is_network(owner):
-            return standins.part_of_network(self, owner, name, node)  # type: ignore[arg-type]
+            return standins.part_of_network(self.machine, owner, name, node)
         if found is not MISSING and not isinstance(found, Unknown):
             return found
         if found is MISSING and isinstance(owner, Instance) and not name.startswith("__"):
             fallback = self.lookup(owner, "__getattr__")
             if isinstance(fallback, Bound):
-                return self.call(fallback, [name], {}, node)
+                return self.machine.call(fallback, [name], {}, node)
         assumed = self._assumed_attribute(owner, name, node)
         if assumed is not None:
             return assumed
         if found is MISSING and isinstance(owner, Instance):
-            return self.attribute_of(owner, name)  # the same each time, until something sets it
-        return found if found is not MISSING else self.unknown()
+            return self.machine.attribute_of(owner, name)  # the same each time, until something sets it
+        return found if found is not MISSING else self.machine.unknown()
 
     def _assumed_attribute(self, owner: Value, name: str, node: ast.AST | None) -> Value | None:
         """What an attribute is taken for that nothing assigns, or that something unknown was assigned to."""
         if not isinstance(owner, (Instance, Unknown)) or name.startswith("__"):
             return None
-        made = self.assumed.attribute(self, self.frame, node)  # type: ignore[arg-type]
+        made = self.machine.assumed.attribute(self.machine, self.machine.frame, node)
         if made is not None and isinstance(owner, Instance):
             owner.attributes[name] = made
         elif made is not None:
-            self.unknown_attributes[id(owner), name] = made
-            self.kept_alive.append(owner)
+            self.machine.unknown_attributes[id(owner), name] = made
+            self.machine.kept_alive.append(owner)
         return made
 
     def lookup(self, owner: Value, name: str) -> Value:
         """An attribute, or MISSING."""
-        look = _LOOK_UP.get(type(owner))
-        return look(self, owner, name) if look is not None else library.plain_attribute(self, owner, name)
+        look = self.table.get(type(owner))
+        return look(owner, name) if look is not None else library.plain_attribute(self.machine, owner, name)
 
     def _of_unknown(self, owner: Unknown, name: str) -> Value:
         if name.startswith("__") and name.endswith("__"):
             return MISSING
-        known = self.unknown_attributes.get((id(owner), name), MISSING)
-        return known if known is not MISSING else self.attribute_of(owner, name, owner.cut)
+        known = self.machine.unknown_attributes.get((id(owner), name), MISSING)
+        return known if known is not MISSING else self.machine.attribute_of(owner, name, owner.cut)
 
     def _of_module(self, owner: Module, name: str) -> Value:
         if name in owner.scope.names:
             return owner.scope.names[name]
-        sub = self.submodule(owner, name)
+        sub = self.machine.submodule(owner, name)
         return sub if sub is not None else MISSING
 
     def _of_function(self, owner: Function, name: str) -> Value:
@@ -105,7 +126,7 @@ class Attributes(Effects):
             if found is not MISSING:
                 return found
         if owner.opaque and not name.startswith("__"):
-            return self.attribute_of(owner, name)
+            return self.machine.attribute_of(owner, name)
         return MISSING
 
     def _from(self, base: Value, owner: Value, name: str) -> Value:
@@ -115,10 +136,10 @@ class Attributes(Effects):
                 return MISSING
             return self.take_from_class(base.attributes[name], owner, base)
         if isinstance(base, Lib):
-            return library.inherited(self, owner, base, name)
+            return library.inherited(self.machine, owner, base, name)
         if name.startswith("__"):
             return MISSING
-        return self.attribute_of(owner, name)
+        return self.machine.attribute_of(owner, name)
 
     def take_from_class(self, value: Value, owner: Value, cls: Class) -> Value:
         if isinstance(value, Function):
@@ -127,10 +148,10 @@ class Attributes(Effects):
             if value.kind == "class":
                 return Bound(value, owner.cls if isinstance(owner, Instance) else owner)
             if value.kind in ("property", "cached") and isinstance(owner, Instance):
-                result = self.call_function(value, [owner], {})
+                result = self.machine.call_function(value, [owner], {})
                 if value.kind == "cached":
                     owner.attributes[value.name] = result
-                    self.name(result, f"{owner.label or owner.class_name}.{value.name}", "attribute")
+                    self.machine.name(result, f"{owner.label or owner.class_name}.{value.name}", "attribute")
                 return result
             return Bound(value, owner)
         if isinstance(value, Native) and value.attributes.get("binds"):
@@ -146,11 +167,11 @@ class Attributes(Effects):
                     value = base.attributes[name]
                     return Bound(value, owner) if isinstance(value, Function) and value.kind == "class" else value
             elif isinstance(base, Lib):
-                found = library.class_attribute(self, owner, base, name)
+                found = library.class_attribute(self.machine, owner, base, name)
                 if found is not MISSING:
                     return found
             else:
-                return self.attribute_of(owner, name)
+                return self.machine.attribute_of(owner, name)
         return MISSING
 
     def _of_super(self, owner: Super, name: str) -> Value:
@@ -162,23 +183,6 @@ class Attributes(Effects):
             if found is not MISSING:
                 return found
         return Native(lambda machine, args, kwargs: None, name) if name == "__init__" else MISSING
-
-
-_LOOK_UP: dict[type, Callable[[Any, Any, str], Value]] = {
-    Tensor: library.tensor_attribute,
-    standins.Output: library.tensor_attribute,
-    Unknown: Attributes._of_unknown,
-    Instance: Attributes._of_instance,
-    Lib: library.lib_attribute,
-    Module: Attributes._of_module,
-    Class: Attributes._of_class,
-    Super: Attributes._of_super,
-    Function: Attributes._of_function,
-    Native: Attributes._of_native,
-    Bound: Attributes._of_bound,
-    Method: lambda machine, owner, name: MISSING,
-    Stream: lambda machine, owner, name: MISSING,
-}
 
 
 def _with_setter(owner: Function, setter: Value) -> Value:

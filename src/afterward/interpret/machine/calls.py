@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from afterward.interpret import library
-from afterward.interpret.machine.attributes import Attributes
 from afterward.interpret.machine.core import DEPTH, Frame, spelled
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     MISSING,
     Bound,
@@ -28,7 +28,7 @@ from afterward.interpret.search.harmless import NOTES, PURE_METHODS, all_plain, 
 _SWEEPS = ("backward", "manual_backward", "grad")  # whatever they are called on
 
 
-class Calls(Attributes):
+class Calls(Part):
     """The part of the machine that calls things."""
 
     # Calling
@@ -40,30 +40,30 @@ class Calls(Attributes):
             return self.call(function.function, [function.owner, *args], kwargs, node)
         if isinstance(function, Lib):
             if not (only_makes(function.path) or (function.path[:6] != "torch." and all_plain(args, kwargs))):
-                self.effects += 1
-            return library.call(self, function.path, args, kwargs, node)
+                self.machine.effects += 1
+            return library.call(self.machine, function.path, args, kwargs, node)
         if isinstance(function, Method):
             if not isinstance(function.owner, str) and function.name not in PURE_METHODS:
-                self.effects += 1
-            return library.call_method(self, function.owner, function.name, args, kwargs, node)
+                self.machine.effects += 1
+            return library.call_method(self.machine, function.owner, function.name, args, kwargs, node)
         if isinstance(function, Native):
             if function.name not in PURE_METHODS:
-                self.effects += 1
-            return function.call(self, args, kwargs)
+                self.machine.effects += 1
+            return function.call(self.machine, args, kwargs)
         if isinstance(function, Class):
             return self.instantiate(function, args, kwargs, node)
         if isinstance(function, Instance):
-            self.effects += 1
+            self.machine.effects += 1
             return self.call_instance(function, args, kwargs, node)
         if not all_plain(args, kwargs):
-            self.effects += 1
+            self.machine.effects += 1
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
-            self.account.blind = True
-            self.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
+            self.machine.account.blind = True
+            self.machine.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
         if not _only_notes(node):
-            self.escape(args, kwargs)
+            self.machine.escape(args, kwargs)
         # A method of a number that was read out of a tensor, or what is computed from such numbers.
-        made = self.unknown(
+        made = self.machine.unknown(
             cut=next((one.cut for one in (function, *args) if isinstance(one, Unknown) and one.cut), None)
         )
         made.plain = isinstance(function, Unknown) and function.plain
@@ -73,54 +73,54 @@ class Calls(Attributes):
         self, owner: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         if not (isinstance(owner.cls, Lib) and library.is_module(owner)):  # most are layers, which have none
-            method = self.lookup(owner, "__call__")
+            method = self.machine.lookup(owner, "__call__")
             if isinstance(method, Bound):
                 return self.call(method, args, kwargs, node)
         if library.is_module(owner):
-            return library.call_module(self, owner, args, kwargs, node)
-        return library.call_object(self, owner, args, kwargs, node)
+            return library.call_module(self.machine, owner, args, kwargs, node)
+        return library.call_object(self.machine, owner, args, kwargs, node)
 
     def call_function(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        if len(self.frames) > DEPTH:
-            self.gap("too many calls inside calls")
-            return self.unknown()
+        if len(self.machine.frames) > DEPTH:
+            self.machine.gap("too many calls inside calls")
+            return self.machine.unknown()
         node = function.node
         if args and all(isinstance(one, Unknown) for one in args):
-            inside = sum(frame.function == function.qualname for frame in self.frames)
+            inside = sum(frame.function == function.qualname for frame in self.machine.frames)
             if inside > 2:  # a recursion on something unknown has no end that could be seen
-                return self.unknown()
-        around, self.tested_at = self.tested_at, None
+                return self.machine.unknown()
+        around, self.machine.tested_at = self.machine.tested_at, None
         try:
             return self._run_function(function, node, args, kwargs)
         finally:
-            self.tested_at = around
+            self.machine.tested_at = around
 
     def _run_function(self, function: Function, node: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        self.spend()
+        self.machine.spend()
         scope = Scope(function.scope, function.scope.module)
         self._bind(function, scope, args, kwargs)
-        self.calls += 1
+        self.machine.calls += 1
         module = scope.module
-        frame = Frame(self.calls, function.qualname, module.file if module is not None else "", scope)
+        frame = Frame(self.machine.calls, function.qualname, module.file if module is not None else "", scope)
         frame.cls, frame.node = function.cls, node
         frame.first = args[0] if args else None
         if isinstance(node, ast.Lambda):
             frame.hidden = True
-            outer = self.frame
+            outer = self.machine.frame
             frame.statement, frame.moment = outer.statement, outer.moment
-            self.frames.append(frame)
+            self.machine.frames.append(frame)
             try:
-                return self.evaluate(node.body)
+                return self.machine.evaluate(node.body)
             finally:
-                self.frames.pop()
-        self.executed.add(id(node))
+                self.machine.frames.pop()
+        self.machine.executed.add(id(node))
         if _has_yield(node):
-            return self.start_generator(frame, node.body)
-        self.frames.append(frame)
+            return self.machine.start_generator(frame, node.body)
+        self.machine.frames.append(frame)
         try:
-            left = self.run_block(node.body)
+            left = self.machine.run_block(node.body)
         finally:
-            self.frames.pop()
+            self.machine.frames.pop()
         return getattr(left, "value", None)
 
     def _bind(self, function: Function, scope: Scope, args: list[Value], kwargs: dict[str, Value]) -> None:
@@ -143,38 +143,38 @@ class Calls(Attributes):
             if name in rest:
                 names[name] = rest.pop(name)
             elif starred or (unknown_rest and position < first_default):
-                names[name] = self.unknown("parameter", self.calls, name)
+                names[name] = self.machine.unknown("parameter", self.machine.calls, name)
             elif position >= first_default:
                 names[name] = function.defaults[position - first_default]
             else:
-                names[name] = self.unknown("parameter", self.calls, name)
+                names[name] = self.machine.unknown("parameter", self.machine.calls, name)
         for argument in spec.kwonlyargs:
             if argument.arg in rest:
                 names[argument.arg] = rest.pop(argument.arg)
             else:
                 names[argument.arg] = function.kw_defaults.get(argument.arg, MISSING)
                 if names[argument.arg] is MISSING:
-                    names[argument.arg] = self.unknown("parameter", self.calls, argument.arg)
+                    names[argument.arg] = self.machine.unknown("parameter", self.machine.calls, argument.arg)
         if spec.vararg is not None:
-            names[spec.vararg.arg] = self.unknown() if starred else tuple(given[len(positional) :])
+            names[spec.vararg.arg] = self.machine.unknown() if starred else tuple(given[len(positional) :])
         if spec.kwarg is not None:
             box = PartialDict(rest)
             box.partial = unknown_rest
             names[spec.kwarg.arg] = box
 
     def instantiate(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-        self.effects += 1
+        self.machine.effects += 1
         if cls.special == "enum":
-            return self.unknown()
+            return self.machine.unknown()
         made = Instance(cls)
-        library.prepare(self, made)
-        maker = self.lookup(made, "__init__")
+        library.prepare(self.machine, made)
+        maker = self.machine.lookup(made, "__init__")
         if isinstance(maker, Bound) and isinstance(maker.function, (Function, Native)):
             self.call(maker, args, kwargs, node)
         elif cls.fields is not None:
             self._fill(made, cls.fields, args, kwargs, node)
         else:
-            library.construct(self, made, args, kwargs, node)
+            library.construct(self.machine, made, args, kwargs, node)
         return made
 
     def _fill(
@@ -192,12 +192,12 @@ class Calls(Attributes):
             elif name in kwargs:
                 value = kwargs[name]
             elif isinstance(default, Native):
-                value = default.call(self, [], {})
+                value = default.call(self.machine, [], {})
             else:
-                value = default if default is not MISSING else self.unknown()
+                value = default if default is not MISSING else self.machine.unknown()
             made.attributes[name] = value
-            self.name(value, f"{made.class_name}.{name}", "attribute")
-        after = self.lookup(made, "__post_init__")
+            self.machine.name(value, f"{made.class_name}.{name}", "attribute")
+        after = self.machine.lookup(made, "__post_init__")
         if isinstance(after, Bound):
             self.call(after, [], {}, node)
 
@@ -222,17 +222,17 @@ class Calls(Attributes):
             made.special = "enum"
 
     def make_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> Function:
-        frame = self.frame
+        frame = self.machine.frame
         scope = frame.scope
-        around = [*([frame.function] if frame.function else []), *(self.class_names if frame.hidden else [])]
+        around = [*([frame.function] if frame.function else []), *(self.machine.class_names if frame.hidden else [])]
         closure = scope
-        if frame.hidden and self.class_names:  # a method does not see the names of its class body
+        if frame.hidden and self.machine.class_names:  # a method does not see the names of its class body
             closure = scope.outer or scope
         made = Function(node, closure, name, ".".join([*around, name]))
-        made.defaults = [self.evaluate(default) for default in node.args.defaults]
+        made.defaults = [self.machine.evaluate(default) for default in node.args.defaults]
         for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
             if default is not None:
-                made.kw_defaults[argument.arg] = self.evaluate(default)
+                made.kw_defaults[argument.arg] = self.machine.evaluate(default)
         return made
 
 

@@ -112,6 +112,7 @@ class Core:
         self.unknowns: dict[object, Unknown] = {}
         self.kept_alive: list[object] = []  # keys hold ids of these
         self.decided: dict[int, bool] = {}
+        self.negations: dict[int, Unknown] = {}  # of what each is the opposite
         self.decided_at: dict[int, Place] = {}
         self.tested_at: list[Place] | None = None  # while the test of an `if` is evaluated
         self.effects = 0  # counts what may be seen from elsewhere; each frame counts what its own names see
@@ -243,6 +244,11 @@ class Core:
 
     def decide(self, value: Value, place: ast.AST, prefer: bool | None = None) -> bool:
         """How a test on an unknown value goes: the same way each time for the same value."""
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
+        negated = self.negations.get(id(value))
+        if negated is not None:
+            return not self.decide(negated, place, None if prefer is None else not prefer)
         if isinstance(value, Unknown) and value.key is not None and id(value) in self.decided:
             self.hangs_on(value)
             return self.decided[id(value)]
@@ -261,6 +267,11 @@ class Core:
 
     def settled(self, value: Value, answer: bool) -> bool:
         """A test that goes the same way in every run."""
+        if isinstance(value, Lib):
+            value = self.unknown("library", value.path)
+        negated = self.negations.get(id(value))
+        if negated is not None:
+            return not self.settled(negated, not answer)
         if isinstance(value, Unknown):
             self.decided[id(value)] = answer
             self.kept_alive.append(value)

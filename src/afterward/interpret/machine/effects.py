@@ -7,7 +7,7 @@ import ast
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import is_data, spelled
-from afterward.interpret.machine.generators import Generators
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     OWNER,
     Class,
@@ -22,28 +22,25 @@ from afterward.interpret.machine.values import (
     Unknown,
     Value,
 )
-from afterward.interpret.project.sources import Sources
 
 
-class Effects(Generators):
+class Effects(Part):
     """The part of the machine that changes objects."""
-
-    sources: Sources
 
     def set_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
         if is_data(value) and isinstance(owner, Instance) and is_data(owner.attributes.get(name)):
-            self.data_effects += 1
+            self.machine.data_effects += 1
         else:
-            self.effects += 1
+            self.machine.effects += 1
         if isinstance(owner, Tensor):
-            library.set_tensor_attribute(self, owner, name, value, node)
+            library.set_tensor_attribute(self.machine, owner, name, value, node)
         elif isinstance(owner, Instance):
             for base in owner.order:
                 held = base.attributes.get(name) if isinstance(base, Class) else None
                 if isinstance(held, Function) and held.kind == "property":
                     setter = held.attributes.get("setter")
                     if setter is not None:
-                        self.call(setter, [owner, value], {}, node)
+                        self.machine.call(setter, [owner, value], {}, node)
                     return
             items = owner.inner.get("items")
             if (
@@ -55,31 +52,31 @@ class Effects(Generators):
             else:
                 owner.attributes[name] = value
             label = spelled(node) if isinstance(node, ast.expr) else name
-            self.name(value, label, "attribute")
-            library.attribute_set(self, owner, name, value)
+            self.machine.name(value, label, "attribute")
+            library.attribute_set(self.machine, owner, name, value)
         elif isinstance(owner, (Class, Function)):
-            self.note_change(owner.attributes, name)
+            self.machine.note_change(owner.attributes, name)
             owner.attributes[name] = value
-            self.name(value, spelled(node) if isinstance(node, ast.expr) else name, "attribute")
+            self.machine.name(value, spelled(node) if isinstance(node, ast.expr) else name, "attribute")
         elif isinstance(owner, Module):
-            self.note_change(owner.scope.names, name)
+            self.machine.note_change(owner.scope.names, name)
             owner.scope.names[name] = value
         elif isinstance(owner, Unknown):
-            self.unknown_attributes[id(owner), name] = value
-            self.account.lose([value])
-            self.kept_alive.append(owner)
+            self.machine.unknown_attributes[id(owner), name] = value
+            self.machine.account.lose([value])
+            self.machine.kept_alive.append(owner)
 
     def set_item(self, owner: Value, key: Value, value: Value, node: ast.AST) -> None:
         if is_data(value) and isinstance(owner, (dict, list)) and is_data(owner):
-            self.data_effects += 1
+            self.machine.data_effects += 1
         else:
-            self.effects += 1
+            self.machine.effects += 1
         label = spelled(node) if isinstance(node, ast.expr) else "item"
         if isinstance(owner, Tensor):
-            library.write_item(self, owner, key, value, node)
+            library.write_item(self.machine, owner, key, value, node)
             return
         if isinstance(owner, Instance):
-            library.set_instance_item(self, owner, key, value, node)
+            library.set_instance_item(self.machine, owner, key, value, node)
         elif isinstance(owner, Native) and isinstance(network := owner.attributes.get(OWNER), Instance):
             network.attributes[f"{owner.name}[{key}]"] = value  # a layer put into a part of a network out of sight
         elif isinstance(owner, ModuleParts) and isinstance(key, str):
@@ -87,9 +84,9 @@ class Effects(Generators):
         elif isinstance(owner, dict):
             try:
                 if isinstance(key, Unknown):
-                    self.account.lose([owner, value])
+                    self.machine.account.lose([owner, value])
                     for one in list(owner):
-                        owner[one] = self.unknown()
+                        owner[one] = self.machine.unknown()
                     if isinstance(owner, PartialDict):
                         owner.partial = True
                 else:
@@ -99,28 +96,26 @@ class Effects(Generators):
         elif isinstance(owner, list) or hasattr(owner, "appendleft"):
             try:
                 owner[key] = value
-                if isinstance(value, Tensor) and self.frame.iterations:
-                    self.renewed[self.frame.iterations[-1].entry] = len(owner)
+                if isinstance(value, Tensor) and self.machine.frame.iterations:
+                    self.machine.renewed[self.machine.frame.iterations[-1].entry] = len(owner)
             except IndexError:  # the loop that filled it was left early
                 owner.append(value)
             except (TypeError, ValueError):
-                self.account.lose([owner, value])
+                self.machine.account.lose([owner, value])
                 if isinstance(key, Unknown):
                     for position in range(len(owner)):
-                        owner[position] = self.unknown()
+                        owner[position] = self.machine.unknown()
         else:
-            self.account.lose([value])  # put where nothing can follow it
+            self.machine.account.lose([value])  # put where nothing can follow it
             if isinstance(owner, Unknown) and isinstance(value, Tensor) and value.node is not None:
-                self.account.mix(value)
-        self.name(value, label, "item")
-
-    unknown_attributes: dict[tuple[int, str], Value]
+                self.machine.account.mix(value)
+        self.machine.name(value, label, "item")
 
     # What leaves our sight
 
     def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Something unknown was given these: it may have changed what they hold."""
-        self.account.lose((*args, *kwargs.values()))
+        self.machine.account.lose((*args, *kwargs.values()))
         for value in (*args, *kwargs.values()):
             self._loosen(value, 0)
 
@@ -133,7 +128,7 @@ class Effects(Generators):
             own = not isinstance(value.cls, Lib)  # layers of a library keep no history; what they contain may
             for name, held in list(value.attributes.items()):
                 if isinstance(held, Tensor) and held.node is not None and own:
-                    value.attributes[name] = self.unknown()
+                    value.attributes[name] = self.machine.unknown()
                 elif isinstance(held, (list, dict, Instance)):
                     self._loosen(held, depth + 1)
             if library.is_module(value):
@@ -141,12 +136,12 @@ class Effects(Generators):
         elif isinstance(value, list):
             for position, held in enumerate(value):
                 if isinstance(held, Tensor) and held.node is not None:
-                    value[position] = self.unknown()
+                    value[position] = self.machine.unknown()
                 else:
                     self._loosen(held, depth + 1)
         elif isinstance(value, dict):
             for key, held in list(value.items()):
                 if isinstance(held, Tensor) and held.node is not None:
-                    value[key] = self.unknown()
+                    value[key] = self.machine.unknown()
                 else:
                     self._loosen(held, depth + 1)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afterward.interpret import library
 from afterward.interpret.fragments import standins
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
-from afterward.interpret.machine.assigning import Assigning
 from afterward.interpret.machine.operators import BIG, ORDINARY
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     Class,
     Instance,
@@ -31,45 +31,80 @@ from afterward.interpret.machine.values import (
     Value,
 )
 
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
 _ELEMENTS, _FEW = 300, 3  # of a comprehension over something known, and over something without end
 _COUNTED = (200, 6, 2)  # of one that counts, by how deep it lies in others
 
 
-class Expressions(Assigning):
+class Expressions(Part):
     """The part of the machine that turns expressions into values."""
 
-    comprehensions = 0  # inside each other
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.comprehensions = 0  # inside each other
+        self.table = _Table(
+            {
+                ast.Constant: self._constant,
+                ast.Name: self._name,
+                ast.Attribute: self._attribute,
+                ast.Call: self._call,
+                ast.BinOp: machine.operators.binop,
+                ast.UnaryOp: machine.operators.unary,
+                ast.BoolOp: machine.operators.boolop,
+                ast.Compare: machine.operators.comparison,
+                ast.Subscript: self._subscript,
+                ast.Slice: self._slice,
+                ast.Tuple: self._tuple,
+                ast.List: self._list,
+                ast.Set: self._set,
+                ast.Dict: self._dict,
+                ast.JoinedStr: self._joined,
+                ast.IfExp: machine.conditions.ifexp,
+                ast.Lambda: self._lambda,
+                ast.NamedExpr: self._walrus,
+                ast.Starred: self._starred,
+                ast.Await: self._await,
+                ast.Yield: self._yield,
+                ast.YieldFrom: self._yield_from,
+                ast.ListComp: self._comprehension,
+                ast.SetComp: self._comprehension,
+                ast.DictComp: self._comprehension,
+                ast.GeneratorExp: self._generator,
+            }
+        )
 
     def evaluate(self, node: ast.expr) -> Value:
-        return _EVALUATE[type(node)](self, node)
+        return self.table[type(node)](node)
 
     def _constant(self, node: ast.Constant) -> Value:
         return node.value
 
     def _name(self, node: ast.Name) -> Value:
         name = node.id
-        settings = self.choices.settings
-        if settings and (self.frames[-1].file, name) in settings:
-            return self.unknown("setting", name)
-        scope: Scope | None = self.frames[-1].scope
+        settings = self.machine.choices.settings
+        if settings and (self.machine.frames[-1].file, name) in settings:
+            return self.machine.unknown("setting", name)
+        scope: Scope | None = self.machine.frames[-1].scope
         if scope is not None and scope.shared:
             scope = scope.shared.get(name, scope)
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]
             scope = scope.outer
-        found = library.builtin(name, self)
+        found = library.builtin(name, self.machine)
         if isinstance(found, Unknown):
-            assumed = self.assumed.name(self, self.frames[-1], name)  # type: ignore[arg-type]
+            assumed = self.machine.assumed.name(self.machine, self.machine.frames[-1], name)
             return found if assumed is None else assumed
         return found
 
     def _attribute(self, node: ast.Attribute) -> Value:
         value = node.value
-        settings = self.choices.settings
-        if settings and (self.frames[-1].file, path_of(node)) in settings:
-            return self.unknown("setting", path_of(node))
-        found = self.attribute(_EVALUATE[type(value)](self, value), node.attr, node)
+        settings = self.machine.choices.settings
+        if settings and (self.machine.frames[-1].file, path_of(node)) in settings:
+            return self.machine.unknown("setting", path_of(node))
+        found = self.machine.attribute(self.table[type(value)](value), node.attr, node)
         if type(found) is Method and isinstance(found.owner, standins.Output):  # not called: a field
             return found.owner.part(node.attr)
         return found
@@ -77,12 +112,12 @@ class Expressions(Assigning):
     def _call(self, node: ast.Call) -> Value:
         called = node.func
         if type(called) is ast.Attribute:
-            owner = _EVALUATE[type(called.value)](self, called.value)
+            owner = self.table[type(called.value)](called.value)
             if owner is None:
-                library.used_as_gradient(self, called.value)
-            function = self.attribute(owner, called.attr, called)
+                library.used_as_gradient(self.machine, called.value)
+            function = self.machine.attribute(owner, called.attr, called)
         else:
-            function = _EVALUATE[type(called)](self, called)
+            function = self.table[type(called)](called)
         args: list[Value] = []
         for argument in node.args:
             if type(argument) is ast.Starred:
@@ -93,7 +128,7 @@ class Expressions(Assigning):
                 else:
                     args.extend(spread)
             else:
-                args.append(_EVALUATE[type(argument)](self, argument))
+                args.append(self.table[type(argument)](argument))
         kwargs: dict[str, Value] = {}
         for keyword in node.keywords:
             value = self.evaluate(keyword.value)
@@ -103,15 +138,15 @@ class Expressions(Assigning):
                 kwargs.update({key: one for key, one in value.items() if isinstance(key, str)})
             else:
                 kwargs["**"] = value
-        return self.call(function, args, kwargs, node)
+        return self.machine.call(function, args, kwargs, node)
 
     def _spread(self, value: Value) -> list[Value] | None:
         """The elements of `*value`, where they are known."""
         if isinstance(value, (list, tuple, set, dict, deque, str, range)) and len(value) <= BIG:
             return list(value)
         if isinstance(value, (Iter, Stream)) or (isinstance(value, Instance) and value.is_a("torch.nn")):
-            self.effects += 1
-            items = self.iterate(value, None)
+            self.machine.effects += 1
+            items = self.machine.iterate(value, None)
             return self.take(items)
         return None
 
@@ -134,38 +169,42 @@ class Expressions(Assigning):
         if isinstance(owner, standins.Output) and isinstance(key, (int, str)):
             return owner.part(key)
         if isinstance(owner, Tensor):
-            return library.tensor_item(self, owner, key, node)
+            return library.tensor_item(self.machine, owner, key, node)
         if isinstance(owner, Unknown):
-            return self.unknown("item", owner, key, cut=owner.cut) if _simple(key) else self.unknown(cut=owner.cut)
+            return (
+                self.machine.unknown("item", owner, key, cut=owner.cut)
+                if _simple(key)
+                else self.machine.unknown(cut=owner.cut)
+            )
         if isinstance(owner, Instance):
-            return library.instance_item(self, owner, key, node)
+            return library.instance_item(self.machine, owner, key, node)
         if isinstance(owner, (Lib, Class)):
             return owner  # a generic alias
         if isinstance(owner, Stream):
             return owner.make()
         if isinstance(owner, dict):
             if isinstance(key, Unknown) or not _hashable(key):
-                self.account.lose([owner])
-                return next(iter(owner.values())) if len(owner) == 1 else self.unknown()
+                self.machine.account.lose([owner])
+                return next(iter(owner.values())) if len(owner) == 1 else self.machine.unknown()
             if key in owner:
                 return owner[key]
             maker = getattr(owner, "maker", None)
             if maker is not None:
-                made = owner[key] = self.call(maker, [], {}, node)
+                made = owner[key] = self.machine.call(maker, [], {}, node)
                 return made
             if getattr(owner, "partial", False):
-                return self.unknown()
+                return self.machine.unknown()
             raise Raised(Lib("builtins.KeyError"))
         if isinstance(owner, (list, tuple, str, range, deque)):
             if isinstance(key, int):
-                self.trail = hash((self.trail, key))
+                self.machine.trail = hash((self.machine.trail, key))
             try:
                 return list(owner)[key] if isinstance(owner, deque) and isinstance(key, slice) else owner[key]
             except ORDINARY:
-                self.account.lose([owner])
-                return self.unknown()
-        self.account.lose([owner])
-        return self.unknown()
+                self.machine.account.lose([owner])
+                return self.machine.unknown()
+        self.machine.account.lose([owner])
+        return self.machine.unknown()
 
     def _slice(self, node: ast.Slice) -> Value:
         parts = [self.evaluate(part) if part is not None else None for part in (node.lower, node.upper, node.step)]
@@ -187,7 +226,7 @@ class Expressions(Assigning):
         for one in nodes:
             if isinstance(one, ast.Starred):
                 spread = self._spread(self.evaluate(one.value))
-                found.extend(spread if spread is not None else [self.unknown()])
+                found.extend(spread if spread is not None else [self.machine.unknown()])
             else:
                 found.append(self.evaluate(one))
         return found
@@ -224,21 +263,21 @@ class Expressions(Assigning):
         try:
             return "".join([arithmetic.compute(str, (one,)) for one in texts])
         except ORDINARY:
-            return self.unknown()
+            return self.machine.unknown()
 
     def _formatted_rest(self, node: ast.JoinedStr, after: ast.expr) -> Value:
         """Something in the text is not known: what comes after it is evaluated, and the text is not known either."""
         for part in node.values[node.values.index(after) + 1 :]:
             if isinstance(part, ast.FormattedValue):
                 self.evaluate(part.value)
-        return self.unknown()
+        return self.machine.unknown()
 
     def _lambda(self, node: ast.Lambda) -> Value:
-        return self.make_function(node, "<lambda>")
+        return self.machine.make_function(node, "<lambda>")
 
     def _walrus(self, node: ast.NamedExpr) -> Value:
         value = self.evaluate(node.value)
-        self.store(node.target, value)
+        self.machine.store(node.target, value)
         return value
 
     def _starred(self, node: ast.Starred) -> Value:
@@ -249,18 +288,18 @@ class Expressions(Assigning):
 
     def _yield(self, node: ast.Yield) -> Value:
         value = self.evaluate(node.value) if node.value is not None else None
-        self.effects += 1
-        return self.suspend(value)
+        self.machine.effects += 1
+        return self.machine.suspend(value)
 
     def _yield_from(self, node: ast.YieldFrom) -> Value:
-        for item in self.take(self.iterate(self.evaluate(node.value), node.value)):
-            self.suspend(item)
+        for item in self.take(self.machine.iterate(self.evaluate(node.value), node.value)):
+            self.machine.suspend(item)
         return None
 
     # Comprehensions
 
     def _comprehension(self, node: Any) -> Value:
-        frame = self.frame
+        frame = self.machine.frame
         outer = frame.scope
         frame.scope = Scope(outer, outer.module)
         frame.scope.shared = dict(outer.shared)
@@ -284,9 +323,9 @@ class Expressions(Assigning):
     def _generator(self, node: ast.GeneratorExp) -> Value:
         """Lazy, as in Python: the body runs when someone takes the next element."""
         first = self.evaluate(node.generators[0].iter)
-        scope = Scope(self.frame.scope, self.frame.scope.module)
-        scope.shared = dict(self.frame.scope.shared)
-        items = self.iterate(first, node)
+        scope = Scope(self.machine.frame.scope, self.machine.frame.scope.module)
+        scope.shared = dict(self.machine.frame.scope.shared)
+        items = self.machine.iterate(first, node)
 
         def elements() -> Iterator[Value]:
             for _ in self._clauses(node.generators, 0, items):
@@ -295,7 +334,7 @@ class Expressions(Assigning):
         def within() -> Iterator[Value]:
             source = elements()
             while True:
-                frame = self.frame
+                frame = self.machine.frame
                 outer, frame.scope = frame.scope, scope
                 try:
                     item = next(source)
@@ -313,22 +352,22 @@ class Expressions(Assigning):
             return
         clause = clauses[depth]
         over = self.evaluate(clause.iter) if given is None else None
-        items = given or self.iterate(over, clause.iter)
+        items = given or self.machine.iterate(over, clause.iter)
         limit = _ELEMENTS if items.known else _FEW
         if isinstance(over, range):
             limit = _COUNTED[max(0, min(depth + self.comprehensions, len(_COUNTED)) - 1)]
         for number, item in enumerate(items.source):
             if number >= limit:
                 return
-            self.spend()
-            self.store(clause.target, item)
+            self.machine.spend()
+            self.machine.store(clause.target, item)
             if all(self._holds(test) for test in clause.ifs):
                 yield from self._clauses(clauses, depth + 1)
 
     def _holds(self, test: ast.expr) -> bool:
         value = self.evaluate(test)
-        known = self.truth(value)
-        return known if known is not None else self.decide(value, test)
+        known = self.machine.truth(value)
+        return known if known is not None else self.machine.decide(value, test)
 
 
 def _simple(key: Value) -> bool:
@@ -343,40 +382,8 @@ def _hashable(value: Value) -> bool:
     return True
 
 
-class _Evaluate(dict[type[ast.AST], Callable[[Any, Any], Value]]):
+class _Table(dict[type[ast.AST], Callable[[Any], Value]]):
     """The method for each kind of expression. It is asked for directly where a call in between would be felt."""
 
-    def __missing__(self, kind: type[ast.AST]) -> Callable[[Any, Any], Value]:
+    def __missing__(self, kind: type[ast.AST]) -> Callable[[Any], Value]:
         raise Unsupported(f"{kind.__name__} is not interpreted")
-
-
-_EVALUATE = _Evaluate(
-    {
-        ast.Constant: Expressions._constant,
-        ast.Name: Expressions._name,
-        ast.Attribute: Expressions._attribute,
-        ast.Call: Expressions._call,
-        ast.BinOp: Expressions._binop,
-        ast.UnaryOp: Expressions._unary,
-        ast.BoolOp: Expressions._boolop,
-        ast.Compare: Expressions._compare,
-        ast.Subscript: Expressions._subscript,
-        ast.Slice: Expressions._slice,
-        ast.Tuple: Expressions._tuple,
-        ast.List: Expressions._list,
-        ast.Set: Expressions._set,
-        ast.Dict: Expressions._dict,
-        ast.JoinedStr: Expressions._joined,
-        ast.IfExp: Expressions._ifexp,
-        ast.Lambda: Expressions._lambda,
-        ast.NamedExpr: Expressions._walrus,
-        ast.Starred: Expressions._starred,
-        ast.Await: Expressions._await,
-        ast.Yield: Expressions._yield,
-        ast.YieldFrom: Expressions._yield_from,
-        ast.ListComp: Expressions._comprehension,
-        ast.SetComp: Expressions._comprehension,
-        ast.DictComp: Expressions._comprehension,
-        ast.GeneratorExp: Expressions._generator,
-    }
-)

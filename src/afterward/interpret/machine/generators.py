@@ -10,14 +10,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afterward.interpret import library
 from afterward.interpret.fragments.standins import Output
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import Frame
-from afterward.interpret.machine.expressions import Expressions
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import Instance, Iter, Lib, Raised, Stream, Unknown, Value
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
 
 _STACK = 64 * 1024 * 1024
 
@@ -29,7 +32,7 @@ class _Closed(BaseException):
 class Running:
     """A generator of the program in its thread."""
 
-    def __init__(self, machine: Generators, frame: Frame, body: list[ast.stmt]) -> None:
+    def __init__(self, machine: Machine, frame: Frame, body: list[ast.stmt]) -> None:
         self.machine = machine
         self.frame = frame
         self.body = body
@@ -100,14 +103,11 @@ class Running:
             self.thread.join(1.0)
 
 
-class Generators(Expressions):
+class Generators(Part):
     """The part of the machine that iterates."""
 
-    running: list[Running]
-    started: list[Running]
-
     def start_generator(self, frame: Frame, body: list[ast.stmt]) -> Iter:
-        run = Running(self, frame, body)
+        run = Running(self.machine, frame, body)
 
         def values() -> Iterator[Value]:
             while True:
@@ -121,14 +121,14 @@ class Generators(Expressions):
         return made
 
     def suspend(self, value: Value) -> Value:
-        if not self.running:
+        if not self.machine.running:
             return None
-        return self.running[-1].suspend(value)
+        return self.machine.running[-1].suspend(value)
 
-    def close_generators(self) -> None:
-        for run in self.started:
+    def close_all(self) -> None:
+        for run in self.machine.started:
             run.close()
-        self.started.clear()
+        self.machine.started.clear()
 
     def iterate(self, value: Value, node: ast.AST | None) -> Iter:
         if isinstance(value, Iter):
@@ -144,19 +144,19 @@ class Generators(Expressions):
         if isinstance(value, Tensor):
             shape: Any = value.attributes.get("shape")
             known = bool(shape) and isinstance(shape[0], int)
-            rows = library.elements(self, value)
+            rows = library.elements(self.machine, value)
             return Iter(islice(rows, shape[0]) if known else rows, known)
         if isinstance(value, Instance):
-            found: Iter | None = library.iterate_instance(self, value)
+            found: Iter | None = library.iterate_instance(self.machine, value)
             if found is not None:
                 return found
-            method = self.attribute(value, "__iter__", node)
+            method = self.machine.attribute(value, "__iter__", node)
             if not isinstance(method, Unknown):
-                inner = self.call(method, [], {}, node)
+                inner = self.machine.call(method, [], {}, node)
                 if inner is value:
                     return Iter(self._nexts(value, node), listed=False)
                 return self.iterate(inner, node)
-            getter = self.attribute(value, "__getitem__", node)
+            getter = self.machine.attribute(value, "__getitem__", node)
             if not isinstance(getter, Unknown):
                 return Iter(self._items(getter, node), False)
         cut, plain = getattr(value, "cut", None), getattr(value, "plain", False)
@@ -165,7 +165,7 @@ class Generators(Expressions):
     def _nexts(self, owner: Value, node: ast.AST | None) -> Iterator[Value]:
         while True:
             try:
-                yield self.call(self.attribute(owner, "__next__", node), [], {}, node)
+                yield self.machine.call(self.machine.attribute(owner, "__next__", node), [], {}, node)
             except Raised as error:
                 if isinstance(error.value, (Lib, Instance)) and "StopIteration" in repr(error.value):
                     return
@@ -175,7 +175,7 @@ class Generators(Expressions):
         position = 0
         while True:
             try:
-                yield self.call(getter, [position], {}, node)
+                yield self.machine.call(getter, [position], {}, node)
             except Raised:
                 return
             position += 1
@@ -185,7 +185,7 @@ class Generators(Expressions):
         if known and isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1:
             right = test.comparators[0]
             if isinstance(test.ops[0], ast.Is) and isinstance(right, ast.Constant) and right.value is None:
-                self.frame.scope.assign(test.left.id, None)
+                self.machine.frame.scope.assign(test.left.id, None)
 
 
 def _live(value: Any) -> Iterator[Value]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph import unused_records
 
 if TYPE_CHECKING:
-    from afterward.interpret.machine.statements import Statements
+    from afterward.interpret.machine.machine import Machine
 
 _STEADY = 4  # iterations after which a loop is left whose last iterations were all alike
 _DEEP = 3  # loops inside each other
@@ -24,7 +24,7 @@ class Iterations:
         "around", "began", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "shows", "site",
     )  # fmt: skip
 
-    def __init__(self, machine: Statements, loop: ast.stmt) -> None:
+    def __init__(self, machine: Machine, loop: ast.stmt) -> None:
         self.machine = machine
         self.loop = loop
         self.frame = machine.frame
@@ -75,7 +75,7 @@ class Iterations:
         enough of them to tell what becomes of them?"""
         if self.number < self.machine.renewed.get(self.entry, 0):
             return True
-        return unused_records.shows(self.machine, self.loop, self.number)  # type: ignore[arg-type]
+        return unused_records.shows(self.machine, self.loop, self.number)
 
     def over(self) -> None:
         if self.same:

@@ -9,9 +9,18 @@ from typing import Any
 from afterward.interpret.fragments.standins import Assumed
 from afterward.interpret.library.torch import objects
 from afterward.interpret.library.torch.passes import StepMade
+from afterward.interpret.machine.assigning import Assigning
+from afterward.interpret.machine.attributes import Attributes
+from afterward.interpret.machine.branches import Branches
 from afterward.interpret.machine.budget import Budget
-from afterward.interpret.machine.core import Broken, Choices, Frame
-from afterward.interpret.machine.generators import Running
+from afterward.interpret.machine.calls import Calls
+from afterward.interpret.machine.conditions import Conditions
+from afterward.interpret.machine.core import Broken, Choices, Core, Frame
+from afterward.interpret.machine.effects import Effects
+from afterward.interpret.machine.expressions import Expressions
+from afterward.interpret.machine.generators import Generators, Running
+from afterward.interpret.machine.matching import Matching
+from afterward.interpret.machine.operators import Operators
 from afterward.interpret.machine.statements import Statements
 from afterward.interpret.machine.values import (
     Bound,
@@ -29,18 +38,19 @@ from afterward.interpret.machine.values import (
 )
 from afterward.interpret.project.imports import Imports
 from afterward.interpret.project.sources import Sources
+from afterward.interpret.search.shared import Group
 from afterward.model.history import History
 
 
-class Machine(Imports, Statements):
-    """Interprets one program once."""
+class Machine(Core):
+    """Interprets one program once: its parts, and what each may ask of the others."""
 
     def __init__(self, sources: Sources, choices: Choices, budget: Budget, lenient: bool = False) -> None:
         super().__init__(choices, budget)
         self.sources = sources
         self.assumed = Assumed(lenient)
-        self.groups = []
-        self.uses = []
+        self.groups: list[Group] = []
+        self.uses: list[dict[str, None]] = []  # of each module that is being imported, the files that it imports
         self.used_by: dict[str, tuple[str, ...]] = {}  # of modules that could not be kept by themselves
         self.costs: dict[str, int] = {}
         self.steps: list[StepMade] = []
@@ -49,13 +59,38 @@ class Machine(Imports, Statements):
         self.in_custom: list[str] = []
         self.reducers: list[Instance] = []
         self.parametrize_cache: dict[int, Value] | None = None
-        self.negations: dict[int, Unknown] = {}
         self.unknown_attributes: dict[tuple[int, str], Value] = {}
         self.class_names: list[str] = []
         self.running: list[Running] = []
         self.started: list[Running] = []
         self.handled: Value = None
         self.confirms = False  # an earlier run has shown what this one is to confirm
+        self._put_together()
+
+    def _put_together(self) -> None:
+        self.operators, self.conditions = Operators(self), Conditions(self)
+        self.binary, self.truth, self.negation = self.operators.binary, self.operators.truth, self.operators.negation
+        self.expressions = Expressions(self)
+        self.evaluate, self.take, self.item = self.expressions.evaluate, self.expressions.take, self.expressions.item
+        self.generators = Generators(self)
+        self.iterate, self.assume, self.suspend = (
+            self.generators.iterate,
+            self.generators.assume,
+            self.generators.suspend,
+        )
+        self.start_generator = self.generators.start_generator
+        self.store = Assigning(self).store
+        changing = Effects(self)
+        self.set_attribute, self.set_item, self.escape = changing.set_attribute, changing.set_item, changing.escape
+        attributes = Attributes(self)
+        self.attribute, self.lookup = attributes.attribute, attributes.lookup
+        calling = Calls(self)
+        self.call, self.call_function, self.instantiate = calling.call, calling.call_function, calling.instantiate
+        self.make_function, self.declare_fields = calling.make_function, calling.declare_fields
+        self.imports = Imports(self)
+        self.import_module, self.submodule = self.imports.import_module, self.imports.submodule
+        self.branches, self.matching = Branches(self), Matching(self)
+        self.run_block = Statements(self).run_block
 
     def run(self, module: Module) -> None:
         """Interpret a file as the program."""
@@ -66,7 +101,7 @@ class Machine(Imports, Statements):
         except OutOfBudget:
             pass
         finally:
-            self.close_generators()
+            self.generators.close_all()
             self.frames.clear()
 
     def run_module(self, module: Module) -> None:
@@ -103,7 +138,7 @@ class Machine(Imports, Statements):
         except OutOfBudget:
             pass
         finally:
-            self.close_generators()
+            self.generators.close_all()
             self.frames.clear()
 
     # Faults
@@ -153,7 +188,7 @@ class Machine(Imports, Statements):
                 return self.call(decorator, [made], {}, node)
             return made  # what a library's decorator adds does not touch the graph
         if isinstance(decorator, Instance) and "records" in decorator.inner:
-            return objects.under(self, decorator, made)  # type: ignore[arg-type]
+            return objects.under(self, decorator, made)
         if isinstance(decorator, Unknown):
             return made
         result = self.call(decorator, [made], {}, node)
@@ -166,7 +201,7 @@ class Machine(Imports, Statements):
     def enter_context(self, manager: Value, node: ast.AST) -> tuple[Value, Callable[[Raised | None], bool]]:
         """Enter a `with` block: its value, and what to do at the end (true: the exception is swallowed)."""
         if isinstance(manager, Instance):
-            known = objects.enter(self, manager, node)  # type: ignore[arg-type]
+            known = objects.enter(self, manager, node)
             if known is not None:
                 return known
             generator = manager.inner.get("generator")

@@ -11,7 +11,7 @@ from typing import Any
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
-from afterward.interpret.machine.core import Core
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     Bound,
     Class,
@@ -38,173 +38,138 @@ _DUNDER = {
 ORDINARY = arithmetic.ERRORS
 
 
-class Operators(Core):
+class Operators(Part):
     """The part of the machine that combines and compares values."""
-
-    # Provided by the parts built on this one
-    handled: Value = None
-    class_names: list[str]
-    evaluate: Callable[[ast.expr], Value]
-    call: Callable[..., Value]
-    attribute: Callable[[Value, str, ast.AST | None], Value]
-    run_block: Callable[[list[ast.stmt]], Any]
-    make_function: Callable[..., Function]
-    suspend: Callable[[Value], Value]
-    set_attribute: Callable[[Value, str, Value, ast.AST], None]
-    set_item: Callable[[Value, Value, Value, ast.AST], None]
-    iterate: Callable[[Value, ast.AST | None], Iter]
-    submodule: Callable[..., Any]
-    enter_context: Callable[..., Any]
-    catches: Callable[[Value, Value], bool]
-    decorate: Callable[[Value, Value, ast.AST], Value]
 
     # Operators
 
-    def _binop(self, node: ast.BinOp) -> Value:
-        return self.binary(node.op, self.evaluate(node.left), self.evaluate(node.right), node)
+    def binop(self, node: ast.BinOp) -> Value:
+        return self.binary(node.op, self.machine.evaluate(node.left), self.machine.evaluate(node.right), node)
 
     def binary(self, op: ast.operator, left: Value, right: Value, node: ast.AST, in_place: bool = False) -> Value:
         if left is None or right is None:
-            library.used_as_gradient(self, getattr(node, "left" if left is None else "right", node))
+            library.used_as_gradient(self.machine, getattr(node, "left" if left is None else "right", node))
         if isinstance(left, Tensor) or isinstance(right, Tensor):
-            return library.tensor_operator(self, op, left, right, in_place, node)
+            return library.tensor_operator(self.machine, op, left, right, in_place, node)
         name = _DUNDER.get(type(op))
         if in_place and isinstance(left, Instance):
-            own = self.attribute(left, f"__i{name}__", None)
+            own = self.machine.attribute(left, f"__i{name}__", None)
             if isinstance(own, (Bound, Function)):
-                return self.call(own, [right], {}, node)
+                return self.machine.call(own, [right], {}, node)
         for owner, other, form in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
             if isinstance(owner, Instance):
-                method = self.attribute(owner, form, None)
+                method = self.machine.attribute(owner, form, None)
                 if isinstance(method, (Bound, Function)):
-                    return self.call(method, [other], {}, node)
-                return self.unknown()
+                    return self.machine.call(method, [other], {}, node)
+                return self.machine.unknown()
         if isinstance(left, Unknown) or isinstance(right, Unknown) or not (_concrete(left) and _concrete(right)):
             cut = getattr(left, "cut", None) or getattr(right, "cut", None)
             for listed in (left, right):
                 if isinstance(listed, (list, tuple)) and any(isinstance(one, Tensor) for one in listed):
                     return self._with_unknown(op, listed)
             if isinstance(left, Unknown) or isinstance(right, Unknown):
-                return self.unknown("op", type(op).__name__, left, right, cut=cut)
-            return self.unknown()
+                return self.machine.unknown("op", type(op).__name__, left, right, cut=cut)
+            return self.machine.unknown()
         try:
             return arithmetic.compute(arithmetic.OPERATORS[type(op)], (left, right))
         except ORDINARY:
-            return self.unknown()
+            return self.machine.unknown()
 
     def _with_unknown(self, op: ast.operator, listed: list[Value] | tuple[Value, ...]) -> Value:
         """Tensors in a list, and something unknown: so many times the same, a few for many; else they are out of sight
         in what comes of it."""
         if isinstance(op, ast.Mult):
             return listed + listed  # type: ignore[operator]
-        self.account.mix(listed)
-        return self.unknown()
+        self.machine.account.mix(listed)
+        return self.machine.unknown()
 
-    def _unary(self, node: ast.UnaryOp) -> Value:
-        value = self.evaluate(node.operand)
+    def unary(self, node: ast.UnaryOp) -> Value:
+        value = self.machine.evaluate(node.operand)
         if isinstance(node.op, ast.Not):
             known = self.truth(value)
             return (not known) if known is not None else self.negation(value)
         if isinstance(value, Tensor):
             if isinstance(node.op, ast.USub):
-                return library.tensor_method(self, value, "neg", [], {}, node)
+                return library.tensor_method(self.machine, value, "neg", [], {}, node)
             return (
-                library.tensor_method(self, value, "logical_not", [], {}, node)
+                library.tensor_method(self.machine, value, "logical_not", [], {}, node)
                 if isinstance(node.op, ast.Invert)
                 else value
             )
         if isinstance(value, Instance) and isinstance(node.op, ast.USub):
-            return self.call(self.attribute(value, "__neg__", None), [], {}, node)
+            return self.machine.call(self.machine.attribute(value, "__neg__", None), [], {}, node)
         if isinstance(value, (int, float)):
             try:
                 return -value if isinstance(node.op, ast.USub) else ~value if isinstance(node.op, ast.Invert) else value  # type: ignore[operator]
             except TypeError:
-                return self.unknown()
-        return self.unknown("unary", type(node.op).__name__, value, cut=getattr(value, "cut", None))
+                return self.machine.unknown()
+        return self.machine.unknown("unary", type(node.op).__name__, value, cut=getattr(value, "cut", None))
 
     def negation(self, value: Value) -> Unknown:
         """`not value`, decided the other way whenever `value` is."""
         if isinstance(value, Lib):
-            value = self.unknown("library", value.path)
+            value = self.machine.unknown("library", value.path)
         if not isinstance(value, Unknown):
-            return self.unknown()
-        made = self.unknown("not", value)
-        self.negations[id(made)] = value
+            return self.machine.unknown()
+        made = self.machine.unknown("not", value)
+        self.machine.negations[id(made)] = value
         return made
-
-    negations: dict[int, Unknown]
-
-    def decide(self, value: Value, place: ast.AST, prefer: bool | None = None) -> bool:
-        if isinstance(value, Lib):
-            value = self.unknown("library", value.path)
-        inner = self.negations.get(id(value))
-        if inner is not None:
-            return not self.decide(inner, place, None if prefer is None else not prefer)
-        return super().decide(value, place, prefer)
-
-    def settled(self, value: Value, answer: bool) -> bool:
-        if isinstance(value, Lib):
-            value = self.unknown("library", value.path)
-        inner = self.negations.get(id(value))
-        if inner is not None:
-            return not self.settled(inner, not answer)
-        return super().settled(value, answer)
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value counts as true; None where that is not known."""
         if isinstance(value, Unknown):
-            inner = self.negations.get(id(value))
+            inner = self.machine.negations.get(id(value))
             if inner is not None:
                 known = self.truth(inner)
                 return None if known is None else not known
             if value.key is None:
                 return None
-            known = self.decided.get(id(value))
+            known = self.machine.decided.get(id(value))
             if known is not None:
-                self.hangs_on(value)
+                self.machine.hangs_on(value)
             return known
         if isinstance(value, (Tensor, Iter, Stream)):
             return None if isinstance(value, Tensor) else True
         if isinstance(value, Instance):
             for form in ("__bool__", "__len__"):
-                method = self.attribute(value, form, None)
+                method = self.machine.attribute(value, form, None)
                 if isinstance(method, Bound) and isinstance(method.function, Function):
-                    return self.truth(self.call(method, [], {}, None))
+                    return self.truth(self.machine.call(method, [], {}, None))
             if "items" in value.inner and isinstance(value.inner["items"], (list, dict)):
                 return bool(value.inner["items"])
             return None if value.opaque else True
         if isinstance(value, Lib):
             if value.path.split(".")[0] in ("torch", "functools", "collections"):
                 return True
-            return self.truth(self.unknown("library", value.path))
+            return self.truth(self.machine.unknown("library", value.path))
         try:
             known = bool(value)
         except ORDINARY:
             return None
         if value is not None and value is not known:
             size = value if isinstance(value, (int, float)) else len(value) if isinstance(value, CONTAINERS) else known
-            self.trail = hash((self.trail, size))
+            self.machine.trail = hash((self.machine.trail, size))
         return known
 
-    def _boolop(self, node: ast.BoolOp) -> Value:
+    def boolop(self, node: ast.BoolOp) -> Value:
         wants = isinstance(node.op, ast.And)
         value: Value = None
         for position, part in enumerate(node.values):
-            value = self.evaluate(part)
+            value = self.machine.evaluate(part)
             if position == len(node.values) - 1:
                 return value
             known = self.truth(value)
             if known is None:
-                known = self.decide(value, part, None)
+                known = self.machine.decide(value, part, None)
             if known != wants:
                 return value if not isinstance(value, (Unknown, Tensor)) else known
         return value
 
-    def _compare(self, node: ast.Compare) -> Value:
-        left = self.evaluate(node.left)
+    def comparison(self, node: ast.Compare) -> Value:
+        left = self.machine.evaluate(node.left)
         answer: Value = True
         for op, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self.evaluate(right_node)
+            right = self.machine.evaluate(right_node)
             answer = self.compare(op, left, right, node)
             known = self.truth(answer)
             if known is False or isinstance(answer, Tensor):
@@ -216,43 +181,43 @@ class Operators(Core):
         if isinstance(op, (ast.In, ast.NotIn)):
             found = self._contains(left, right)
             if found is None:
-                answer = self.unknown("in", left, right)
+                answer = self.machine.unknown("in", left, right)
                 return answer if isinstance(op, ast.In) else self.negation(answer)
             return found == isinstance(op, ast.In)
         if isinstance(op, (ast.Is, ast.IsNot)):
             if isinstance(left, Unknown) or isinstance(right, Unknown):
-                same = self.unknown("is", left, right) if left is not right else True
+                same = self.machine.unknown("is", left, right) if left is not right else True
                 if same is True:
                     return isinstance(op, ast.Is)
                 return same if isinstance(op, ast.Is) else self.negation(same)
             same_value = left is right or (isinstance(left, (bool, Lib, Class)) and left == right)
             return same_value == isinstance(op, ast.Is)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
-            return library.comparison(self, left, right, node)
+            return library.comparison(self.machine, left, right, node)
         for owner, other, form in ((left, right, _FORMS.get(type(op), "")), (right, left, _FORMS.get(type(op), ""))):
             if isinstance(owner, Instance):
-                method = self.attribute(owner, form, None)
+                method = self.machine.attribute(owner, form, None)
                 if isinstance(method, Bound):
-                    return self.call(method, [other], {}, node)
+                    return self.machine.call(method, [other], {}, node)
         if _concrete(left) and _concrete(right) and not (_has_unknown(left) or _has_unknown(right)):
             if isinstance(left, (int, float)) and isinstance(right, (int, float)):
-                self.trail = hash((self.trail, left, right))
+                self.machine.trail = hash((self.machine.trail, left, right))
             try:
                 return _COMPARE[type(op)](left, right)
             except ORDINARY:
-                return self.unknown()
+                return self.machine.unknown()
         if isinstance(op, ast.NotEq):
-            return self.negation(self.unknown("cmp", "Eq", left, right))
+            return self.negation(self.machine.unknown("cmp", "Eq", left, right))
         if isinstance(left, (Instance, Class, Lib, Function)) and isinstance(op, ast.Eq) and left is right:
             return True
-        return self.unknown("cmp", type(op).__name__, left, right)
+        return self.machine.unknown("cmp", type(op).__name__, left, right)
 
     def _contains(self, item: Value, box: Value) -> bool | None:
         if isinstance(box, Instance) and isinstance(box.inner.get("items"), dict):
             box = box.inner["items"]
         if isinstance(box, Instance):
-            method = self.attribute(box, "__contains__", None)
-            return self.truth(self.call(method, [item], {}, None)) if isinstance(method, Bound) else None
+            method = self.machine.attribute(box, "__contains__", None)
+            return self.truth(self.machine.call(method, [item], {}, None)) if isinstance(method, Bound) else None
         if not isinstance(box, (*CONTAINERS, range)) or isinstance(item, Unknown):
             return None
         try:

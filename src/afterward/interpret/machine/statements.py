@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import keeping, unused_records
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.machine.branches import Branches
 from afterward.interpret.machine.budget import LONG, SHORT
 from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.iterations import Iterations
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     Bound,
     Class,
@@ -27,6 +27,9 @@ from afterward.interpret.machine.values import (
     Value,
 )
 from afterward.model.life.faults import Refused
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
 
 BREAK, CONTINUE = object(), object()
 
@@ -45,24 +48,57 @@ class Return:
         self.value = value
 
 
-class Statements(Branches):
+class Statements(Part):
     """The machine: one method per kind of statement."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.table: dict[type[ast.AST], Callable[[Any], Any]] = {
+            ast.Expr: self._expr,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._ann_assign,
+            ast.AugAssign: self._aug_assign,
+            ast.Return: self._return,
+            ast.Delete: self._delete,
+            ast.Raise: self._raise,
+            ast.Assert: self._assert,
+            ast.Global: self._global,
+            ast.Nonlocal: self._global,
+            ast.Break: self._break,
+            ast.Continue: self._continue,
+            ast.If: machine.branches.if_,
+            ast.For: self._loop,
+            ast.AsyncFor: self._loop,
+            ast.While: self._loop,
+            ast.With: self._with,
+            ast.AsyncWith: self._with,
+            ast.Try: self._try,
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.ClassDef: self._class,
+            ast.Import: machine.imports.do_import,
+            ast.ImportFrom: machine.imports.do_import_from,
+        }
+        if hasattr(ast, "Match"):
+            self.table[ast.Match] = machine.matching.match
+        if hasattr(ast, "TryStar"):
+            self.table[ast.TryStar] = self._try
 
     def run_block(self, body: list[ast.stmt]) -> Any:
         """Execute statements until one leaves the block; returns how."""
         for statement in body:
-            self.at(statement)
-            run = _RUN.get(type(statement))
+            self.machine.at(statement)
+            run = self.table.get(type(statement))
             if run is None:
                 continue
             try:
-                left = run(self, statement)
+                left = run(statement)
             except Unsupported as reason:
-                self.gap(str(reason) or "not interpreted", statement)
+                self.machine.gap(str(reason) or "not interpreted", statement)
                 self._forget(statement)
                 continue
             except Refused as refused:
-                self.gap(refused.fault.value, statement)
+                self.machine.gap(refused.fault.value, statement)
                 raise Raised(Lib("builtins.RuntimeError")) from None
             if left is not None:
                 return left
@@ -72,77 +108,77 @@ class Statements(Branches):
         """What a statement that was not interpreted would have assigned is unknown."""
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                self.frame.scope.assign(node.id, self.unknown())
+                self.machine.frame.scope.assign(node.id, self.machine.unknown())
 
     # Simple statements
 
     def _expr(self, statement: ast.Expr) -> None:
-        self.evaluate(statement.value)
+        self.machine.evaluate(statement.value)
 
     def _assign(self, statement: ast.Assign) -> None:
-        value = self.evaluate(statement.value)
+        value = self.machine.evaluate(statement.value)
         for target in statement.targets:
-            self.store(target, value)
+            self.machine.store(target, value)
 
     def _ann_assign(self, statement: ast.AnnAssign) -> None:
         if statement.value is not None:
-            self.store(statement.target, self.evaluate(statement.value))
+            self.machine.store(statement.target, self.machine.evaluate(statement.value))
 
     def _aug_assign(self, statement: ast.AugAssign) -> None:
         target = statement.target
-        before = self.evaluate(target)
+        before = self.machine.evaluate(target)
         if not isinstance(before, (int, float, str, Unknown)):
-            self.effects += 1
-        operand = self.evaluate(statement.value)
+            self.machine.effects += 1
+        operand = self.machine.evaluate(statement.value)
         if isinstance(before, list) and isinstance(statement.op, ast.Add) and isinstance(operand, (list, tuple)):
-            self.call(Method(before, "extend"), [operand], {}, statement)
+            self.machine.call(Method(before, "extend"), [operand], {}, statement)
             return
-        after = self.binary(statement.op, before, operand, statement, in_place=True)
+        after = self.machine.binary(statement.op, before, operand, statement, in_place=True)
         if isinstance(target, ast.Subscript) and isinstance(before, Tensor) and after is before:
-            owner = self.evaluate(target.value)
+            owner = self.machine.evaluate(target.value)
             if isinstance(owner, Tensor):
                 return  # the view was written to, and its base with it
-        self.store(target, after)
+        self.machine.store(target, after)
 
     def _return(self, statement: ast.Return) -> Return:
-        return Return(self.evaluate(statement.value) if statement.value is not None else None)
+        return Return(self.machine.evaluate(statement.value) if statement.value is not None else None)
 
     def _delete(self, statement: ast.Delete) -> None:
-        self.effects += 1
+        self.machine.effects += 1
         for target in statement.targets:
             if isinstance(target, ast.Name):
-                scope = self.frame.scope.find(target.id)
+                scope = self.machine.frame.scope.find(target.id)
                 if scope is not None:
-                    if scope is not self.frame.scope:
-                        self.note_change(scope.names, target.id)
+                    if scope is not self.machine.frame.scope:
+                        self.machine.note_change(scope.names, target.id)
                     scope.names.pop(target.id, None)
             elif isinstance(target, ast.Attribute):
-                owner = self.evaluate(target.value)
+                owner = self.machine.evaluate(target.value)
                 if isinstance(owner, Instance):
                     owner.attributes.pop(target.attr, None)
             elif isinstance(target, ast.Subscript):
-                owner, key = self.evaluate(target.value), self.evaluate(target.slice)
+                owner, key = self.machine.evaluate(target.value), self.machine.evaluate(target.slice)
                 try:
                     del owner[key]
                 except (TypeError, KeyError, IndexError, ValueError, AttributeError):
                     pass
 
     def _raise(self, statement: ast.Raise) -> None:
-        value = self.evaluate(statement.exc) if statement.exc is not None else self.handled
+        value = self.machine.evaluate(statement.exc) if statement.exc is not None else self.machine.handled
         if isinstance(value, (Class, Lib)):
-            value = self.call(value, [], {}, statement)
-        raise Raised(value, getattr(self, "handled_fault", None) if statement.exc is None else None)
+            value = self.machine.call(value, [], {}, statement)
+        raise Raised(value, getattr(self.machine, "handled_fault", None) if statement.exc is None else None)
 
     def _assert(self, statement: ast.Assert) -> None:
-        value = self.evaluate(statement.test)
+        value = self.machine.evaluate(statement.test)
         if isinstance(value, Unknown):
-            self.effects += 1
-            self.decided[id(value)] = True
-            self.kept_alive.append(value)
+            self.machine.effects += 1
+            self.machine.decided[id(value)] = True
+            self.machine.kept_alive.append(value)
 
     def _global(self, statement: ast.Global | ast.Nonlocal) -> None:
-        scope = self.frame.scope
-        self.frame.effects += 1
+        scope = self.machine.frame.scope
+        self.machine.frame.effects += 1
         for name in statement.names:
             outer: Scope | None = scope.outer
             if isinstance(statement, ast.Nonlocal):
@@ -161,27 +197,27 @@ class Statements(Branches):
     # Branches and loops
 
     def _limit(self, known: bool) -> int:
-        depth = min(sum(len(frame.iterations) for frame in self.frames), 2)
-        used = self.budget.used
-        if used > LONG or not self.graph.records:
+        depth = min(sum(len(frame.iterations) for frame in self.machine.frames), 2)
+        used = self.machine.budget.used
+        if used > LONG or not self.machine.graph.records:
             return 2
         if not known:
-            return _UNKNOWN_TURNS[depth] if self.choices.is_first else _FEW_TURNS[depth]
-        return _COUNTED_TURNS[depth] if self.choices.is_first and used < SHORT else _FEW_TURNS[depth]
+            return _UNKNOWN_TURNS[depth] if self.machine.choices.is_first else _FEW_TURNS[depth]
+        return _COUNTED_TURNS[depth] if self.machine.choices.is_first and used < SHORT else _FEW_TURNS[depth]
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
-        over = self.evaluate(statement.iter)
-        items = self.iterate(over, statement.iter)
+        over = self.machine.evaluate(statement.iter)
+        items = self.machine.iterate(over, statement.iter)
         limit = self._limit(items.known)
         counts = isinstance(over, range) and not _over_indices(statement.iter)
         each = items.known and items.listed and not counts
         if each:
             limit = max(limit, _ELEMENTS)
-        iterations = Iterations(self, statement)
+        iterations = Iterations(self.machine, statement)
         source = items.source
         goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
         while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on():
-            if iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and self.budget.used > SHORT:
+            if iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and self.machine.budget.used > SHORT:
                 break  # what was to happen has happened
             if not each and iterations.settled():
                 break
@@ -189,33 +225,33 @@ class Statements(Branches):
                 item = next(source)
             except StopIteration:
                 break
-            if self.assumed.lenient:
-                self.assumed.taken(statement.iter, item)
+            if self.machine.assumed.lenient:
+                self.machine.assumed.taken(statement.iter, item)
             with iterations:
-                self.at(statement)
-                self.store(statement.target, item)
+                self.machine.at(statement)
+                self.machine.store(statement.target, item)
                 left = self.run_block(statement.body)
             if left is BREAK:
                 return None
             if isinstance(left, Return):
                 return left
         iterations.over()
-        self.at(statement)
+        self.machine.at(statement)
         return self.run_block(statement.orelse)
 
     def _loop(self, statement: Any) -> Any:
-        before = len(self.passes)
+        before = len(self.machine.passes)
         left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
-        keeping.loop_left(self, before)
-        unused_records.note(self, statement)  # type: ignore[arg-type]
+        keeping.loop_left(self.machine, before)
+        unused_records.note(self.machine, statement)
         return left
 
     def _while(self, statement: ast.While) -> Any:
-        iterations = Iterations(self, statement)
+        iterations = Iterations(self.machine, statement)
         guesses = 0
         while True:
-            value = self.evaluate(statement.test)
-            known = self.truth(value)
+            value = self.machine.evaluate(statement.test)
+            known = self.machine.truth(value)
             if known is None:
                 guesses += 1
                 known = guesses <= self._limit(False) or iterations.shows
@@ -230,7 +266,7 @@ class Statements(Branches):
                 return None
             if isinstance(left, Return):
                 return left
-            self.at(statement)
+            self.machine.at(statement)
         iterations.over()
         return self.run_block(statement.orelse)
 
@@ -239,13 +275,13 @@ class Statements(Branches):
     def _with(self, statement: ast.With | ast.AsyncWith) -> Any:
         leaving: list[Callable[[Raised | None], bool]] = []
         try:
-            self.effects += 1
+            self.machine.effects += 1
             for item in statement.items:
-                manager = self.evaluate(item.context_expr)
-                value, leave = self.enter_context(manager, item.context_expr)
+                manager = self.machine.evaluate(item.context_expr)
+                value, leave = self.machine.enter_context(manager, item.context_expr)
                 leaving.append(leave)
                 if item.optional_vars is not None:
-                    self.store(item.optional_vars, value)
+                    self.machine.store(item.optional_vars, value)
             left = self.run_block(statement.body)
         except Raised as error:
             swallowed = False
@@ -265,7 +301,7 @@ class Statements(Branches):
 
     def _caught(self, error: Raised) -> None:
         if error.fault is not None:
-            self.broken[error.fault].caught = True
+            self.machine.broken[error.fault].caught = True
 
     def _try(self, statement: ast.Try) -> Any:
         left: Any = None
@@ -276,12 +312,12 @@ class Statements(Branches):
             if handler is None:
                 raise
             self._caught(error)
-            before = self.handled
-            self.handled = error.value
+            before = self.machine.handled
+            self.machine.handled = error.value
             if handler.name:
-                self.frame.scope.assign(handler.name, error.value)
+                self.machine.frame.scope.assign(handler.name, error.value)
             left = self.run_block(handler.body)
-            self.handled = before
+            self.machine.handled = before
         finally:
             if statement.finalbody:
                 last = self.run_block(statement.finalbody)
@@ -289,55 +325,55 @@ class Statements(Branches):
         return left
 
     def _guarded(self, statement: ast.Try) -> Any:
-        self.guarded += 1
+        self.machine.guarded += 1
         try:
             left = self.run_block(statement.body)
             return left if left is not None else self.run_block(statement.orelse)
         finally:
-            self.guarded -= 1
+            self.machine.guarded -= 1
 
     def _handler(self, handlers: Iterable[ast.ExceptHandler], error: Raised) -> ast.ExceptHandler | None:
         for handler in handlers:
             if handler.type is None:
                 return handler
-            wanted = self.evaluate(handler.type)
+            wanted = self.machine.evaluate(handler.type)
             for one in wanted if isinstance(wanted, tuple) else (wanted,):
-                if self.catches(one, error.value):
+                if self.machine.catches(one, error.value):
                     return handler
         return None
 
     # Definitions
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        made: Value = self.make_function(node, node.name)
+        made: Value = self.machine.make_function(node, node.name)
         for decorator in reversed(node.decorator_list):
-            made = self.decorate(self.evaluate(decorator), made, decorator)
-        self.frame.effects += 1
-        self.frame.scope.assign(node.name, made)
+            made = self.machine.decorate(self.machine.evaluate(decorator), made, decorator)
+        self.machine.frame.effects += 1
+        self.machine.frame.scope.assign(node.name, made)
 
     def _class(self, node: ast.ClassDef) -> None:
         bases: list[Value] = []
         for base in node.bases:
             if isinstance(base, ast.Starred):
-                bases.append(self.unknown())
+                bases.append(self.machine.unknown())
                 continue
-            value = self.evaluate(base)
-            bases.append(value if isinstance(value, (Class, Lib)) else self.unknown())
+            value = self.machine.evaluate(base)
+            bases.append(value if isinstance(value, (Class, Lib)) else self.machine.unknown())
         for keyword in node.keywords:
-            self.evaluate(keyword.value)
+            self.machine.evaluate(keyword.value)
         made = Class(node.name, bases, node)
-        self.frame.effects += 1
-        scope = Scope(self.frame.scope, self.frame.scope.module)
-        outer = self.frame
+        self.machine.frame.effects += 1
+        scope = Scope(self.machine.frame.scope, self.machine.frame.scope.module)
+        outer = self.machine.frame
         inner = Frame(outer.call, outer.function, outer.file, scope, hidden=True)
         inner.statement, inner.moment, inner.iterations = outer.statement, outer.moment, outer.iterations
-        self.frames.append(inner)
-        self.class_names.append(node.name)
+        self.machine.frames.append(inner)
+        self.machine.class_names.append(node.name)
         try:
             self.run_block(node.body)
         finally:
-            self.frames.pop()
-            self.class_names.pop()
+            self.machine.frames.pop()
+            self.machine.class_names.pop()
         made.attributes = scope.names
         for value in scope.names.values():
             function = value.function if isinstance(value, Bound) else value
@@ -345,11 +381,11 @@ class Statements(Branches):
                 function = function.attributes.get("__wrapped__", function)
             if isinstance(function, Function) and function.cls is None:
                 function.cls = made
-        self.declare_fields(made, node)
+        self.machine.declare_fields(made, node)
         value = made
         for decorator in reversed(node.decorator_list):
-            value = self.decorate(self.evaluate(decorator), value, decorator)
-        self.frame.scope.assign(node.name, value)
+            value = self.machine.decorate(self.machine.evaluate(decorator), value, decorator)
+        self.machine.frame.scope.assign(node.name, value)
 
 
 def _is_range(node: ast.expr) -> bool:
@@ -362,35 +398,3 @@ def _over_indices(node: ast.expr) -> bool:
         return False
     last = node.args[-1] if len(node.args) < 3 else node.args[1]
     return isinstance(last, ast.Call) and isinstance(last.func, ast.Name) and last.func.id == "len"
-
-
-_RUN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Expr: Statements._expr,
-    ast.Assign: Statements._assign,
-    ast.AnnAssign: Statements._ann_assign,
-    ast.AugAssign: Statements._aug_assign,
-    ast.Return: Statements._return,
-    ast.Delete: Statements._delete,
-    ast.Raise: Statements._raise,
-    ast.Assert: Statements._assert,
-    ast.Global: Statements._global,
-    ast.Nonlocal: Statements._global,
-    ast.Break: Statements._break,
-    ast.Continue: Statements._continue,
-    ast.If: Statements._if,
-    ast.For: Statements._loop,
-    ast.AsyncFor: Statements._loop,
-    ast.While: Statements._loop,
-    ast.With: Statements._with,
-    ast.AsyncWith: Statements._with,
-    ast.Try: Statements._try,
-    ast.FunctionDef: Statements._function,
-    ast.AsyncFunctionDef: Statements._function,
-    ast.ClassDef: Statements._class,
-}
-if hasattr(ast, "Match"):
-    _RUN[ast.Match] = Statements._match
-if hasattr(ast, "TryStar"):
-    _RUN[ast.TryStar] = Statements._try
-_RUN[ast.Import] = lambda machine, statement: machine.do_import(statement)
-_RUN[ast.ImportFrom] = lambda machine, statement: machine.do_import_from(statement)

@@ -6,45 +6,34 @@ import ast
 import os
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.library.torch import objects
+from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import MISSING, Lib, Module, OutOfBudget, Raised, Value
-from afterward.interpret.search.shared import Group, look
-
-if TYPE_CHECKING:
-    from afterward.interpret.machine.calls import Calls as _Base
-    from afterward.interpret.project.sources import Sources
-else:
-    _Base = object
+from afterward.interpret.search.shared import look
 
 _DEEP = 100  # imports inside each other
 _FOR_TYPES = "typing.TYPE_CHECKING"  # false in every program that runs
 _LIBRARIES = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 
 
-class Imports(_Base):
+class Imports(Part):
     """The part of the machine that imports."""
 
-    sources: Sources
-    run_module: Any
-    groups: list[Group]
-    uses: list[dict[str, None]]  # of each module that is being imported, the files that it imports
-
     def do_import(self, statement: ast.Import) -> None:
-        self.frame.data_effects += 1
+        self.machine.frame.data_effects += 1
         for alias in statement.names:
-            found = self.import_module(alias.name, self.frame.file)
+            found = self.import_module(alias.name, self.machine.frame.file)
             if alias.asname:
-                self.frame.scope.assign(alias.asname, found if found is not None else _lib(alias.name))
+                self.machine.frame.scope.assign(alias.asname, found if found is not None else _lib(alias.name))
                 continue
             top = alias.name.split(".")[0]
-            whole = self.import_module(top, self.frame.file)
-            self.frame.scope.assign(top, whole if whole is not None else _lib(top))
+            whole = self.import_module(top, self.machine.frame.file)
+            self.machine.frame.scope.assign(top, whole if whole is not None else _lib(top))
 
     def do_import_from(self, statement: ast.ImportFrom) -> None:
-        self.frame.data_effects += 1
-        here = self.frame.file
+        self.machine.frame.data_effects += 1
+        here = self.machine.frame.file
         if statement.level:
             folder = os.path.dirname(here)
             for _ in range(statement.level - 1):
@@ -58,16 +47,20 @@ class Imports(_Base):
             if alias.name == "*":
                 if source is not None:
                     names = {k: v for k, v in source.scope.names.items() if not k.startswith("_")}
-                    self.frame.scope.names.update(names)
+                    self.machine.frame.scope.names.update(names)
                 continue
             value: Value
             if source is None:
-                value = self.unknown("import", name, alias.name) if statement.level else _lib(f"{name}.{alias.name}")
+                value = (
+                    self.machine.unknown("import", name, alias.name)
+                    if statement.level
+                    else _lib(f"{name}.{alias.name}")
+                )
             else:
-                value = self.lookup(source, alias.name)
+                value = self.machine.lookup(source, alias.name)
                 if value is MISSING:
-                    value = self.unknown("import", source.file, alias.name)
-            self.frame.scope.assign(alias.asname or alias.name, value)
+                    value = self.machine.unknown("import", source.file, alias.name)
+            self.machine.frame.scope.assign(alias.asname or alias.name, value)
 
     def import_module(self, dotted: str, importer: str) -> Module | None:
         """A module of the project, or None where it is a library's."""
@@ -85,7 +78,7 @@ class Imports(_Base):
         return None
 
     def _load(self, folder: str, dotted: str) -> Module | None:
-        file = self.sources.find(folder, dotted)
+        file = self.machine.sources.find(folder, dotted)
         if file is None:
             return None
         return self._module(dotted, file)
@@ -95,27 +88,30 @@ class Imports(_Base):
         return self._module(os.path.basename(folder), init if os.path.isfile(init) else folder + os.sep)
 
     def _module(self, name: str, file: str) -> Module:
-        if self.uses:
-            self.uses[-1][file] = None
-        known = self.modules.get(file)
+        if self.machine.uses:
+            self.machine.uses[-1][file] = None
+        known = self.machine.modules.get(file)
         if known is not None:
             return known
-        shared = self.sources.shelf.take(self, file)  # type: ignore[arg-type]
+        shared = self.machine.sources.shelf.take(self.machine, file)
         if shared is not None:
             return shared
-        if self.importing >= _DEEP or not self.budget.affords(1):
+        if self.machine.importing >= _DEEP or not self.machine.budget.affords(1):
             return self._not_imported(name, file)
-        trail, self.trail = self.trail, 0  # an import in a loop is done once: no iteration is another because of it
+        trail, self.machine.trail = (
+            self.machine.trail,
+            0,
+        )  # an import in a loop is done once: no iteration is another because of it
         try:
             return self._counted_import(name, file)
         finally:
-            self.trail = trail
+            self.machine.trail = trail
 
     def _counted_import(self, name: str, file: str) -> Module:
-        outermost, depth = not self.uses, len(self.frames)
-        before = look(self)  # type: ignore[arg-type]
-        self.uses.append({})
-        count = self.budget.begin_import()
+        outermost, depth = not self.machine.uses, len(self.machine.frames)
+        before = look(self.machine)
+        self.machine.uses.append({})
+        count = self.machine.budget.begin_import()
         whole = False
         try:
             made = self._run_import(name, file)
@@ -123,36 +119,36 @@ class Imports(_Base):
         except OutOfBudget:
             if not outermost:
                 raise
-            del self.frames[depth:]
-            self.gap(f"too much is imported: not all of {name} is known")
-            made = self.modules[file]
+            del self.machine.frames[depth:]
+            self.machine.gap(f"too much is imported: not all of {name} is known")
+            made = self.machine.modules[file]
         finally:
-            own = self.budget.end_import(count)
-            uses = self.uses.pop()
+            own = self.machine.budget.end_import(count)
+            uses = self.machine.uses.pop()
         if whole:
-            self.sources.shelf.keep(self, before, file, own, uses)  # type: ignore[arg-type]
+            self.machine.sources.shelf.keep(self.machine, before, file, own, uses)
         return made
 
     def _not_imported(self, name: str, file: str) -> Module:
-        self.gap(f"too much is imported: {name} is not known")
-        made = self.modules[file] = Module(name, file, None)
+        self.machine.gap(f"too much is imported: {name} is not known")
+        made = self.machine.modules[file] = Module(name, file, None)
         made.loading = False
         return made
 
     def _run_import(self, name: str, file: str) -> Module:
-        tree = self.sources.tree(file) if not file.endswith(os.sep) else None
-        made = self.modules[file] = Module(name, file, tree)
+        tree = self.machine.sources.tree(file) if not file.endswith(os.sep) else None
+        made = self.machine.modules[file] = Module(name, file, tree)
         made.scope.names["__name__"] = name
         if tree is not None:
-            records, off = self.graph.records, self.graph.off
-            self.importing += 1
+            records, off = self.machine.graph.records, self.machine.graph.off
+            self.machine.importing += 1
             try:
-                self.run_module(made)
+                self.machine.run_module(made)
             except Raised:
-                self.gap(f"importing {name} would fail")
+                self.machine.gap(f"importing {name} would fail")
             finally:
-                self.importing -= 1
-            self.graph.records, self.graph.off = records, off
+                self.machine.importing -= 1
+            self.machine.graph.records, self.machine.graph.off = records, off
         return made
 
     def submodule(self, owner: Module, name: str) -> Module | None:
