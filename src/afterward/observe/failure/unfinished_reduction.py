@@ -63,8 +63,8 @@ def _refused(module: Any, error: BaseException) -> bool:
 
     Its own calls into torch raise a plain RuntimeError; errors of the network between ranks have classes of their own.
     """
-    innermost = list(_tracebacks(error))[-1:]
-    if module is None or type(error) is not RuntimeError or locals_of(innermost[0].tb_frame).get("self") is not module:
+    raises = [locals_of(one.tb_frame).get("self") for one in _tracebacks(error)][-1:]
+    if module is None or type(error) is not RuntimeError or not any(one is module for one in raises):
         return False
     reached = [one.grad is not None for one in module.module.parameters() if one.requires_grad]
     waits = not module.find_unused_parameters and not module.static_graph
