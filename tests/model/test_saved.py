@@ -12,6 +12,7 @@ from tests.histories import runs_of_all_rules
 
 from afterward.errors import HistoryUnreadable
 from afterward.model import facts
+from afterward.model.built import Built, Execution, Statement
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Proof, Remedy, Report
 from afterward.model.facts import Note
 from afterward.model.history import Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
@@ -38,6 +39,12 @@ _pass = st.builds(
     message=st.text(max_size=8), optimizers=st.none() | st.frozensets(st.text(max_size=3)),
     reached=st.frozensets(_few),
 )  # fmt: skip
+_execution = st.builds(
+    Execution, _number, _number, _few, _few, _few, st.lists(st.tuples(_few, _few), max_size=2).map(tuple), st.booleans()
+)
+_statement = st.builds(
+    Statement, _site, st.lists(_execution, max_size=3).map(tuple), st.lists(st.text(max_size=3), max_size=2).map(tuple)
+)
 _history = st.builds(
     History,
     nodes=st.lists(_node, max_size=4, unique_by=lambda node: node.id).map(tuple),
@@ -47,7 +54,7 @@ _history = st.builds(
     leaves=st.just(tuple(Leaf(number, f"w{number}") for number in range(6))),
     values=st.lists(st.builds(Value, st.text(max_size=4), st.just("local"), _few), max_size=2).map(tuple),
     observed=st.booleans(),
-    links=st.frozensets(st.tuples(_few, _few)),
+    built=st.builds(Built, st.lists(_statement, max_size=2).map(tuple), _few, st.booleans()),
 )
 
 
@@ -107,7 +114,8 @@ def test_a_file_of_a_later_version_is_read_as_far_as_it_is_known() -> None:
         ('{"a": 1}', "did not write"),
         ('{"schema": "afterward/1"}', "--history"),
         ('{"schema": "sarif"}', "something else"),
-        ('{"schema": "afterward-history/2"}', "damaged"),
+        ('{"schema": "afterward-history/2"}', "another version"),
+        ('{"schema": "afterward-history/3"}', "damaged"),
     ],
 )
 def test_another_file_is_refused(text: str, words: str) -> None:

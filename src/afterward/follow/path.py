@@ -53,6 +53,9 @@ class Program(Protocol):
     def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
         """The statements that hold this one, innermost first, up to the function it is in."""
 
+    def names_read(self, file: str) -> frozenset[str] | None:
+        """The names that a file reads anywhere; None where it may read any."""
+
     def site_of(self, file: str, node: ast.expr | ast.stmt) -> Site: ...
 
     def executed_at(self, place: Place) -> Site: ...

@@ -246,3 +246,17 @@ def is_cut_off(value: ast.expr | None) -> bool:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         return value.func.id == "float"
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _CUTS
+
+
+_READ_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "__all__"})
+
+
+@lru_cache(maxsize=512)
+def names_read(tree: ast.AST) -> frozenset[str] | None:
+    """The names that a file or function reads anywhere, or shares with others; None where it may read any: by
+    `locals()`, or as what it exports."""
+    nodes = list(ast.walk(tree))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    names |= {node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}
+    names |= {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    return None if names & _READ_ALL else frozenset(names)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from afterward.model.built import Built
 from afterward.model.gap import Gap as Gap
 from afterward.model.gradients import UNSEEN, Entry, GradientLedger
 from afterward.model.raised import Raised
@@ -42,6 +43,7 @@ class Saved:
 
 GRADIENT = "gradient"  # the kind of a value that is the `.grad` of a leaf, with the graph that `create_graph` made
 BY_GRAD = "autograd.grad(...)"  # how a value lost its history that came out of it without `create_graph=True`
+COMBINES = ("Add", "Sub", "Mul", "Div", "Neg", "Pow")  # operations that put values together, by how they begin
 SUMMING = frozenset({"Add", "Sub", "Mul", "Div", "Stack", "Cat", "CopySlices"})
 
 
@@ -116,10 +118,12 @@ class Pass:
     nodes: int = 0  # that it walked, those that are gone since too, where anyone looked
     optimizers: frozenset[str] | None = None  # whose parameters it reached, where anyone looked
     receiver: str = ""  # what it was called on, as the program writes it
+    reads: frozenset[str] = frozenset()  # the names that the statements on the way to it read
     # The optimizers that the function of a broken pass steps before its next pass; "" stands for one not at hand.
     trains: frozenset[str] = frozenset()
     window: int = 0  # passes of one window were all looked at, one after the other
     reached: frozenset[LeafId] = frozenset()
+    asked: frozenset[LeafId] = frozenset()  # leaves whose gradients `autograd.grad` returned
     stale: frozenset[LeafId] = frozenset()  # leaves that a step changed after the forward had used them
     # Leaves that its graph had saved and that a step changed since; torch does not notice a fused optimizer's writes.
     overwritten: frozenset[LeafId] = frozenset()
@@ -240,43 +244,33 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True)
-class FlatPart:
-    """A summand of a loss that comes from `autograd.grad` without `create_graph=True`: a value without a history."""
+class Fed:
+    """What one pass returned, without a graph, went into what a later pass starts from."""
 
-    name: str
-    site: Site  # where it is added
-    taken: Site  # where the derivative was taken
-    used: Site  # the pass over the sum
-    times: int  # that it was added, in passes that were looked at
-    linear: bool = True  # the loss is linear in it: it then changes no gradient at all
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A part of a loss with a graph of its own that no pass uses, though another part of it is used."""
-
-    name: str
-    used_part: str
-    nodes: int
-    bytes: int
-    parameters: int
-    site: Site  # where it was computed
-    used: Site  # the pass that used the other part
-    kept_by: Site | None = None  # the pass that kept a graph for it, where one did
-    times: int = 1  # that it was computed and is known not to be used: all of which that is known
+    early: int
+    late: int
+    name: str = ""  # by which it was added, where it was added to a sum
+    where: Where | None = None  # the statement that added it
+    linear: bool = True  # what the later pass starts from is linear in it
 
 
 @dataclass(frozen=True, slots=True)
-class Unused:
-    """A statement that has built nodes, of which no pass that was looked at used one."""
+class Number:
+    """A number with a graph that a name held, beside a pass that did not use it."""
 
-    site: Site
-    times: int  # that it ran, of the run that is still on record
-    nodes: int
-    recorded: int  # nodes built in all that time, by whatever statement
-    judged: int = 0  # runs of it of which it is known: after the last pass, or between passes that were all looked at
-    after_last: bool = False  # did some run after the last pass?
-    unread: str = ""  # the name that it gives its value, where nothing reads that name
+    name: str
+    node: NodeId
+    run: int  # that pass
+    shares: bool = False  # the pass used, or made, another part of its graph
+    beside: str = ""  # the number in the same container, or among the names of the same call, that the pass did use
+    together: bool = False  # the two lie in one container
+    under: frozenset[NodeId] = frozenset()  # the nodes of its graph that the pass did not use
+    sums: frozenset[NodeId] = frozenset()  # those of them that put values together: sums, differences, products
+    takers: frozenset[NodeId] = frozenset()  # those of them that take a leaf
+    takes: frozenset[LeafId] = frozenset()  # which leaves, as far as they have a number
+    leaves: frozenset[LeafId] = frozenset()  # of its whole graph, as far as they have a number
+    parameters: int = 0  # how many leaves those nodes take
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,17 +283,6 @@ class Singles:
     nodes: int  # of the whole pass
     used: Site
     kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
-
-
-@dataclass(frozen=True, slots=True)
-class UnusedLoss:
-    """A statement that gave a name a new loss several times before a pass, which used only the last."""
-
-    name: str
-    times: int  # that it ran before one of them
-    site: Site
-    used: Site  # the pass that used the last one
-    passes: int = 1  # from that statement, before which it was so
 
 
 @dataclass(frozen=True)
@@ -318,19 +301,15 @@ class History:
     optimizers: tuple[Optimizer, ...] = ()
     gradients: tuple[Entry, ...] = ()  # the gradient ledger, of the passes and steps that were looked at
     values: tuple[Value, ...] = ()
+    built: Built = field(default_factory=Built)  # by statement and execution
     kept: tuple[Kept, ...] = ()
     idle: tuple[Idle, ...] = ()
-    unused_losses: tuple[UnusedLoss, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
-    flat: tuple[FlatPart, ...] = ()
-    unused: tuple[Unused, ...] = ()
+    numbers: tuple[Number, ...] = ()  # that passes which were looked at did not use
     singles: tuple[Singles, ...] = ()
     raised: tuple[Raised, ...] = ()  # an error of autograd that no pass over a used-up graph raised
     gaps: tuple[Gap, ...] = ()
     observed: bool = True
-    links: frozenset[tuple[int, int]] = field(
-        default=frozenset()
-    )  # (pass, pass): the first one's result feeds the second
+    fed: tuple[Fed, ...] = ()
     # (pass, pass): the second is called on the expression of the first, and nothing that it reads was assigned between.
     repeats: frozenset[tuple[int, int]] = frozenset()
 
@@ -374,7 +353,13 @@ class History:
             if (entry.run >= 0 and entry.run not in runs) or (entry.step >= 0 and entry.step not in numbers)
         ]
         later = self.gradients[early[-1] + 1 :] if early else self.gradients
-        return replace(self, passes=passes, steps=steps, gradients=(Entry(UNSEEN), *later) if early else later)
+        return replace(
+            self,
+            passes=passes,
+            steps=steps,
+            gradients=(Entry(UNSEEN), *later) if early else later,
+            built=self.built.since(moment),
+        )
 
     def node(self, node_id: NodeId) -> Node:
         return self._by_id[node_id]
@@ -415,6 +400,10 @@ class History:
 
     def optimizers_of(self, leaves: Iterable[LeafId]) -> frozenset[str]:
         return frozenset(name for leaf in leaves for name in self.leaf(leaf).optimizers)
+
+    def feeds(self, early: Pass | None, late: Pass) -> bool:
+        """Did what the first pass returned, without a graph, go into what the second starts from?"""
+        return early is not None and any((one.early, one.late) == (early.id, late.id) for one in self.fed)
 
     def steps_between(self, earlier: int, later: int) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if earlier < step.moment < later)

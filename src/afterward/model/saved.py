@@ -21,7 +21,7 @@ from afterward.model.diagnosis import Report
 from afterward.model.history import History
 from afterward.model.site import Iteration, Level, Site, Where
 
-SCHEMA = "afterward-history/2"
+SCHEMA = "afterward-history/3"
 
 # Many nodes share a place: each of these is written once and referred to by its number.
 _SHARED: dict[str, type] = {"sites": Site, "iterations": Iteration, "levels": Level, "wheres": Where}
@@ -84,6 +84,10 @@ def read_saved(text: str | bytes) -> SavedRun:
     if not isinstance(document, dict) or "schema" not in document:
         raise HistoryUnreadable("afterward did not write it")
     schema = document["schema"]
+    if schema != SCHEMA and str(schema).startswith("afterward-history/"):
+        raise HistoryUnreadable(
+            f"another version of afterward wrote it ({schema}, not {SCHEMA}): run the program again"
+        )
     if schema != SCHEMA:
         what = "a report" if schema == "afterward/1" else "something else"
         hint = "; `afterward run --history FILE` writes one" if schema == "afterward/1" else ""
@@ -120,6 +124,8 @@ def _check_references(history: History) -> None:
         named |= set(getattr(event, "leaves", ())) | set(getattr(event, "reached", ()))
     if not named - {None} <= known:
         raise ValueError("a leaf is not there")
+    if not {number for one in history.fed for number in (one.early, one.late)} <= {run.id for run in history.passes}:
+        raise ValueError("a pass is not there")
     placed: Iterable[Any] = (*history.nodes, *history.passes, *history.steps, *history.writes)
     wheres = [each.where for each in placed]
     if any(where is not None and not where.levels for where in wheres):

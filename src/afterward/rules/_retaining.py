@@ -63,9 +63,7 @@ def _keeps_apart(case: Case) -> Note | None:
 
 
 def _is_flat(case: Case) -> Note | None:
-    early = case.reuse.early
-    fed = early is not None and (early.id, case.reuse.late.id) in case.history.links
-    return Note("retain_flat") if fed else None
+    return Note("retain_flat") if case.history.feeds(case.reuse.early, case.reuse.late) else None
 
 
 def _is_right(case: Case) -> Note:

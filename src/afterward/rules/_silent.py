@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role
 from afterward.model.facts import Fact, Note
-from afterward.model.history import History, LeftOut, Pass, Unused, UnusedLoss
+from afterward.model.history import Fed, History, Pass
 from afterward.model.site import Site
-
-OVERWRITTEN = 2  # passes, each over the last of several values of a loss
-OVERWRITTEN_ONCE = 5  # or so many values of it, where the whole program has but one pass
-LEFT_OUT = 2  # times that a part of a loss was computed and is known not to be used
-UNREAD = 3  # executions, known to be in vain, of a statement whose value nothing reads
 
 
 def passes_by_site(history: History) -> Iterator[list[Pass]]:
@@ -24,22 +20,37 @@ def passes_by_site(history: History) -> Iterator[list[Pass]]:
     yield from groups.values()
 
 
-def overwritten(history: History) -> list[UnusedLoss]:
-    """Losses of which only the last of several values is used, again and again; or in the one pass of a whole run."""
-    alone = history.observed and sum(run.call == "backward" for run in history.passes) == 1
-    found = history.unused_losses
-    return [one for one in found if one.passes >= OVERWRITTEN or (alone and one.times >= OVERWRITTEN_ONCE)]
+@dataclass(frozen=True, slots=True)
+class FlatPart:
+    """A summand of a loss that comes from `autograd.grad` without `create_graph=True`: a value without a graph."""
+
+    name: str
+    site: Site  # where it is added
+    taken: Site  # where the derivative was taken
+    used: Site  # the pass over the sum
+    times: int  # that it was added, in passes that were looked at
+    linear: bool  # the loss is linear in it: it then changes no gradient at all
 
 
-def forgotten(history: History) -> list[LeftOut]:
-    """Parts of losses that no pass uses, as often as it is known."""
-    return [one for one in history.left_out if one.times >= LEFT_OUT]
+def flat_parts(history: History) -> list[FlatPart]:
+    """The derivatives without a graph that were added to losses. If the loss is not linear in one, it counts as a
+    constant there: taken of another forward pass than the one that is trained, it may be meant as a target."""
+    found: dict[tuple[Site, str], list[Fed]] = {}
+    for one in history.fed:
+        early, late = history.run(one.early), history.run(one.late)
+        of_one_forward = not (early.used or frozenset()).isdisjoint(late.used or ())
+        if one.where is not None and late.call == "backward" and (one.linear or of_one_forward):
+            found.setdefault((one.where.site, one.name), []).append(one)
+    return [_flat_part(history, times) for times in found.values()]
 
 
-def never_read(history: History) -> list[Unused]:
-    """What is computed with a graph step after step, under a name that nothing reads. What also runs after the last
-    pass is an evaluation."""
-    return [one for one in history.unused if one.unread and one.judged >= UNREAD and not one.after_last]
+def _flat_part(history: History, times: list[Fed]) -> FlatPart:
+    first = times[0]
+    places = first.where, history.run(first.early).where, history.run(first.late).where
+    assert places[0] is not None
+    loop = places[0].innermost_iteration
+    site, taken, used = (where.site_at(loop) for where in places if where is not None)
+    return FlatPart(first.name, site, taken, used, len(times), first.linear)
 
 
 def left_without(history: History) -> frozenset[int]:

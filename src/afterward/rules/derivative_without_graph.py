@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.history import FlatPart, History
+from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import warning
+from afterward.rules._silent import FlatPart, flat_parts, warning
 
 TIMES = 2  # passes that were looked at over a loss with such a part: the first may be part of setting up
 
@@ -17,7 +17,7 @@ TIMES = 2  # passes that were looked at over a loss with such a part: the first 
 @rule("AFT407", Severity.WARNING)
 def derivative_without_graph(history: History) -> Iterator[Diagnosis]:
     """A penalty or another part of a loss is a derivative computed without `create_graph=True`: it has no effect."""
-    for part in history.flat:
+    for part in flat_parts(history):
         if part.times >= TIMES:
             yield _diagnose(part)
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
-from afterward.model.history import History, Unused
+from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import forgotten, left_without, never_read, overwritten, warning
+from afterward.rules._built import Unused, left_out, never_read, overwritten, unused
+from afterward.rules._silent import left_without, warning
 
 TIMES = 3  # executions of a statement of which it is known that nothing used them
 NODES = 50  # that it built
@@ -20,17 +21,18 @@ SHARE = 0.1  # of all nodes that were recorded
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
     # AFT304: it is a loss.
-    told = [*(one.site for one in overwritten(history)), *(one.site for one in forgotten(history))]
+    told = [*(one.site for one in overwritten(history)), *(one.site for one in left_out(history))]
     told += [one.site for one in never_read(history) if left_without(history)]
-    found = [one for one in history.unused if not any(one.site.same_lines(site) for site in told)]
-    much = sorted(filter(_is_much, found), key=lambda one: -one.nodes)
+    found = [one for one in unused(history) if not any(one.site.same_lines(site) for site in told)]
+    recorded = history.built.nodes
+    much = sorted((one for one in found if _is_much(one, recorded)), key=lambda one: -one.nodes)
     # A function that is called from such a statement is part of it: the largest stands for all.
     for one in (much or [one for one in never_read(history) if one in found])[:1]:
         yield warning(
             one.site,
             facts.count("nodes", one.nodes, "node"),
             facts.count("times", one.times, "run"),
-            facts.share("share", one.nodes / one.recorded),
+            facts.share("share", one.nodes / recorded),
             facts.count("judged", one.judged, "run"),
             facts.code("name", one.unread),
             remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "", one.site),
@@ -39,8 +41,8 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
         )
 
 
-def _is_much(one: Unused) -> bool:
-    return one.judged >= TIMES and one.nodes >= max(NODES, SHARE * one.recorded)
+def _is_much(one: Unused, recorded: int) -> bool:
+    return one.judged >= TIMES and one.nodes >= max(NODES, SHARE * recorded)
 
 
 def _words(how: str) -> Words:

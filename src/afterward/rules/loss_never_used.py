@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
-from afterward.model.history import History, LeftOut, Unused, UnusedLoss
+from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import forgotten, left_without, never_read, overwritten, warning
+from afterward.rules._built import LeftOut, Overwritten, Unused, left_out, never_read, overwritten
+from afterward.rules._silent import left_without, warning
 
 
 @rule("AFT304", Severity.WARNING)
@@ -17,7 +18,7 @@ def loss_never_used(history: History) -> Iterator[Diagnosis]:
     """A loss is computed and `backward()` is never called on it: it is overwritten, or left out of the sum."""
     for loss in overwritten(history):
         yield _overwritten(loss)
-    for part in forgotten(history):
+    for part in left_out(history):
         yield _left_out(part)
     without = left_without(history)
     for one in never_read(history) if without else ():
@@ -46,7 +47,7 @@ def _unread(history: History, one: Unused, without: frozenset[int]) -> Diagnosis
     )
 
 
-def _overwritten(loss: UnusedLoss) -> Diagnosis:
+def _overwritten(loss: Overwritten) -> Diagnosis:
     name = facts.code("name", loss.name)
     return warning(
         loss.site,

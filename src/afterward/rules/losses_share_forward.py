@@ -26,7 +26,7 @@ def losses_share_forward(history: History) -> Iterator[Diagnosis]:
 def _is_derivative(case: Case) -> bool:
     """Is what the earlier pass returned a part of the later loss?"""
     early = case.reuse.early
-    return early is not None and early.call == "grad" and (early.id, case.reuse.late.id) in case.history.links
+    return early is not None and early.call == "grad" and case.history.feeds(early, case.reuse.late)
 
 
 def _remedies(case: Case) -> tuple[Remedy, ...]:

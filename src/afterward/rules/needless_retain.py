@@ -11,7 +11,8 @@ from afterward.model.history import History, Pass
 from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._silent import forgotten, passes_by_site, site_of, warning
+from afterward.rules._built import graph_is_used, left_out
+from afterward.rules._silent import flat_parts, passes_by_site, site_of, warning
 
 
 @rule("AFT303", Severity.WARNING)
@@ -19,10 +20,10 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
     """A graph is kept with `retain_graph=True`, or made with `create_graph=True`, and no later `backward()` uses it."""
     if _some_not_looked_at(history):
         return
-    looked = [run for run in history.passes if run.used is not None]
-    wanting = {(part.taken.file, part.taken.line) for part in history.flat}  # AFT407: it should keep more, not less
+    # AFT407: it should keep more, not less
+    wanting = {(part.taken.file, part.taken.line) for part in flat_parts(history)}
     # AFT304: the loss that it is kept for is there, and forgotten
-    wanting |= {(part.kept_by.file, part.kept_by.line) for part in forgotten(history) if part.kept_by is not None}
+    wanting |= {(part.kept_by.file, part.kept_by.line) for part in left_out(history) if part.kept_by is not None}
     for runs in passes_by_site(history):
         site = site_of(runs[0])
         if (site.file, site.line) in wanting:
@@ -30,7 +31,7 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
         kept = [run for run in runs if (run.retains_graph or run.creates_graph) and not run.by_library]
         if len(kept) != len(runs) or not kept or len({run.creates_graph for run in kept}) > 1:
             continue
-        judged = [used for run in kept if (used := _used(run, runs, looked)) is not None]
+        judged = [used for run in kept if (used := _used(history, run, runs)) is not None]
         if len(judged) >= 2 and not any(judged):
             yield _diagnose(kept)
 
@@ -38,11 +39,10 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
 def is_needed(history: History, place: Site) -> bool:
     """Does a run speak against a finding at a place: does a later pass of it use what was kept there? Fewer passes than
     the rule asks for say nothing."""
-    looked = [run for run in history.passes if run.used is not None]
     here = [run for runs in passes_by_site(history) for run in runs if site_of(runs[0]).same_lines(place)]
     if _some_not_looked_at(history) or not all(run.retains_graph or run.creates_graph for run in here):
         return True
-    return any(_used(run, here, looked) for run in here)
+    return any(_used(history, run, here) for run in here)
 
 
 def _some_not_looked_at(history: History) -> bool:
@@ -55,20 +55,14 @@ def _some_not_looked_at(history: History) -> bool:
     return not all(places.values())
 
 
-def _used(run: Pass, runs: list[Pass], looked: list[Pass]) -> bool | None:
+def _used(history: History, run: Pass, runs: list[Pass]) -> bool | None:
     """Did a pass after this one use the kept graph, or the one it made? None: not known."""
     after = [other for other in runs if other.moment > run.moment]
     if not after or after[0].window != run.window:
         return None
     if run.creates_graph and not run.created:
         return None
-    later = (other.used or frozenset() for other in looked if other.moment > run.moment)
-    kept = run.used or frozenset()
-    return any(kept & walked or any(_made(run, node) for node in walked) for walked in later)
-
-
-def _made(run: Pass, node: int) -> bool:
-    return len(run.created) == 2 and run.created[0] <= node < run.created[1]
+    return graph_is_used(history, run)
 
 
 def _diagnose(kept: list[Pass]) -> Diagnosis:

@@ -10,8 +10,9 @@ from afterward.model.history import History, Idle, Optimizer
 from afterward.model.site import Site, dated_site
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._built import left_out
 from afterward.rules._gradients import frozen_while_stepping
-from afterward.rules._silent import forgotten, warning
+from afterward.rules._silent import warning
 
 ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
 
@@ -21,7 +22,7 @@ def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
     """An optimizer steps parameters that no `backward()` gives a gradient."""
     for idle in history.idle:
         explained = idle.cut is not None or idle.instead
-        if explained or not forgotten(history):  # else AFT304: a loss is there for them, and left out
+        if explained or not left_out(history):  # else AFT304: a loss is there for them, and left out
             yield _diagnose(idle)
     for optimizer, late in frozen_while_stepping(history):
         site = dated_site(history.step(late[0]).where)

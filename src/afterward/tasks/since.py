@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from afterward.tasks.run import Watched
 
 # Of a history, what a look back has noticed: each has the site of a statement.
-_NOTICED = ("kept", "idle", "unused_losses", "left_out", "unused", "singles")
+_NOTICED = ("kept", "idle", "singles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) 
         return site is None or (site.file, site.line) in executed
 
     parts: dict[str, Any] = {name: tuple(filter(ran, getattr(history, name))) for name in _NOTICED}
-    parts["unused"] = tuple(one for one in parts["unused"] if not one.after_last)
-    return replace(history.since(since.moment), **parts)
+    late = history.since(since.moment)
+    return replace(late, built=replace(late.built, over=False), **parts)
 
 
 def _executed(watched: Watched, since: Start) -> set[tuple[str, int]]:

@@ -53,17 +53,6 @@ class Assigned:
     iterations: tuple[Iteration, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A loss that was overwritten in a loop, and the pass after the loop that used the last one."""
-
-    name: str
-    values: tuple[Assigned, ...]
-    last: Assigned
-    loop: int  # which entry into which loop
-    used_by: PassMade
-
-
 class Account:
     """What one run of a program has shown beside its errors."""
 
@@ -75,8 +64,6 @@ class Account:
         self.never_read: list[tuple[str, Assigned]] = []  # values given to names that their function does not read
         self.strange: list[Instance] = []  # objects with methods that are not known
         self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
-        self.named: dict[int, tuple[int, str]] = {}  # by the node of the value: in which call, by which name
-        self.dropped: list[Dropped] = []
         self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None, Where]] = []  # and where it was used without it
         self.cut_names: dict[Site, dict[str, None]] = {}  # names given to values, by where they lost their history
         self.by_hand: set[int] = set()  # leaves that the program itself changes
@@ -194,7 +181,7 @@ class Account:
                     del self.gradients[leaf]
             self.written(memory, where)
 
-    # Losses that are overwritten
+    # Values under a name
 
     def assigns(self, frame: Frame, name: str, value: Tensor) -> None:
         if value.node is None or frame.statement is None:
@@ -203,42 +190,8 @@ class Account:
             self.never_read.append((name, Assigned(value.node, frame.statement, frame.file, tuple(frame.iterations))))
         if not frame.iterations:
             return
-        self.named[value.node.number] = (frame.call, name)
         values = self.assigned.setdefault((frame.call, name), deque(maxlen=_REMEMBERED))
         values.append(Assigned(value.node, frame.statement, frame.file, tuple(frame.iterations)))
-
-    def look_for_dropped(self, frames: list[Frame], made: PassMade) -> None:
-        """A pass begins: were there other values of that name, in a loop that is over, that it does not reach?"""
-        for frame in reversed(frames):
-            if frame.statement is None:
-                continue
-            for name in _names(frame.statement):
-                values = self.assigned.get((frame.call, name))
-                if values and len(values) > 1:
-                    self._compare(frame.iterations, name, list(values), made)
-        alive = {frame.call for frame in frames}
-        for root, _ in made.roots:  # what a call that is over has returned
-            call, name = self.named.get(root.number, (0, ""))
-            values = self.assigned.get((call, name)) if call not in alive else None
-            if values and len(values) > 1 and values[-1].node is root:
-                self._compare([], name, list(values), made)
-
-    def _compare(self, iterations: list[Iteration], name: str, values: list[Assigned], made: PassMade) -> None:
-        last, depth = values[-1], len(iterations)
-        if (
-            len(last.iterations) <= depth
-            or last.iterations[:depth] != tuple(iterations)
-            or last.node.number not in made.used
-        ):
-            return
-        loop = last.iterations[depth].entry
-        same = [
-            one
-            for one in values[:-1]
-            if one.statement is last.statement and len(one.iterations) > depth and one.iterations[depth].entry == loop
-        ]
-        if same:
-            self.dropped.append(Dropped(name, tuple(same), last, loop, made))
 
     # What goes out of sight
 
@@ -305,19 +258,3 @@ def _is_sole_target(statement: ast.stmt, name: str) -> bool:
     """Is the whole value given to that name? What is unpacked beside others is an output that is not needed here."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     return any(isinstance(one, ast.Name) and one.id == name for one in targets)
-
-
-def _names(statement: ast.stmt) -> set[str]:
-    """The names that a statement (of a compound one, its head) reads."""
-    known: set[str] | None = getattr(statement, "_names_read", None)
-    if known is None:
-        parts: list[ast.AST] = [statement]
-        if isinstance(getattr(statement, "body", None), list):
-            heads = (getattr(statement, "test", None), getattr(statement, "iter", None))
-            parts = [one for one in heads if one is not None]
-            parts += [item.context_expr for item in getattr(statement, "items", ())]
-        known = {
-            n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        }
-        statement._names_read = known  # type: ignore[attr-defined]
-    return known

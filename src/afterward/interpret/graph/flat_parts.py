@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Cutting, GraphNode
-from afterward.model.history import BY_GRAD, FlatPart, operation
+from afterward.model.history import BY_GRAD, Fed, operation
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
@@ -16,19 +15,14 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 
-def find_flat_parts(machine: Machine) -> Iterator[FlatPart]:
-    """Additions in losses that were used, to which a derivative without a history was added."""
-    found: dict[tuple[Site, Site], list[FlatPart]] = {}
+def find_flat_parts(machine: Machine) -> Iterator[Fed]:
+    """The derivatives without a graph that were added to what a pass starts from."""
+    taken = {one.where: one.number for one in machine.passes if one.call == "grad" and not one.creates}
     for one in machine.passes:
         for node in _sums(one) if one.call == "backward" else ():
             for cut in node.given:
-                if cut.how == BY_GRAD and node.where is not None:
-                    part = FlatPart(
-                        _summand(machine, node.where.site, cut), node.where.site, cut.site, one.where.site, 1
-                    )
-                    found.setdefault((part.site, part.taken), []).append(part)
-    for first, *others in found.values():
-        yield replace(first, times=1 + len(others))
+                if cut.how == BY_GRAD and cut.where in taken and node.where is not None:
+                    yield Fed(taken[cut.where], one.number, _summand(machine, node.where.site, cut), node.where)
 
 
 def _sums(one: PassMade) -> Iterator[GraphNode]:

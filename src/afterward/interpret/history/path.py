@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from afterward.follow.built import statements_built
 from afterward.follow.path import Place
-from afterward.follow.reading import holders, outward
+from afterward.follow.reading import holders, names_read, outward, reads
 from afterward.interpret.machine.core import site_of
-from afterward.model.site import Iteration, Site
+from afterward.model.built import Built
+from afterward.model.site import Iteration, Site, Where
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -37,10 +40,11 @@ class Path:
         self._homes: list[Home] = []
         self._around: dict[str, dict[ast.stmt, ast.stmt]] = {}
         last: dict[int, Place] = {}  # of each call
-        for statement, call, moment in machine.path:
+        for statement, call, moment, nodes, around in machine.path:
             file, function, caller = machine.callers[call]
             number = self._number((file, statement.lineno, statement.col_offset), function)
-            place = last[call] = Place(last.get(caller), call, number, moment, ())
+            iterations = tuple([(-1, one.entry, one.number) for one in around])
+            place = last[call] = Place(last.get(caller), call, number, moment, iterations, nodes + 1)
             self.places.append(place)
 
     def _number(self, key: Key, function: str) -> int:
@@ -49,6 +53,18 @@ class Path:
             self._keys.append(key)
             self._homes.append(Home(key[0], function))
         return number
+
+    def built(self, lost: set[int]) -> Built:
+        """The nodes that each execution of a statement built."""
+        by_call: dict[int, list[Place]] = {}
+        for place in self.places:
+            by_call.setdefault(place.call, []).append(place)
+        pairs = (pair for places in by_call.values() for pair in pairwise(places))
+        found = statements_built(
+            self, pairs, lambda place: place.moment, lambda first, end: not lost.isdisjoint(range(first, end))
+        )
+        graph, budget = self.machine.graph, self.machine.budget
+        return Built(found, graph.count, budget.used <= budget.statements)
 
     def entry(self, number: int) -> Home:
         return self._homes[number]
@@ -65,6 +81,16 @@ class Path:
             nodes = (node for tree in trees for node in ast.walk(tree))
             self._around[file] = holders(node for node in nodes if isinstance(node, ast.stmt))
         return outward(self._around[file], statement)
+
+    def reads(self, where: Where) -> frozenset[str]:
+        """The names that the statements on the way to a place read."""
+        sites = (level.site for level in where.levels)
+        statements = (self.statement_at(site.file, site.line, site.column) for site in sites)
+        return frozenset(name.text for one in statements if one is not None for name in reads(one))
+
+    def names_read(self, file: str) -> frozenset[str] | None:
+        tree = self.machine.sources.tree(file)
+        return names_read(tree) if tree is not None else None
 
     def site_of(self, file: str, node: ast.expr | ast.stmt) -> Site:
         return site_of(file, node)

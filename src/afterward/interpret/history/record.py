@@ -13,7 +13,7 @@ from afterward.interpret.graph.graph import BackwardRun, Cutting, GraphNode, Nam
 from afterward.interpret.history.path import Path
 from afterward.interpret.machine.values import Instance, Module, Scope
 from afterward.model import gradients
-from afterward.model.history import BY_GRAD, Cut, Edge, History, Leaf, Node, Pass, Saved, Step, Value, Write
+from afterward.model.history import BY_GRAD, Cut, Edge, Fed, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.reuse import Entry, Reuse, find_reuse
 from afterward.model.steps import with_library_steps
 
@@ -89,7 +89,7 @@ def history(machine: Machine, made: PassMade, done: BackwardRun) -> History:
     return replace(
         first,
         values=_values(machine, path, reuse, by_number),
-        links=_links(reuse, [by_number[number] for number in reuse.fresh]),
+        fed=_fed(reuse, [by_number[number] for number in reuse.fresh]),
         repeats=repeated(path, path.places, reuse.early, reuse.late),
     )
 
@@ -105,13 +105,13 @@ def _gradients(machine: Machine, ids: dict[int, int]) -> Iterator[gradients.Entr
             )
 
 
-def _links(reuse: Reuse, fresh: list[GraphNode]) -> frozenset[tuple[int, int]]:
+def _fed(reuse: Reuse, fresh: list[GraphNode]) -> tuple[Fed, ...]:
     """The earlier pass and the broken one, where what the first returned, without a history, went into the second."""
     early = reuse.early
     if early is None or early.call != "grad" or early.creates_graph:
-        return frozenset()
+        return ()
     fed = any(cut.how == BY_GRAD and cut.where == early.where for node in fresh for cut in node.given)
-    return frozenset({(early.id, reuse.late.id)}) if fed else frozenset()
+    return (Fed(early.id, reuse.late.id),) if fed else ()
 
 
 def _names_of_optimizers(machine: Machine) -> dict[int, str]:

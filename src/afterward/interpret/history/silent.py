@@ -3,20 +3,18 @@ written: what went out of sight (`account`) is left out."""
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from afterward.interpret.graph.account import Dropped
 from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
 from afterward.interpret.graph.unused_records import kept_for_nothing
-from afterward.interpret.history.left_out import find_left_out
+from afterward.interpret.history.numbers import numbers_beside
+from afterward.interpret.history.path import Path
 from afterward.interpret.library.torch.module_tree import as_written, parameters
-from afterward.interpret.machine.core import site_of
 from afterward.model.gradients import MISSING, PRODUCED, UNSEEN, Entry
 from afterward.model.history import (
     Cut,
@@ -27,9 +25,8 @@ from afterward.model.history import (
     Optimizer,
     Pass,
     Step,
-    UnusedLoss,
 )
-from afterward.model.site import Site, Where
+from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
@@ -58,6 +55,7 @@ def history(machine: Machine) -> History | None:
         return frozenset(leaves[id(one)] for one in some if id(one) in leaves and id(one) not in account.touched)
 
     passes = []
+    path = Path(machine)
     for one in machine.passes:
         used = frozenset(number for number in one.used if number >= 0)
         passes.append(
@@ -77,8 +75,10 @@ def history(machine: Machine) -> History | None:
                 # Something unknown may use it again: not to be compared with the next.
                 window=0 if not (used & lost or _is_open(machine, one, lost)) else 1 + one.number,
                 reached=numbers(one.leaves),
+                asked=numbers(one.handed),
                 stale=numbers(one.stale),
                 overwritten=numbers(one.overwritten),
+                reads=path.reads(one.where),
             )
         )
     identity = {id(optimizer): number for number, optimizer in enumerate(machine.optimizers)}
@@ -120,9 +120,9 @@ def history(machine: Machine) -> History | None:
             *_replaced(machine, unsure, owners),
             *_run_for_nothing(machine, unsure),
         ),
-        flat=tuple(find_flat_parts(machine)),
-        unused_losses=tuple(_unused_losses(machine, lost, owners)),
-        left_out=tuple(find_left_out(machine, lost, owners)) if not account.blind else (),
+        fed=tuple(find_flat_parts(machine)),
+        built=path.built(lost),
+        numbers=tuple(numbers_beside(machine, lost, owners, leaves)) if not account.blind else (),
         observed=False,
     )
     return with_library_steps(seen)
@@ -339,49 +339,3 @@ def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:
         bisect_right(moments, later.moment) > bisect_right(moments, earlier.moment)
         for earlier, later in pairwise(steps)
     ) and bool(moments and moments[0] < steps[0].moment)
-
-
-def _unused_losses(machine: Machine, lost: set[int], owners: dict[int, list[str]]) -> Iterator[UnusedLoss]:
-    # A derivative within the forward does not train: it counts if it starts from the value itself, or if it is taken
-    # for parameters of an optimizer, whose gradients may be set from it.
-    training = (
-        one for one in machine.passes if one.call == "backward" or any(id(leaf) in owners for leaf in one.handed)
-    )
-    used: set[int] = set().union(*(one.used for one in training))
-    used |= {root.number for one in machine.passes for root, _ in one.roots}
-    by_place: dict[tuple[ast.stmt, Site], list[Dropped]] = {}
-    for one in machine.account.dropped:
-        loop = one.last.iterations[-1].loop
-        kind = machine.statements.get((loop.file, loop.line, loop.column))
-        if (
-            isinstance(kind, (ast.For, ast.AsyncFor))
-            and not _is_chosen(one.last.statement, kind)
-            and all(_in_vain(machine, one, value.node, used, lost, owners) for value in one.values)
-        ):
-            by_place.setdefault((one.last.statement, one.used_by.where.site), []).append(one)
-    for several in by_place.values():
-        again = several[:2][-1]  # the first time may be setting up
-        site, user = site_of(again.last.file, again.last.statement), again.used_by.where
-        reader = user.dated_site
-        yield UnusedLoss(again.name, len(again.values) + 1, site, reader, len(several))
-
-
-def _is_chosen(statement: ast.stmt, loop: ast.For | ast.AsyncFor) -> bool:
-    """Does a test in the loop decide which value is taken: the worst one, say?"""
-    tests = (one for one in ast.walk(loop) if isinstance(one, ast.If))
-    return any(statement is inner for test in tests for inner in ast.walk(test))
-
-
-def _in_vain(
-    machine: Machine, dropped: Dropped, node: GraphNode, used: set[int], lost: set[int], owners: dict[int, list[str]]
-) -> bool:
-    """Did no pass use anything that the loop computed for this value, though a parameter depends on it?"""
-    began = machine.iteration_began.get((dropped.loop, 1), 0)
-    under = machine.graph.reach([node])
-    own = {one.number for one in under if one.leaf is None and one.moment > began}
-    return (
-        bool(own)
-        and not own & used
-        and not own & lost
-        and any(one.leaf is not None and id(one.leaf) in owners for one in under)
-    )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DEPTH = 60
 
 Place = tuple[str, int, int]  # file, line and column of a test
+# A statement that was executed: in which call, when, after how many nodes, and in which iterations of which loops.
+Executed = tuple[ast.stmt, int, int, int, tuple[Iteration, ...]]
 
 
 @dataclass(slots=True)
@@ -131,7 +133,7 @@ class Core:
         self.ran: dict[tuple[str, int, int], int] = {}  # when each statement last began
         self.iteration_began: dict[tuple[int, int], int] = {}
         self.statements: dict[tuple[str, int, int], ast.stmt] = {}
-        self.path: list[tuple[ast.stmt, int, int]] = []  # what was executed, in which call, and when
+        self.path: list[Executed] = []  # what was executed
         self.callers: dict[int, tuple[str, str, int]] = {}  # of each call: file, function, and the call it came from
         self.optimizers: list[Instance] = []
         self.executed: set[int] = set()  # functions that ran, by the id of their node
@@ -172,7 +174,7 @@ class Core:
         if key not in self.ran:
             self.statements[key] = statement
         self.ran[key] = frame.moment
-        self.path.append((statement, frame.call, frame.moment))
+        self.path.append((statement, frame.call, frame.moment, self.graph.count, tuple(frame.iterations)))
         if frame.call not in self.callers:
             around = next((one.call for one in self.frames[-2::-1] if not one.hidden), -1)
             self.callers[frame.call] = (frame.file, frame.function, around)

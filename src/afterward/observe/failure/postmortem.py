@@ -157,7 +157,7 @@ class Autopsy:
         bridges = Bridges(self.sources, self.trail, self.paths, self.places)
         values = bridges.values(reuse, self.names, self.found)
         repeats = flow.repeated(self.sources, self.trail, reuse.early, reuse.late)
-        return replace(first, values=values, links=bridges.links(first, reuse), repeats=repeats)
+        return replace(first, values=values, fed=bridges.fed(first, reuse), repeats=repeats)
 
     def _leaves(self) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}

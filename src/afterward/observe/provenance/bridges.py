@@ -11,7 +11,7 @@ from afterward.follow.bridges import Holder
 from afterward.follow.crossing import Trail, put_into
 from afterward.follow.path import Place
 from afterward.model.clock import mark_moment
-from afterward.model.history import GRADIENT, History, Node, Value
+from afterward.model.history import GRADIENT, Fed, History, Node, Value
 from afterward.model.names import form_of
 from afterward.model.reuse import Entry, Reuse
 from afterward.observe.failure.walk import LOOK_NODES, Walk, walk
@@ -106,14 +106,14 @@ class Bridges:
                 return [replace(kept, own_reset=call)]
         return []
 
-    def links(self, history: History, reuse: Reuse) -> frozenset[tuple[int, int]]:
+    def fed(self, history: History, reuse: Reuse) -> tuple[Fed, ...]:
         """The earlier pass and the later one, where the gradients that the first gave feed the second."""
         early = reuse.early
         if early is None or early.where is None or early.call != "grad":
-            return frozenset()
+            return ()
         later = [history.node(n) for n in reuse.fresh if history.node(n).moment > early.moment]
         feeds = flow.result_feeds(self.sources, early.where, later, self.path)
-        return frozenset({(early.id, reuse.late.id)}) if feeds else frozenset()
+        return (Fed(early.id, reuse.late.id),) if feeds else ()
 
     def _with_alike(self, value: Value, names: Names, found: Walk, began: int | None) -> Value:
         """With what else this pass walks of the same memory, and an earlier step has put there."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from afterward.follow.path import Place
-from afterward.follow.reading import holders, outward
+from afterward.follow.reading import holders, names_read, outward
 from afterward.model.site import Iteration, Site
 from afterward.observe.marks.rewrite import as_return
 from afterward.observe.marks.statements import Statement, Statements
@@ -79,6 +79,9 @@ class Sources:
             self._around[file] = holders(set(self._trees[file].values()))
         return outward(self._around[file], statement)
 
+    def names_read(self, file: str) -> frozenset[str] | None:
+        return _names_read(self.text(file))
+
     def site(self, entry: Statement, moment: int | None = None) -> Site:
         """Columns in code points, as the reader counts them; `ast` counts bytes."""
         known = self._sites.get(id(entry))
@@ -114,6 +117,14 @@ def _points(lines: tuple[str, ...], line: int, column: int) -> int:
     if not 0 < line <= len(lines) or lines[line - 1].isascii():
         return column
     return len(lines[line - 1].encode()[:column].decode(errors="ignore"))
+
+
+@lru_cache(maxsize=64)
+def _names_read(text: str) -> frozenset[str] | None:
+    try:
+        return names_read(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _by_position(text: str) -> dict[tuple[int, int], ast.stmt]:

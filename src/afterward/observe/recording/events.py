@@ -44,6 +44,7 @@ class PassSeen:
     used: array[int] | None = None  # orders of the nodes that it walked, where we looked
     bytes: int = 0
     leaves: frozenset[int] | None = None  # numbers of the leaves that it reached
+    asked: frozenset[int] = frozenset()  # numbers of the leaves whose gradients `autograd.grad` was asked for
     window: int = -1  # passes of one window were all looked at; -1: not looked at
     site: int = -1  # the number of the statement that called it
     stale: frozenset[int] = frozenset()  # numbers of leaves that were changed after the forward had used them

@@ -157,6 +157,9 @@ class Looks:
             return
         if seen.call == "backward":  # of the leaves that it names it fills `.grad`; `autograd.grad` returns theirs
             shown.leaves.update({id(one): one for one in inputs if id(one) in shown.used_at})
+        else:
+            numbers = (self.updates.leaves.at(id(one)) for one in inputs)
+            seen.asked = frozenset(number for number in numbers if number is not None)
         seen.leaves = self.updates.numbers(shown.leaves.values())
         seen.window = self._window
         detail = Detail(seen, self._clock(), loss_value(outputs))

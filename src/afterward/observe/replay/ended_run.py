@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from afterward.follow.built import statements_built
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place
 from afterward.follow.reading import targets
+from afterward.model.built import Built
+from afterward.model.clock import event_moment
 from afterward.model.names import stem
 from afterward.model.site import Site
 from afterward.observe.marks.statements import COUNTER, SHIFT
@@ -111,6 +114,12 @@ class EndedRun:
             for place, follower in self.paths.pairs(places):
                 found.setdefault(place.number, []).append((place, follower))
         return found
+
+    def built(self, *, over: bool) -> Built:
+        """The nodes that each execution of a statement built."""
+        pairs = (pair for several in self.executions.values() for pair in several)
+        found = statements_built(self.places.sources, pairs, lambda place: event_moment(place.order_at, place.moment))
+        return Built(found, self.followed_nodes, over)
 
     def built_by(self, order: int) -> Place | None:
         """The innermost statement whose execution, calls included, made a node."""

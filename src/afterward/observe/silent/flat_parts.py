@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from afterward.follow.path import Place
 from afterward.follow.reading import Name, reads
-from afterward.model.history import FlatPart
+from afterward.model.history import Fed
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import EndedRun
 
@@ -34,27 +34,20 @@ class Bare:
     orders: dict[int, bool]  # of the additions, and whether the loss is linear in what is added
 
 
-def find_flat_parts(after: EndedRun, bare: list[Bare]) -> Iterator[FlatPart]:
-    """The parts of losses without a history that come from derivatives, each once."""
+def find_flat_parts(after: EndedRun, bare: list[Bare]) -> Iterator[Fed]:
+    """The derivatives without a graph that were added to what a pass starts from."""
     taken = {
         (event.place.call, event.place.moment): event
         for event in after.passes
         if event.call == "grad" and not event.creates_graph and event.place is not None
     }
-    found: dict[tuple[int, str], list[tuple[Place, PassSeen, PassSeen, bool]]] = {}
+    numbers = {id(event): number for number, event in enumerate(after.passes)}
     for one in bare if taken else ():
         places = {id(place): (place, linear) for order, linear in one.orders.items() if (place := _adds(after, order))}
         for place, linear in places.values():
             for text, source in _Flat(after, taken).parts(place):
-                if linear or _of_one_forward(source, one.seen):
-                    found.setdefault((place.number, text), []).append((place, source, one.seen, linear))
-    for (_, text), times in found.items():
-        place, source, seen, linear = times[0]
-        where, cut = after.places.where(place), after.places.where(source.place)
-        spot = after.places.where(seen.place)
-        if where is not None and cut is not None and spot is not None:
-            loop = where.innermost_iteration
-            yield FlatPart(text, where.site_at(loop), cut.site_at(loop), spot.site_at(loop), len(times), linear)
+                if id(one.seen) in numbers and one.seen.place is not None:
+                    yield Fed(numbers[id(source)], numbers[id(one.seen)], text, after.places.where(place), linear)
 
 
 def _adds(after: EndedRun, order: int) -> Place | None:
@@ -62,11 +55,6 @@ def _adds(after: EndedRun, order: int) -> Place | None:
     place = after.built_by(order)
     inner = after.paths.returns(place) if place is not None else []
     return next((one for one in inner if 0 <= order - one.order_at < after.built_by_mark(one)), place)
-
-
-def _of_one_forward(derivative: PassSeen, seen: PassSeen) -> bool:
-    """Was the derivative taken of the very forward pass that is trained? Of another one it may be a target."""
-    return not set(derivative.used or ()).isdisjoint(seen.used or ())
 
 
 class _Flat:

@@ -16,9 +16,22 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
-from afterward.follow.reading import head
+from afterward.follow.reading import head, reads
 from afterward.model.gradients import Entry
-from afterward.model.history import SUMMING, Edge, Gap, History, Kept, Leaf, Optimizer, Pass, Step, Value, operation
+from afterward.model.history import (
+    SUMMING,
+    Edge,
+    Gap,
+    History,
+    Kept,
+    Leaf,
+    Number,
+    Optimizer,
+    Pass,
+    Step,
+    Value,
+    operation,
+)
 from afterward.model.names import container_of, form_of, stem
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.site import Where
@@ -38,11 +51,10 @@ from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
 from afterward.observe.silent.idle import find_idle
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
-from afterward.observe.silent.overwritten_losses import find_unused_losses
+from afterward.observe.silent.numbers import numbers_beside
 from afterward.observe.silent.singles import SingleRows, find_singles
 from afterward.observe.silent.stored_graphs import Storage, of_several
 from afterward.observe.silent.touches import steps_not_run, touches_of
-from afterward.observe.silent.unused import Part, find_left_out, find_unused, parts_left_out
 from afterward.observe.silent.updates import Known, Updates
 from afterward.observe.silent.used_nodes import contains
 
@@ -89,7 +101,7 @@ class Surveyor:
         self.storage = Storage()
         self.grown = Grown()
         self.bare: list[Bare] = []
-        self.parts: list[Part] = []  # of losses, that the pass at hand did not use
+        self.numbers: list[tuple[PassSeen, Number]] = []  # that the pass at hand did not use
         self.leaf_names: dict[int, str] = {}
         self.values: list[Value] = []  # names of what passes were about to use
 
@@ -110,7 +122,8 @@ class Surveyor:
             earlier = [
                 e for e in recorder.settle() if isinstance(e, PassSeen) and e.site == seen.site and e is not seen
             ]
-            self.parts += parts_left_out(names, seen, earlier[-1].counter if earlier else 0, self.updates.leaves)
+            since = earlier[-1].counter if earlier else 0
+            self.numbers += ((seen, one) for one in numbers_beside(names, seen, since, self.updates.leaves))
 
     def _note_optimizers(self, found: dict[int, tuple[str, Any]]) -> None:
         for name, optimizer in found.values():
@@ -230,10 +243,9 @@ class Surveyor:
                 values=tuple(self.values),
                 kept=tuple(self._kept(places, after.passes)),
                 idle=tuple(find_idle(after)),
-                unused_losses=find_unused_losses(after),
-                left_out=tuple(find_left_out(after, self.parts)),
-                unused=tuple(find_unused(after)) if final else (),
-                flat=tuple(find_flat_parts(after, self.bare)),
+                numbers=tuple(self._numbers(after)),
+                built=after.built(over=final),
+                fed=tuple(find_flat_parts(after, self.bare)),
                 singles=tuple(find_singles(after, self.single_rows)) if final else (),
                 gaps=tuple(gaps),
             )
@@ -260,6 +272,12 @@ class Surveyor:
         written = steps_not_run(after)
         for known in self.updates.known.values():
             yield Optimizer(known.number, known.name, frozenset(known.held), stem(known.name) in written)
+
+    def _numbers(self, after: EndedRun) -> Iterator[Number]:
+        runs, known = {id(event): number for number, event in enumerate(after.passes)}, after.reached | after.held
+        for seen, one in self.numbers:
+            if id(seen) in runs:
+                yield replace(one, run=runs[id(seen)], takes=one.takes & known, leaves=one.leaves & known)
 
     def _gradients(self, after: EndedRun) -> Iterator[Entry]:
         runs = {id(event): number for number, event in enumerate(after.passes)}
@@ -292,6 +310,7 @@ class Surveyor:
             bytes=event.bytes,
             window=event.window,
             reached=event.leaves or frozenset(),
+            asked=event.asked & self.updates.held,
             stale=event.stale,
             overwritten=event.overwritten,
             reduced=event.reduced,
@@ -304,7 +323,13 @@ class Surveyor:
             through=event.through,
             nested=event.nested,
             count=event.count,
+            reads=self._reads(event, places),
         )
+
+    def _reads(self, event: PassSeen, places: Places) -> frozenset[str]:
+        chain = event.place.chain() if event.place is not None else []
+        statements = [places.sources.statement(place.number) for place in chain]
+        return frozenset(name.text for one in statements if one is not None for name in reads(one))
 
     def _asks(self, event: PassSeen, places: Places) -> bool:
         """Does the statement of the program say itself that the graph is to be kept?"""

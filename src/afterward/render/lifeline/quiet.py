@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.gradients import BY_HAND
-from afterward.model.history import FlatPart, History, Leaf, LeftOut, Pass, Singles, Step, Unused
+from afterward.model.history import History, Leaf, Pass, Singles, Step
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.silent import call_title
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.render.wording import said
+from afterward.rules._built import LeftOut, Unused, left_out, unused
+from afterward.rules._silent import FlatPart, flat_parts
 
 ITERATIONS = 3  # of a loop, drawn one by one
 
@@ -23,15 +25,15 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     stepped = _stepped(history, found, sources)
     if stepped is not None:
         return stepped
-    for left in history.left_out:
+    for left in left_out(history):
         if left.site.same_lines(site) or left.used.same_lines(site):
             return _left_out(left, sources)
-    for flat in history.flat:
+    for flat in flat_parts(history):
         if flat.site.same_lines(site):
             return _flat(flat, sources)
-    for unused in history.unused:
-        if unused.site.same_lines(site):
-            return _unused(unused, sources)
+    for one in unused(history):
+        if one.site.same_lines(site):
+            return _unused(one, history.built.nodes, sources)
     for empty in (one for one in history.ledger.empty if one.step != BY_HAND):
         step = history.step(empty.step)
         here = [one for one in (empty.cleared, _site_of(step)) if one is not None and one.same_lines(site)]
@@ -148,7 +150,7 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     return sheet.story(f"`{flat.name}` is added to the loss, and has no graph")
 
 
-def _unused(unused: Unused, sources: SourceTexts) -> Story:
+def _unused(unused: Unused, recorded: int, sources: SourceTexts) -> Story:
     sheet = Sheet()
     lane = sheet.lane(_lane(unused.site, sources, sources.named(unused.site) or "this line", "bridge"))
     blocks = []
@@ -160,7 +162,7 @@ def _unused(unused: Unused, sources: SourceTexts) -> Story:
         each = unused.nodes // max(unused.times, 1)
         blocks.append(sheet.block(lane, "unused", counted(each, "node") if each else "a graph"))
     sheet.say(f"Line {unused.site.line} builds a graph each time it runs.", block=blocks[0])
-    sheet.say(f"Nothing uses it: {counted(unused.nodes, 'node')} of {unused.recorded:,} recorded.", "fails",
+    sheet.say(f"Nothing uses it: {counted(unused.nodes, 'node')} of {recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip
     return sheet.story(f"Line {unused.site.line} builds graphs that no `backward()` ever uses")
 

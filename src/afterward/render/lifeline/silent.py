@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.figures import human
-from afterward.model.history import Cut, History, Idle, Kept, Pass, Step, UnusedLoss
+from afterward.model.history import Cut, History, Idle, Kept, Pass, Step
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
+from afterward.rules._built import Overwritten, overwritten
 
 CALL = 22  # letters of a call
 SHOWN = 3  # passes of a site shown; more would not fit a page
@@ -57,7 +58,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     idle = next((i for i in history.idle if i.site.same_lines(site)), None)
     if idle is not None:
         return _idle(history, idle, idle.cut, sources)
-    loss = next((u for u in history.unused_losses if u.site.same_lines(site)), None)
+    loss = next((u for u in overwritten(history) if u.site.same_lines(site)), None)
     if loss is not None:
         return _overwritten_loss(loss, sources)
     runs = _passes_at(history, site)
@@ -177,7 +178,7 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     return sheet.story("The graph is kept after each `backward()`, and nothing uses it again")
 
 
-def _overwritten_loss(loss: UnusedLoss, sources: SourceTexts) -> Story:
+def _overwritten_loss(loss: Overwritten, sources: SourceTexts) -> Story:
     sheet = Sheet()
     lane = sheet.lane(_lane(loss.site, sources, loss.name, role="bridge"))
     count = min(loss.times, SHOWN)

@@ -213,7 +213,6 @@ def _run(
     machine.passes.append(made)
     _look_for_steps_since(machine, made, walked)
     _reduced(machine, made)
-    machine.account.look_for_dropped(machine.frames, made)
     if call == "backward":
         machine.account.before(made)
     outer, machine.graph.custom = machine.graph.custom, lambda one: _custom(machine, one, creates)

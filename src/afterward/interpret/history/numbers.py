@@ -1,0 +1,54 @@
+"""Numbers with a graph that were given to a name and that no pass uses, beside the passes that use a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from afterward.interpret.graph.graph import GraphNode
+from afterward.model.history import COMBINES, Number, operation
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.machine import Machine
+
+_REDUCES = ("Mean", "Sum", "BinaryCrossEntropy", "Nll", "Norm", "LinalgVectorNorm")
+
+
+def numbers_beside(
+    machine: Machine, lost: set[int], owners: dict[int, list[str]], identities: dict[int, int]
+) -> Iterator[Number]:
+    """The numbers under a name that nothing used, each with every pass that used a part of its graph."""
+    used = frozenset().union(*(one.used for one in machine.passes))
+    assigned = [(name, one.node) for (_, name), several in machine.account.assigned.items() for one in several]
+    never_read = [(name, one.node) for name, one in machine.account.never_read]
+    given = {node.number: (name, node) for name, node in [*assigned, *never_read] if not name.startswith("_")}
+    for name, node in given.values():
+        if node.number in used or node.number in lost or not _is_number(node):
+            continue
+        under = machine.graph.reach([node])
+        parameters = {id(one.leaf) for one in under if one.leaf is not None} & owners.keys()
+        inner = {one.number: one for one in under if one.leaf is None}
+        for run in machine.passes if parameters else ():
+            made = range(*run.created) if len(run.created) == 2 else range(0)
+            own = {number: one for number, one in inner.items() if number not in run.used and number not in made}
+            if len(own) < len(inner):
+                yield Number(
+                    name,
+                    node.number,
+                    run.number,
+                    True,
+                    under=frozenset(own),
+                    sums=frozenset(n for n, one in own.items() if operation(one.name).startswith(COMBINES)),
+                    takers=frozenset(n for n, one in own.items() if any(below.leaf for below, _ in one.next_functions)),
+                    leaves=frozenset(identities[one] for one in parameters if one in identities),
+                    parameters=len(parameters),
+                )
+
+
+def _is_number(node: GraphNode, depth: int = 4) -> bool:
+    """Is it one number that was computed from many, or put together from such numbers?"""
+    name = operation(node.name)
+    if "Loss" in name or name.startswith(_REDUCES):
+        return True
+    below = (one for one, _ in node.next_functions if one.leaf is None)
+    return depth > 0 and name.startswith(COMBINES) and any(_is_number(one, depth - 1) for one in below)
