@@ -16,6 +16,8 @@ SEED ?= 0
 CASES ?= ../shared/cases
 COUNT ?= 0
 CHECKOUT ?=
+SECONDS ?= 3600
+TARGETS ?=
 CODE_SERVER ?= code-server
 CHECKOUTS ?=
 
@@ -91,6 +93,14 @@ survive: $(READY)  ## check every file of the standard library and of site-packa
 
 fuzz-check: $(READY)  ## 20,000 mutated real files: no crash, none over its budget; N=..., CHECKOUTS="DIR ..." for other files
 	$(BIN)/python tools/fuzz_check.py $(if $(filter 100000,$(N)),20000,$(N)) $(CHECKOUTS) --seed $(SEED)
+
+fuzz: $(READY)  ## an hour (SECONDS=...) of damaged files and messages for all that reads them, led by what they reach; TARGETS="history ..."
+	$(BIN)/python tools/fuzz.py $(TARGETS) --seconds $(SECONDS) --seed $(SEED)
+
+# The same to each of them by atheris, where it can be installed: its wheels are for some Pythons only.
+fuzz-atheris: $(READY)  ## an hour of the same by libFuzzer, for TARGETS="notebook"
+	$(BIN)/pip install --quiet atheris
+	$(BIN)/python tools/fuzz.py $(TARGETS) --atheris --seconds $(SECONDS) --seed $(SEED)
 
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py

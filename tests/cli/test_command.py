@@ -46,6 +46,17 @@ def _run(folder: Path, *command: str, **environment: str) -> subprocess.Complete
 AFTERWARD = (sys.executable, "-m", "afterward")
 
 
+@pytest.mark.parametrize(
+    "tool", [("cProfile", "-o", "profile"), ("trace", "--count", "-C", "counted"), ("pdb", "-c", "c")]
+)
+def test_a_program_that_another_tool_runs_is_explained(tool: tuple[str, ...], tmp_path: Path) -> None:
+    """A profiler, a tracer, a debugger: each reads the program's file and compiles it by itself."""
+    (tmp_path / "train.py").write_text(CARRIED.format(cut=""))
+    done = _run(tmp_path, *AFTERWARD, "run", "-m", *tool, "train.py")
+    assert "AFT103" in done.stderr  # in a line, where a debugger has caught the error
+    assert "train.py:6" in done.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a shell script")
 def test_a_program_that_a_script_starts_is_watched(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(CARRIED.format(cut=""))

@@ -82,7 +82,10 @@ class Server(LanguageServer):
     async def _check(self, uri: str, pause: float) -> None:
         await asyncio.sleep(pause)
         document = self.workspace.get_text_document(uri)
-        text, version = document.source, document.version
+        try:
+            text, version = document.source, document.version
+        except (OSError, ValueError):  # the editor has not opened it, and it cannot be read where it should be
+            return
         file = to_fs_path(uri) or uri
         found, error = await asyncio.get_running_loop().run_in_executor(self.worker, findings_in, file, text)
         if error is not None:

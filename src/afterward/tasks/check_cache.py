@@ -27,6 +27,7 @@ from afterward.model.saved import SavedRun, as_saved, read_saved
 from afterward.tasks.checked import NOTHING, Looked
 
 _CLOSE = 2_000_000_000  # nanoseconds: file systems keep times this coarsely, at worst
+_DAMAGED = (HistoryUnreadable, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError)
 _OLD = 30 * 24 * 3600  # seconds after which the cache of a folder nothing checks any more is deleted
 
 
@@ -67,21 +68,25 @@ class Cache:
                 self.states = dict(zip(names, stored["states"], strict=True))
                 self.reads = [[names[number] for number in numbers] for numbers in stored["reads"]]
                 self.entries = {names[int(number)]: entry for number, entry in stored["entries"].items()}
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        except (OSError, *_DAMAGED):
             self.entries, self.states, self.reads = {}, {}, []
 
     def find(self, file: str) -> Known | None:
         """What was found in a file, if neither it nor what it imports has changed since."""
+        try:
+            known = self._known(file)
+        except _DAMAGED:
+            known = None
+        if known is None and self.path is not None:  # as it is before it is checked: it may be changed meanwhile
+            self._now.setdefault(file, _state(file))
+        return known
+
+    def _known(self, file: str) -> Known | None:
         entry = self.entries.get(file)
         if entry is None or not self._is_same(file) or not self._is_intact(entry[0]):
-            if self.path is not None:  # as it is before it is checked: it may be changed meanwhile
-                self._now.setdefault(file, _state(file))
             return None
         _, error, gaps, findings, looked = entry
-        try:
-            found = read_saved(findings).report.findings if findings else ()
-        except HistoryUnreadable:
-            return None
+        found = read_saved(findings).report.findings if findings else ()
         return Known(found, tuple(gaps), error, _looked(looked))
 
     def keep(self, file: str, read: Iterable[str], known: Known) -> None:
@@ -102,30 +107,30 @@ class Cache:
         """Write it back, atomically; a cache that cannot be written is no reason to fail."""
         if self.path is None or not self.changed:
             return
-        here = set(checked)
-        entries = {file: entry for file, entry in self.entries.items() if file in here or os.path.exists(file)}
-        numbers = {old: new for new, old in enumerate(sorted({entry[0] for entry in entries.values()}))}
-        reads = [self.reads[old] for old in numbers]
-        names = sorted({*entries, *(name for one in reads for name in one)})
-        place = {name: number for number, name in enumerate(names)}
-        body = json.dumps(
-            {
-                "for": _ours(),
-                "names": names,
-                "states": [self._now.get(name) or self.states.get(name) or _state(name) for name in names],
-                "reads": [[place[name] for name in one] for one in reads],
-                "entries": {place[file]: [numbers[entry[0]], *entry[1:]] for file, entry in entries.items()},
-            },
-            separators=(",", ":"),
-        ).encode()
         try:
+            body = self._body(set(checked))
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("wb", dir=self.path.parent, delete=False) as file:
                 file.write(_digest(body).encode() + b"\n" + body)
             os.replace(file.name, self.path)
             _prune(self.path.parent)
-        except OSError:
+        except (OSError, *_DAMAGED):
             pass
+
+    def _body(self, here: set[str]) -> bytes:
+        entries = {file: entry for file, entry in self.entries.items() if file in here or os.path.exists(file)}
+        numbers = {old: new for new, old in enumerate(sorted({entry[0] for entry in entries.values()}))}
+        reads = [self.reads[old] for old in numbers]
+        names = sorted({*entries, *(name for one in reads for name in one)})
+        place = {name: number for number, name in enumerate(names)}
+        whole = {
+            "for": _ours(),
+            "names": names,
+            "states": [self._now.get(name) or self.states.get(name) or _state(name) for name in names],
+            "reads": [[place[name] for name in one] for one in reads],
+            "entries": {place[file]: [numbers[entry[0]], *entry[1:]] for file, entry in entries.items()},
+        }
+        return json.dumps(whole, separators=(",", ":")).encode()
 
     # Has something changed?
 

@@ -95,6 +95,8 @@ static void unlink_mark(Mark *self) {
 /* The code goes: nothing may be switched on in it any more. A copy of it may have the same marks, and live on. */
 static void forget(void *found) {
     About *info = found;
+    if (info == NULL)
+        return; /* this is asked of all code that someone has put something in its extra slots, as the compiler does */
     PyObject *consts = ((PyCodeObject *)info->code)->co_consts;
     for (Py_ssize_t n = 0; consts != NULL && n < PyTuple_GET_SIZE(consts); n++) {
         Mark *mark = (Mark *)PyTuple_GET_ITEM(consts, n);

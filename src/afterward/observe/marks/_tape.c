@@ -71,20 +71,20 @@ static PyObject *forked(PyObject *module, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
+static PyObject *call_ours_with(PyObject *function, PyObject *const *args, size_t count, PyObject *kwargs) {
     PyThreadState *thread = PyThreadState_Get();
     make_calls_possible(thread, ROOM);
     rest_collector(thread);
     unsigned long held = hold_signals();
 #if PY_VERSION_HEX >= 0x030B0000
     PyThreadState_EnterTracing(thread);
-    PyObject *done = PyObject_Vectorcall(function, args, count, NULL);
+    PyObject *done = PyObject_VectorcallDict(function, args, count, kwargs);
     PyThreadState_LeaveTracing(thread);
 #else
     int used = thread->cframe->use_tracing;
     thread->tracing++;
     thread->cframe->use_tracing = 0;
-    PyObject *done = PyObject_Vectorcall(function, args, count, NULL);
+    PyObject *done = PyObject_VectorcallDict(function, args, count, kwargs);
     thread->tracing--;
     thread->cframe->use_tracing = used;
 #endif
@@ -98,6 +98,10 @@ PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
         return done;
     PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(done)), done, PyException_GetTraceback(done));
     return NULL;
+}
+
+PyObject *call_ours(PyObject *function, PyObject *const *args, size_t count) {
+    return call_ours_with(function, args, count, NULL);
 }
 
 /* A hook is called by the program. It is no function of C's, whose calls a profiler is told of. */
@@ -114,7 +118,7 @@ static PyObject *hook_call(HookObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *const *values = &PyTuple_GET_ITEM(args, 0);
     if (PyCFunction_Check(self->function)) /* of the tape's, which calls what is in Python by itself */
         return PyObject_Vectorcall(self->function, values, count, NULL);
-    return call_ours(self->function, values, count);
+    return call_ours_with(self->function, values, count, kwargs);
 }
 
 static int hook_traverse(HookObject *self, visitproc visit, void *arg) {

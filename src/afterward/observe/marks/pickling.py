@@ -21,10 +21,10 @@ from afterward.observe.marks.rewrite import MARK, RETURN
 from afterward.observe.marks.statements import Statements
 from afterward.observe.marks.tape import unnoticed
 
-_FUTURES = 0
+FUTURES = 0
 for _name in __future__.all_feature_names:
-    _FUTURES |= getattr(__future__, _name).compiler_flag
-_FUTURES &= ~CO_NESTED  # that of an old future, with which the compiler marks a function inside of another
+    FUTURES |= getattr(__future__, _name).compiler_flag
+FUTURES &= ~CO_NESTED  # that of an old future, with which the compiler marks a function inside of another
 _AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT: a notebook's cell may await
 
 
@@ -99,7 +99,7 @@ def plain_code(code: CodeType, statements: Statements) -> CodeType:
         return code
     file = code.co_filename
     text = statements.sources.get(file) or "".join(linecache.getlines(file))
-    flags = (code.co_flags & _FUTURES) | _AWAIT
+    flags = (code.co_flags & FUTURES) | _AWAIT
     pieces = _pieces(text, file, flags)
     own: list[int] = [mark.ordinal for mark in code.co_consts if type(mark) is Mark]
     if own and own[0] < len(pieces) and _place(pieces[own[0]]) == _place(code):

@@ -105,8 +105,8 @@ def unnoticed(hook: Callable[..., Any]) -> Callable[..., Any]:
         found: Callable[..., Any] = _tape.unnoticed(hook)
         return found
 
-    def called(*args: Any) -> Any:
-        answer = hook(*args)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        answer = hook(*args, **kwargs)
         if isinstance(answer, BaseException):
             raise answer
         return answer

@@ -6,7 +6,8 @@ A forked process inherits the watch. A spawned one (and one of a fork server) be
 
 from __future__ import annotations
 
-import runpy
+import builtins
+import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -17,7 +18,10 @@ from typing import Any, Protocol
 
 from afterward.observe.marks.arrivals import Done, told_when_imported
 from afterward.observe.marks.importing import OnGap, marked_code
+from afterward.observe.marks.pickling import FUTURES
+from afterward.observe.marks.stack import without_our_frames
 from afterward.observe.marks.statements import Statements
+from afterward.observe.marks.tape import unnoticed
 from afterward.observe.marks.userfiles import is_user_file
 
 PROCESS, SPAWN = "multiprocessing.process", "multiprocessing.spawn"
@@ -116,19 +120,38 @@ def _when_imported(name: str, done: Done, hooks: ExitStack) -> None:
 
 
 def mark_main(statements: Statements, on_gap: OnGap) -> None:
-    """In a spawned process: the program's main module, which is loaded from its file again, gets marks as well."""
-    original = getattr(runpy, "_get_code_from_file", None)
-    if original is None:
-        on_gap("this Python loads the main module of a spawned process elsewhere: its lines cannot be distinguished")
-        return
+    """In a process of which something else is the main module (a spawned one's, a profiler, a debugger): the program's
+    own main file, which is read and compiled there, gets marks as well. From then on `compile` is Python's again."""
+    plain = builtins.compile
 
-    def with_marks(*args: Any) -> Any:
-        found = original(*args)
-        file = args[-1]
-        if not isinstance(file, str) or not is_user_file(file):
-            return found
+    def compile_main(source: Any, filename: Any, mode: Any, flags: int = 0, *args: Any, **kwargs: Any) -> Any:
+        caller = sys._getframe(1)
+        try:
+            text = None if flags or is_user_file(caller.f_code.co_filename) else _text_of(filename, mode)
+            if text is not None and importlib.util.decode_source(text) == _decoded(source):
+                builtins.compile = plain
+                return marked_code(text, filename, statements, on_gap)
+            inherit = 0 if kwargs.pop("dont_inherit", args[:1] and args[0]) else caller.f_code.co_flags & FUTURES
+            return plain(source, filename, mode, flags | inherit, True, *args[1:], **kwargs)
+        except BaseException as error:
+            error.__traceback__ = without_our_frames(error.__traceback__)
+            return error
+
+    builtins.compile = unnoticed(compile_main)
+
+
+def _text_of(file: Any, mode: Any) -> bytes | None:
+    """What is in a file of the program's that is about to be compiled as a whole."""
+    if mode != "exec" or not isinstance(file, str) or not is_user_file(file):
+        return None
+    try:
         with open(file, "rb") as source:
-            code = marked_code(source.read(), file, statements, on_gap)
-        return (code, *found[1:]) if isinstance(found, tuple) else code
+            return source.read()
+    except OSError:
+        return None
 
-    setattr(runpy, "_get_code_from_file", with_marks)  # noqa: B010 - for the rest of this process's life
+
+def _decoded(source: Any) -> str | None:
+    if isinstance(source, bytes):
+        return importlib.util.decode_source(source)
+    return source if isinstance(source, str) else None

@@ -65,7 +65,7 @@ def call(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST 
     """Call a built-in function or class."""
     run = _CALLS.get(name)
     if run is not None:
-        return run(machine, args, kwargs, node)
+        return run(machine, args, kwargs, node) if args or name in _BARE else machine.unknown()
     if name == "print":
         return None
     if name.endswith(("Error", "Exception", "Interrupt", "Exit", "Iteration", "Warning")):
@@ -321,3 +321,17 @@ _CALLS: dict[str, Callable[..., Value]] = {
     "object": lambda m, a, k, n: Instance(Lib("builtins.object")), "property": reflect.of_kind_("property"),
     "staticmethod": reflect.of_kind_("static"), "classmethod": reflect.of_kind_("class"),
 }  # fmt: skip
+
+
+def _takes_nothing(name: str) -> bool:
+    """May it be called without an argument? Python itself knows: `list()` may, `sum()` may not."""
+    try:
+        getattr(builtins, name)()
+    except TypeError:
+        return False
+    except RuntimeError:  # `super()`, outside of a class
+        return True
+    return True
+
+
+_BARE = frozenset(filter(_takes_nothing, _CALLS))

@@ -1,0 +1,1 @@
+"""Hostile input: what afterward reads, damaged in every way."""
