@@ -29,6 +29,18 @@ def call(step, n):
     for i in range(n):
         step(i)
 
+def accumulate_by_two_ways(step, opt, n, every):
+    for i in range(n):
+        def closure():
+            loss = step(i) / every
+            loss.backward()
+            return loss
+        if (i + 1) % every:
+            closure()
+        else:
+            opt.step(closure)
+            opt.zero_grad()
+
 def train_gan(critic_loss, actor_loss, critic_opt, actor_opt, n):
     for i in range(n):
         loss = critic_loss(i)
@@ -191,3 +203,35 @@ def test_passes_inside_of_a_pass_are_no_steps(tmp_path: Path, torch_as_it_was: N
     history = seen.session.look_back()
     assert history is not None
     assert {iteration.entry < 0 for run in history.passes for iteration in run.where.iterations} == {False}
+
+
+def test_a_round_without_an_update_is_a_step_too(tmp_path: Path, torch_as_it_was: None) -> None:
+    """As Lightning's trainer, which calls its closure by another way where the optimizer does not step."""
+    program = MODEL + "\nlibrary.accumulate_by_two_ways(model.training_step, opt, 6, 2)\n"
+    (finding,) = watch_source(program, tmp_path).findings
+    assert (finding.code, finding.bridge.name) == ("AFT103", "self.hidden")
+    assert (finding.freed.step, finding.reused.step) == (1, 2)
+    cut = program.replace(
+        "self.hidden = self.cell(torch.randn(2, 4), self.hidden)",
+        "self.hidden = self.cell(torch.randn(2, 4), self.hidden.detach())",
+    )
+    assert watch_source(cut, tmp_path, "right.py").findings == []
+
+
+def test_a_backward_of_ones_own_before_the_librarys(tmp_path: Path, torch_as_it_was: None) -> None:
+    """The library's cannot be removed: the help names the program's."""
+    program = """
+import aft_loop_library as library
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+def training_step(i):
+    loss = net(torch.randn(3, 4)).pow(2).mean()
+    loss.backward()
+    return loss
+
+library.fit(training_step, opt, 5)
+"""
+    (finding,) = watch_source(program, tmp_path).findings
+    remedy = finding.remedies[0]
+    assert (finding.code, remedy.kind, remedy.form, remedy.site.line) == ("AFT101", "remove_duplicate", "librarys", 8)

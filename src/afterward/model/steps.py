@@ -98,6 +98,7 @@ class _Under:
     run: Pass
     child: int | None  # the call of the program's own through which it came, if any
     key: Key | None  # tells two calls of backward in a library apart; None where it was not looked at
+    computed_by: frozenset[Key] = frozenset()  # functions of the program's that the library called for it
 
 
 def _loops(history: History) -> dict[Execution, LibraryLoop]:
@@ -114,7 +115,7 @@ def _loops(history: History) -> dict[Execution, LibraryLoop]:
     loops = {}
     for execution, passes in under.items():
         if len(passes) > 1 and not _is_one_call(passes):
-            groups = _grouped(_with_keys(passes))
+            groups = _grouped(_with_functions(history, execution, _with_keys(passes)))
             if len(groups) > 1 and _trains_between(history, execution, groups):
                 loops[execution] = _loop(history, execution, groups)
     return loops
@@ -158,7 +159,27 @@ def _grouped(passes: list[_Under]) -> list[list[_Under]]:
 
 def _belongs_to(group: list[_Under], one: _Under) -> bool:
     same_call = one.child is not None and one.child == group[-1].child
-    return same_call or all(one.key != other.key for other in group)
+    return same_call or not any(_comes_again(one, other) for other in group)
+
+
+def _comes_again(one: _Under, other: _Under) -> bool:
+    """The same call of backward; by another way through the library, if it computes by the same function of the
+    program's: a trainer that accumulates gradients has one for rounds with an update and one for those without."""
+    if one.key == other.key or not one.key or not other.key:
+        return one.key == other.key
+    return one.key[0] == other.key[0] and bool(one.computed_by & other.computed_by)
+
+
+def _with_functions(history: History, execution: Execution, passes: list[_Under]) -> list[_Under]:
+    """With the functions of the program's that the library called since the pass before."""
+    moments = [one.run.moment for one in passes]
+    called: list[set[Key]] = [set() for _ in passes]
+    for node in history.nodes if len({one.key for one in passes}) > 1 else ():
+        at = bisect_left(moments, node.moment)
+        for level, inner in pairwise(node.where.levels if node.where is not None and at < len(passes) else ()):
+            if (level.call, level.moment) == execution:
+                called[at].add((inner.site.file, inner.function))
+    return [replace(one, computed_by=frozenset(functions)) for one, functions in zip(passes, called, strict=True)]
 
 
 def _trains_between(history: History, execution: Execution, groups: list[list[_Under]]) -> bool:

@@ -64,6 +64,7 @@ HELPS: dict[tuple[str, str], str] = {
     "the cost of a graph of the backward pass",
     ("remove_duplicate", "later"): "remove this second `backward()`: the first one already added these gradients",
     ("remove_duplicate", "earlier"): "remove {early}: this `backward()` covers {target} too",
+    ("remove_duplicate", "librarys"): "remove {early}: what is called on {late} calls `backward()` on the loss itself",
     ("remove_duplicate", "earlier_grad"): "remove {early}: after this `backward()` the same gradients are in `.grad`",
     ("remove_duplicate", "either"): "remove one of the two `backward()` calls, or call `zero_grad()` between them; "
     "each loss then counts once",

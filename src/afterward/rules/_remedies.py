@@ -148,12 +148,13 @@ def remove_duplicate(case: Case, form: str) -> Remedy:
     """Without the surplus backward: the later one, unless the form says that it is the earlier one."""
     site = at.freed_site(case) if form in _EARLIER else at.reused_site(case)
     early = facts.call("early", at.freed_site(case), at.early_call(case))
+    late = facts.lines("late", at.reused_site(case))
     return Remedy(
-        "remove_duplicate", Effect.CHANGES_GRADIENTS, form, site, at.bridge_name(case), facts=(*_it(case), early)
+        "remove_duplicate", Effect.CHANGES_GRADIENTS, form, site, at.bridge_name(case), facts=(*_it(case), early, late)
     )
 
 
-_EARLIER = ("earlier", "earlier_grad")
+_EARLIER = ("earlier", "earlier_grad", "librarys")
 
 
 def reorder_step(what: Fact) -> Remedy:

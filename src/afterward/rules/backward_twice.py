@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Remedy, Severity
-from afterward.model.history import History
+from afterward.model.history import History, Pass
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import rule
@@ -31,12 +31,24 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     if early is not None and early.call == "grad" and case.reuse.late.call == "backward" and not case.stepped_between:
         # What `autograd.grad` computed was only returned: it is this pass that trains.
         return remedy.retain_graph(case), remedy.remove_duplicate(case, "earlier_grad")
+    if early is not None and _inside(early, case.reuse.late):
+        return remedy.remove_duplicate(case, "librarys"), again
     if len(case.reuse.late.roots) > 1 and case.reuse.fresh:
         # Of several roots only some had their backward: this pass does what the earlier one did, and more.
         return remedy.remove_duplicate(case, "earlier"), again
     if part is not None and built is not None and part.how in ("iterations", "calls") and built.how == "outside":
         return again, drop  # each iteration means to call it: it lacks a forward pass of its own
     return drop, again
+
+
+def _inside(early: Pass, late: Pass) -> bool:
+    """Did the program call the earlier pass within what a library called, which then calls the later one itself?
+
+    As in `training_step`, where `trainer.fit` trains: the statement of the later pass is still running.
+    """
+    if early.where is None or late.where is None:
+        return False
+    return len(early.where.levels) > len(late.where.levels) and early.where.runs_under(late.where)
 
 
 WORDS = Words(
