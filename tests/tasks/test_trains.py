@@ -308,6 +308,32 @@ for x in torch.randn(10, 8, 3):
     loss.backward()
     opt.step()
 """
+NOT_SEEDED = """import random
+for _ in range(6):
+    loss = (net(torch.randn(8, 3)) * random.random()).pow(2).mean()
+    opt.zero_grad()
+    loss.backward(retain_graph=True)
+    opt.step()
+"""
+TWO_LOSSES = """class Gan:
+    def __init__(self):
+        self.g_opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        self.d_opt = torch.optim.SGD(head.parameters(), lr=0.1)
+    def step(self, x):
+        self.d_opt.zero_grad()
+        real = (head(x[:, :2]) - 1).pow(2).mean()
+        real.backward()
+        made = net(x).tanh()
+        fake = head(made.detach()).pow(2).mean()
+        fake.backward()
+        self.d_opt.step()
+        self.g_opt.zero_grad()
+        (head(made) - 1).pow(2).mean().backward()
+        self.d_opt.step()
+gan = Gan()
+for x in torch.randn(6, 8, 3):
+    gan.step(x)
+"""
 FROZEN = """h_opt = torch.optim.SGD(head.parameters(), lr=0.1)
 for x in torch.randn(6, 8, 3):
     opt.zero_grad()
@@ -382,6 +408,8 @@ for x in torch.randn(6, 8, 3):
         (NOT_CLEARED, "    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n"),
         (OTHER_MODEL, "SGD(target.", "SGD(net."),
         (FROZEN, "3):\n    opt", "3):\n    net.requires_grad_(True)\n    opt"),
+        (NOT_SEEDED, "retain_graph=True", ""),  # another run draws other numbers
+        (TWO_LOSSES, "backward()\n        self.d_opt.step()\ngan", "backward()\n        self.g_opt.step()\ngan"),
         (FLAT, "create_graph=False", "create_graph=True"),
         (TWICE, "    loss.mean().backward(retain_graph=True)\n", ""),
         (EVALUATED, "        out =", "        with torch.no_grad():\n            out ="),
@@ -394,6 +422,8 @@ for x in torch.randn(6, 8, 3):
         "closure",
         "other model",
         "frozen",
+        "not seeded",
+        "two losses",
         "flat",
         "twice",
         "evaluated",
@@ -405,3 +435,21 @@ def test_the_change_that_trains_as_the_right_program(
 ) -> None:
     options = fixed(runner, tmp_path, HEAD + program).options
     assert [option[str(tmp_path / "train.py")] for option in options[:1]] == [HEAD + program.replace(old, new)]
+
+
+EITHER = """opt_h = torch.optim.SGD(head.parameters(), lr=0.1)
+def reset():
+    net.zero_grad()
+    head.zero_grad()
+for x in torch.randn(6, 8, 3):
+    (head(net(x).tanh()) - 1).pow(2).mean().backward()
+    opt.step()
+    reset()
+    (head(net(x)) + 1).pow(2).mean().backward()
+    opt.step()
+    reset()
+"""
+
+
+def test_for_which_of_two_optimizers_a_loss_is_may_not_be_known(runner: TrialRunner, tmp_path: Path) -> None:
+    assert fixed(runner, tmp_path, HEAD + EITHER).options == []

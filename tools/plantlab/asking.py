@@ -23,14 +23,16 @@ FIX_LIMIT = 240.0
 LONGEST = 8.0  # seconds of the right program itself
 NEAR = 1  # lines: a statement that is gone has no line of its own
 PLACES = ("built", "freed", "reused", "written", "cut")
+APART = ("data", "cleared")  # no faults of graph or gradient
 OF_AUTOGRAD = ("RuntimeError", "NotImplementedError")  # other errors are those of a clumsy edit
 
 
 @dataclass
 class Asked:
     """What came of one mutant. `kind`: "raises", "otherwise" (other bits), "costs" (same bits, more memory or work),
-    "data" (other bits, and no pass or step that the right program has not: no fault of graph or gradient);
-    "same" and "broken" mutants are no faults and not asked about."""
+    "same" and "broken" mutants are no faults and not asked about. Those that break no sentence of the law are: "data"
+    (other bits, and no pass or step that the right program has not) and "cleared" (the same bits; gradients for another
+    network are produced and cleared unused)."""
 
     id: str
     program: str
@@ -123,6 +125,8 @@ def kind_of(mutant: Mutant, right: Right) -> tuple[str, str]:
         return ("data" if lawful and truth.no_fuller(memory, right.memory) else "otherwise"), ""
     if memory is None or right.memory is None or truth.no_dearer(memory, right.memory):
         return "same", ""
+    if truth.clears_more(bits, right.bits):
+        return "cleared", ""
     return "costs", ""
 
 
@@ -152,7 +156,7 @@ def ask(mutant: Mutant, right: Right, kind: str, error: str, keep: Path | None =
             setattr(asked, command, new)
             near = any(f["code"] in new and is_near(f, mutant) for f in found)
             setattr(asked, f"{command}_at", near)
-        if kind != "data":
+        if kind not in APART:
             _fix(asked, mutant, right, folder)
         if keep is not None:
             _keep(asked, mutant, folder, keep)

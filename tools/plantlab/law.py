@@ -2,7 +2,8 @@
 
 A fault of graph or gradient makes a pass or a step that the right program does not have. A program whose passes and
 steps are all of the right one's kinds, and which holds no more memory, breaks no sentence of the law that the right
-program keeps: it computes with other data.
+program keeps: it computes with other data. Gradients that are produced for another network and cleared unused are
+legal, too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Ledger:
         self.held: list[Any] = []  # keeps the ids of `places` true
         self.produced: dict[int, list[str]] = {}  # by parameter: the passes whose gradients it has
         self.stepped = 0  # nodes that had been made at the last step
+        self.unused = 0  # gradients that were cleared before a step used them
 
     def optimizer(self, number: int, parameters: list[Any]) -> None:
         for n, parameter in enumerate(parameters):
@@ -51,7 +53,12 @@ class Ledger:
     def _forget_cleared(self) -> None:
         for parameter in {id(p): p for p in self.held}.values():
             if id(parameter) in self.produced and (parameter.grad is None or not bool(parameter.grad.any())):
-                del self.produced[id(parameter)]
+                self.unused += any(one != "used" for one in self.produced.pop(id(parameter)))
+
+    def left(self) -> int:
+        """Gradients that nothing has used or cleared."""
+        self._forget_cleared()
+        return sum(any(one != "used" for one in passes) for passes in self.produced.values())
 
     def _graph(self, outputs: Any) -> tuple[str, list[Any]]:
         """A digest of the nodes, the order they are connected in and the leaves they end in; and those leaves."""

@@ -19,7 +19,8 @@ nothing are left out: same bits, and no more values saved or held at backward ca
 whose error is not autograd's. A mutant that computes something else, but has no pass and no step that the right program
 has not (the same operations connected in the same way, ending in the same parameters; the same passes since the
 gradient was cleared) and holds no more memory, computes with other data and breaks no sentence of
-[the law](the-law.md): such ones are counted apart.
+[the law](the-law.md). So does one with the same bits that produces gradients for another network which are cleared
+unused, as a GAN's may be. These are counted apart.
 
 The programs: {sources}. {planted} faults are in the table; {left} mutants were left out.{sample}
 
@@ -62,7 +63,7 @@ def written(page: Path, asked: Sequence[Asked], left: int, seed: int | None) -> 
 
 
 def _apart(asked: Sequence[Asked]) -> str:
-    lines = ["| operator | planted | run | check |", "| --- | ---: | ---: | ---: |"]
+    lines = ["| operator, and what it does | planted | run | check |", "| --- | ---: | ---: | ---: |"]
     lines += [f"| {name} | {planted} | {run} | {check} |" for name, planted, run, check in apart(asked)]
     return "\n".join(lines) + "\n" if len(lines) > 2 else "None.\n"
 

@@ -22,7 +22,10 @@ KINDS = {
     "otherwise": "Silent faults: the program trains otherwise",
     "costs": "Silent faults: the same bits, more memory or work",
 }
-APART = "data"  # mutants that compute with other data: no fault of graph or gradient
+LAWFUL = {
+    "data": "other data, the same kinds of passes and steps",
+    "cleared": "gradients for another network, cleared unused",
+}
 RIGHT = ("bits", "close", "draws")  # `draws`: the same, and its random numbers are drawn in another order
 
 
@@ -61,11 +64,12 @@ def rows(asked: Iterable[Asked]) -> list[tuple[str, list[int]]]:
 
 def apart(asked: Iterable[Asked]) -> list[tuple[str, int, int, int]]:
     """Of what is no fault of graph or gradient, by operator: how many, and of how many something is said."""
-    group = [a for a in asked if a.kind == APART]
+    found: dict[str, list[Asked]] = {}
+    for a in sorted(asked, key=lambda a: (a.kind, a.operator)):
+        if a.kind in LAWFUL:
+            found.setdefault(f"{a.operator}: {LAWFUL[a.kind]}", []).append(a)
     return [
-        (name, len(ones), sum(bool(a.run) for a in ones), sum(bool(a.check) for a in ones))
-        for name in sorted({a.operator for a in group})
-        for ones in ([a for a in group if a.operator == name],)
+        (n, len(all_), sum(bool(a.run) for a in all_), sum(bool(a.check) for a in all_)) for n, all_ in found.items()
     ]
 
 
@@ -81,5 +85,5 @@ def plain(asked: Iterable[Asked]) -> str:
     for name, numbers in rows(everything):
         lines.append(f"{name.strip('*')[:43]:44s}" + "".join(f"{number:18d}" for number in numbers))
     for name, planted, run, check in apart(everything):
-        lines.append(f"no fault: {name[:33]:34s}{planted:18d}{run:18d}{check:18d}")
+        lines.append(f"{name[:43]:44s}{planted:18d}{run:18d}{check:18d}")
     return "\n".join(lines)

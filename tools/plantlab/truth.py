@@ -34,6 +34,7 @@ class Record:
     alive: list[int] = field(default_factory=list)  # bytes and nodes that graphs hold, before and after each backward
     saved: int = 0  # values that were saved for backward in all
     ledger: list[str] = field(default_factory=list)  # each pass and step, without numbers
+    unused: tuple[int, int] = (0, 0)  # gradients that were cleared before a step used them; that were left at the end
     seconds: float = 0.0
 
 
@@ -83,6 +84,11 @@ def no_fuller(mutant: Record, right: Record) -> bool:
     return max(mutant.alive[::2], default=0) <= max(right.alive[::2], default=0)
 
 
+def clears_more(mutant: Record, right: Record) -> bool:
+    """Are more gradients cleared unused, as those for the other network of a GAN are, and none left?"""
+    return mutant.unused[0] > right.unused[0] and mutant.unused[1] == right.unused[1]
+
+
 def no_dearer(patched: Record, right: Record) -> bool:
     """Does a program hold and save no more than the right one does?"""
     return patched.saved <= right.saved and sum(patched.alive) <= sum(right.alive)
@@ -124,6 +130,7 @@ def record(run: Any, result: Path, memory: bool, alike: bool = False) -> None:
             str(error).strip().splitlines()[0] if str(error).strip() else "",
         )
     kept.seconds = time.monotonic() - began
+    kept.unused = (0, 0) if memory else (ledger.unused, ledger.left())
     if held is not None:
         kept.saved = held.count
         kept.alive.append(held.bytes)

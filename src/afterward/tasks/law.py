@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.facts import Note
+from afterward.model.training import Line
 from afterward.tasks.ledger import Loss
 from afterward.tasks.obligations import Comparison
 from afterward.tasks.step_calls import last_name, step_calls
@@ -19,6 +20,9 @@ def forbidden(compared: Comparison, curing: bool) -> Iterator[Note]:
         return
     foreign = compared.now.foreign() - (frozenset() if curing else compared.was.foreign())
     for optimizer, loss in sorted(foreign, key=str):
+        yield Note("also_used", (compared.names.optimizer(optimizer), *compared.names.loss(loss)))
+        return
+    for optimizer, loss in _beside(compared):
         yield Note("also_used", (compared.names.optimizer(optimizer), *compared.names.loss(loss)))
         return
     late = compared.now.edited_late() - (frozenset() if curing else compared.was.edited_late())
@@ -36,6 +40,21 @@ def forbidden(compared: Comparison, curing: bool) -> Iterator[Note]:
         if count > (0 if curing else before[optimizer]):
             yield Note("no_gradient", (compared.names.optimizer(optimizer), facts.count("count", count, "step")))
             return
+
+
+def _beside(compared: Comparison) -> Iterator[tuple[int, Loss]]:
+    """An optimizer steps that never did, beside the step of one that steps elsewhere for other losses: which of the two
+    the loss is for is not known, if the clears do not say it."""
+    owners = compared.was.owners()
+    for new in (optimizer for optimizer in compared.now.steps if not compared.was.steps.get(optimizer)):
+        own = compared.now.own(new)
+        for optimizer, steps in compared.now.steps.items():
+            places: dict[Line | None, set[Loss]] = {}
+            for step in steps if optimizer != new else ():
+                places.setdefault(step.at, set()).update(*map(compared.now.used, step.uses.values()))
+            common = [loss for used in places.values() for loss in used & own if owners.get(loss) != optimizer]
+            if common and any(used and not used & own for used in places.values()):
+                yield optimizer, common[0]
 
 
 def counts(compared: Comparison) -> Iterator[Note]:

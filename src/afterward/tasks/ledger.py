@@ -137,14 +137,17 @@ class Ledger:
         several optimizers has such losses of its own."""
         found: dict[Loss, set[int]] = defaultdict(set)
         cleared: set[int] = set()
+        passed = False  # since the last clear: what is added next goes with what was added before
         by_held = {frozenset(held): optimizer for optimizer, held in self.training.holds.items()}
         for happening in self.training.happenings:
+            if isinstance(happening, StepTaken) or (isinstance(happening, Cleared) and passed):
+                cleared, passed = set(), False
             if isinstance(happening, Cleared) and happening.parameters in by_held:
                 cleared.add(by_held[happening.parameters])
             elif isinstance(happening, PassTaken):
                 for loss in self.losses(happening):
                     found[loss].add(next(iter(cleared)) if len(cleared) == 1 else -1)
-                cleared = set()
+                passed = True
         owned = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1 and -1 not in each}
         return owned if len(set(owned.values())) > 1 and len(owned) == len(found) else {}
 

@@ -30,12 +30,13 @@ def difference(one: Use | None, other: Use | None) -> float:
 
 
 def first_difference(one: Training, other: Training) -> int | None:
-    """The first step of any optimizer that gets other gradients; 0: none, None: no step to compare."""
+    """The first step of any optimizer that gets other gradients; 0: none, None: no step to compare, or other random
+    numbers from the first step on."""
     ours = [h for h in one.happenings if isinstance(h, StepTaken)]
     theirs = [h for h in other.happenings if isinstance(h, StepTaken)]
     pairs = list(zip(ours, theirs, strict=False))
     for number, (a, b) in enumerate(pairs, 1):
         keys = a.uses.keys() | b.uses.keys()
         if a.optimizer != b.optimizer or not all(same(a.uses.get(key), b.uses.get(key)) for key in keys):
-            return number
+            return number if pairs[0][0].random == pairs[0][1].random else None
     return 0 if pairs else None

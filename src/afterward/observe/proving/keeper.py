@@ -6,7 +6,6 @@ A proof may cost time, so every pass and every step is looked at here; a watched
 from __future__ import annotations
 
 import gc
-import hashlib
 import sys
 import weakref
 from bisect import bisect_right
@@ -25,6 +24,7 @@ from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.naming import Names, search
 from afterward.observe.proving.alike import Alike
 from afterward.observe.proving.carried import Handover
+from afterward.observe.proving.drawn import Drawn
 from afterward.observe.proving.sampled import digest, sampled
 from afterward.observe.proving.terms import is_number, terms_of
 from afterward.observe.recording.recorder import Recorders
@@ -54,6 +54,7 @@ class Keeper:
     _named: set[int] = field(default_factory=set)
     _handover: Handover | None = None
     _alike: Alike = field(default_factory=Alike)
+    _drawn: Drawn = field(default_factory=Drawn)
 
     # Who takes part
 
@@ -102,7 +103,7 @@ class Keeper:
         self._notice()
         self.passes += 1
         taken = PassTaken(self.passes, _here(), _value(outputs), bool(kwargs.get("accumulate_grad", True)))
-        taken.in_step, taken.random = bool(self._steps), _random()
+        taken.in_step, taken.random = bool(self._steps), self._drawn.digest()
         for step in self._steps:
             step.closure = True
         self._look(taken, outputs, (args[3] if len(args) > 3 else ()) or ())
@@ -184,7 +185,7 @@ class Keeper:
         nth = self.training.taken[number] = self.training.taken.get(number, 0) + 1
         if number not in self._named:
             self._name(number, optimizer)
-        step = StepTaken(number, nth, _here(), random=_random())
+        step = StepTaken(number, nth, _here(), random=self._drawn.digest())
         self._steps.append(step)
         self._use(step, optimizer)
 
@@ -345,12 +346,6 @@ def _here() -> Line | None:
 def _value(outputs: Any) -> str:
     several = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
     return " ".join(digest(one) for one in several if isinstance(one, compat.torch_module().Tensor))
-
-
-def _random() -> str:
-    """The state of torch's random numbers: a patch that draws more of them gets others from then on."""
-    state = compat.torch_module().get_rng_state()
-    return hashlib.sha1(state.numpy().tobytes(), usedforsecurity=False).hexdigest()
 
 
 def _state(tensor: Any) -> State:
