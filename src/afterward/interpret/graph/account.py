@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Iter, Lib, Star, Value
 from afterward.model.gradients import BY_HAND, CHANGED, CLEARED, MISSING, PRODUCED, READ, REPLACED, USED
-from afterward.model.site import Iteration, Site, Where
+from afterward.model.site import Site, Where
 
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade
-    from afterward.interpret.machine.core import Frame
 
 _CUTS = (".detach()", ".data", "torch.no_grad()", "torch.inference_mode()", "torch.tensor(...)")
 _DEEP = 5  # how far into objects something that goes out of sight is followed
-_REMEMBERED = 24  # values that one name was given, one after the other
 
 
 @dataclass(slots=True)
@@ -43,16 +41,6 @@ class Line:
     where: Where | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """A value with a history that a statement gave to a name."""
-
-    node: GraphNode
-    statement: ast.stmt
-    file: str
-    iterations: tuple[Iteration, ...]
-
-
 class Account:
     """What one run of a program has shown beside its errors."""
 
@@ -61,9 +49,8 @@ class Account:
         self.lost: dict[int, GraphNode] = {}  # their tensors were given to something unknown
         self.touched: set[int] = set()  # leaves that something unknown can reach
         self.asked: dict[int, Instance] = {}  # modules whose parameters were asked for
-        self.never_read: list[tuple[str, Assigned]] = []  # values given to names that their function does not read
         self.strange: list[Instance] = []  # objects with methods that are not known
-        self.assigned: dict[tuple[int, str], deque[Assigned]] = {}
+        self.given: dict[int, tuple[str, GraphNode]] = {}  # by node: the name that its value was given last
         self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None, Where]] = []  # and where it was used without it
         self.cut_names: dict[Site, dict[str, None]] = {}  # names given to values, by where they lost their history
         self.by_hand: set[int] = set()  # leaves that the program itself changes
@@ -181,18 +168,6 @@ class Account:
                     del self.gradients[leaf]
             self.written(memory, where)
 
-    # Values under a name
-
-    def assigns(self, frame: Frame, name: str, value: Tensor) -> None:
-        if value.node is None or frame.statement is None:
-            return
-        if frame.function and name in _never_read(frame.node) and _is_sole_target(frame.statement, name):
-            self.never_read.append((name, Assigned(value.node, frame.statement, frame.file, tuple(frame.iterations))))
-        if not frame.iterations:
-            return
-        values = self.assigned.setdefault((frame.call, name), deque(maxlen=_REMEMBERED))
-        values.append(Assigned(value.node, frame.statement, frame.file, tuple(frame.iterations)))
-
     # What goes out of sight
 
     def mix(self, value: Value) -> None:
@@ -235,26 +210,3 @@ class Account:
 
 
 MEMORY = "#memory"  # what `.data` of a tensor was taken from: no program can have an attribute of that name
-
-
-def _never_read(function: ast.AST | None) -> frozenset[str]:
-    """Names that a function gives a value to and never reads; none where it hands all its names on."""
-    known: frozenset[str] | None = getattr(function, "_never_read", None)
-    if known is None:
-        inside = list(ast.walk(function)) if function is not None else []
-        names = [one for one in inside if isinstance(one, ast.Name)]
-        read = {one.id for one in names if not isinstance(one.ctx, ast.Store)}
-        known = frozenset(one.id for one in names if not one.id.startswith("_")) - read
-        if read & {"locals", "vars", "exec", "eval"} or any(
-            isinstance(one, (ast.Global, ast.Nonlocal)) for one in inside
-        ):
-            known = frozenset()
-        if function is not None:
-            function._never_read = known  # type: ignore[attr-defined]
-    return known
-
-
-def _is_sole_target(statement: ast.stmt, name: str) -> bool:
-    """Is the whole value given to that name? What is unpacked beside others is an output that is not needed here."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    return any(isinstance(one, ast.Name) and one.id == name for one in targets)

@@ -19,11 +19,8 @@ def numbers_beside(
 ) -> Iterator[Number]:
     """The numbers under a name that nothing used, each with every pass that used a part of its graph."""
     used = frozenset().union(*(one.used for one in machine.passes))
-    assigned = [(name, one.node) for (_, name), several in machine.account.assigned.items() for one in several]
-    never_read = [(name, one.node) for name, one in machine.account.never_read]
-    given = {node.number: (name, node) for name, node in [*assigned, *never_read] if not name.startswith("_")}
-    for name, node in given.values():
-        if node.number in used or node.number in lost or not _is_number(node):
+    for name, node in machine.account.given.values():
+        if node.number in used or node.number in lost or name.startswith("_") or not _is_number(node):
             continue
         under = machine.graph.reach([node])
         parameters = {id(one.leaf) for one in under if one.leaf is not None} & owners.keys()

@@ -326,7 +326,7 @@ class Core:
                     at = (frame.file, frame.statement)
                     names.append(Naming(name, kind, frame.call, frame.moment, frame.function == "", *at))
                 if kind in ("local", "global"):
-                    self.account.assigns(frame, name, value)
+                    self.account.given[value.node.number] = (name, value.node)
             elif value.cut is not None:
                 self.account.cut_names.setdefault(value.cut.site, {})[name] = None
             elif value.needs and not value.label:
