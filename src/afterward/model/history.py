@@ -43,14 +43,6 @@ class Saved:
 
 GRADIENT = "gradient"  # the kind of a value that is the `.grad` of a leaf, with the graph that `create_graph` made
 BY_GRAD = "autograd.grad(...)"  # how a value lost its history that came out of it without `create_graph=True`
-COMBINES = ("Add", "Sub", "Mul", "Div", "Neg", "Pow")  # operations that put values together, by how they begin
-SUMMING = frozenset({"Add", "Sub", "Mul", "Div", "Stack", "Cat", "CopySlices"})
-
-
-def operation(op: str) -> str:
-    """What a node's operation is called, without what torch puts around it: `Add` of `AddBackward0`, and `CopySlices`
-    of `torch::autograd::CopySlices`."""
-    return op.rpartition("::")[2].partition("Backward")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write, operation
+from afterward.model.history import UNKNOWN_OUTPUT, History, Leaf, Node, NodeId, Pass, Step, Value, Write
+from afterward.model.operations import operation
 from afterward.model.site import Iteration, Parting, parting
 
 

@@ -9,13 +9,12 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from afterward.model.history import History, Node, Pass, Value, operation
+from afterward.model.history import History, Node, Pass, Value
+from afterward.model.operations import ADDING, COPIES, SCALING, operation
 from afterward.model.reuse import Reuse, bridge_of, find_reuse, last_iteration_before, other_outputs
 from afterward.model.site import Iteration
 
-_ADDING = {"Add", "Sub", "Rsub", "Sum", "Mean", "Stack", "Cat", "Neg", "Unsqueeze", "View", "Squeeze"}
-_SCALING = {"Mul", "Div"}
-_RESHAPING = {"Sum", "Mean", "View", "UnsafeView", "Squeeze", "Unsqueeze", "Expand", "Clone", "Alias", "ToCopy"}
+_UNCHANGED = SCALING | COPIES | {"Sum", "Mean", "View", "UnsafeView", "Squeeze", "Unsqueeze", "Expand", "Alias"}
 
 
 class Cause(Enum):
@@ -229,7 +228,7 @@ def _same_loss(history: History, reuse: Reuse) -> bool:
     if early is None or early.call != "backward" or reuse.entry.node.id not in {edge.node for edge in early.roots}:
         return False
     fresh = [history.node(number) for number in reuse.fresh]  # `-loss` and `loss.sqrt()` have gradients of their own
-    same = all(len(node.inputs) == 1 and operation(node.op) in _SCALING | _RESHAPING for node in fresh)
+    same = all(len(node.inputs) == 1 and operation(node.op) in _UNCHANGED for node in fresh)
     return len(reuse.entries) == 1 and same
 
 
@@ -290,4 +289,4 @@ def _summed_in(history: History, reuse: Reuse) -> bool:
 def adds_up(node: Node) -> bool:
     """Is it an addition or a scaling: does each of its inputs enter the result as a summand?"""
     name = operation(node.op)
-    return name in _ADDING or (name in _SCALING and len(node.inputs) == 1)
+    return name in ADDING or (name in SCALING and len(node.inputs) == 1)

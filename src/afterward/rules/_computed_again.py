@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from afterward.model.history import History, Node
+from afterward.model.operations import AFFINE, is_view, operation
 from afterward.rules._cause import Case, adds_up
-
-_AFFINE = ("Addmm", "Mm", "Mv", "Addmv", "Bmm", "Baddbmm", "Convolution", "Linear", "MkldnnRnn", "Add")
-_VIEWS = ("TBackward", "Transpose", "Expand", "View", "Unsqueeze", "Squeeze", "Permute")
 
 
 def is_computed_again(case: Case) -> bool:
@@ -50,12 +48,12 @@ def _uses(history: History, nodes: Iterable[int]) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {}
     for number in nodes:
         node = history.node(number)
-        if node.op.startswith(_VIEWS):
+        if is_view(node.op):
             continue
         for edge in node.inputs:
             leaf = _leaf_behind(history, edge.node)
             if leaf is not None:
-                found.setdefault(leaf, set()).add("affine" if node.op.startswith(_AFFINE) else node.op)
+                found.setdefault(leaf, set()).add("affine" if operation(node.op) in AFFINE else node.op)
     return found
 
 
@@ -66,7 +64,7 @@ def _leaf_behind(history: History, number: int) -> int | None:
         node: Node = history.node(number)
         if node.leaf is not None:
             return node.leaf
-        if not node.op.startswith(_VIEWS) or not node.inputs:
+        if not is_view(node.op) or not node.inputs:
             return None
         number = node.inputs[0].node
     return None

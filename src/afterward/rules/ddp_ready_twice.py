@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
-from afterward.model.history import History, Pass, operation
+from afterward.model.history import History, Pass
+from afterward.model.operations import operation
 from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Cutting, GraphNode
-from afterward.model.history import BY_GRAD, Fed, operation
+from afterward.model.history import BY_GRAD, Fed
+from afterward.model.operations import ADDING, operation
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _sums(one: PassMade) -> Iterator[GraphNode]:
     while todo:
         node = todo.pop()
         kind = operation(node.name)
-        if node.number in seen or kind not in ("Add", "Sub", "Neg", "Mean", "Sum", "Stack", "Cat"):
+        if node.number in seen or kind not in ADDING:
             continue
         seen.add(node.number)
         todo += [below for below, _ in node.next_functions]

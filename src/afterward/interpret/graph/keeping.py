@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Module, Scope, Value
-from afterward.model.history import SUMMING, Kept, operation
+from afterward.model.history import Kept
 from afterward.model.history import Value as Named
 from afterward.model.names import container_of
+from afterward.model.operations import JOINING, operation
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.site import Site
 
@@ -74,7 +75,7 @@ def _look_for_records(machine: Machine) -> None:
 def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[int], times: Counter[int]) -> Kept | None:
     nodes = [one.node for one in tensors if one.node is not None]
     ages = {bisect_right(moments, node.moment) for node in nodes}
-    sums = [node for node in nodes if operation(node.name) in SUMMING and not (len(nodes) > 1 and times[node.number])]
+    sums = [node for node in nodes if operation(node.name) in JOINING and not (len(nodes) > 1 and times[node.number])]
     if len(ages) < _enough(machine) and not sums:
         return None
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import GraphNode
-from afterward.model.history import COMBINES, Number, operation
+from afterward.model.history import Number
+from afterward.model.operations import ARITHMETIC, is_loss, operation
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-_REDUCES = ("Mean", "Sum", "BinaryCrossEntropy", "Nll", "Norm", "LinalgVectorNorm")
 
 
 def numbers_beside(
@@ -35,7 +34,7 @@ def numbers_beside(
                     run.number,
                     True,
                     under=frozenset(own),
-                    sums=frozenset(n for n, one in own.items() if operation(one.name).startswith(COMBINES)),
+                    sums=frozenset(n for n, one in own.items() if operation(one.name) in ARITHMETIC),
                     takers=frozenset(n for n, one in own.items() if any(below.leaf for below, _ in one.next_functions)),
                     leaves=frozenset(identities[one] for one in parameters if one in identities),
                     parameters=len(parameters),
@@ -44,8 +43,7 @@ def numbers_beside(
 
 def _is_number(node: GraphNode, depth: int = 4) -> bool:
     """Is it one number that was computed from many, or put together from such numbers?"""
-    name = operation(node.name)
-    if "Loss" in name or name.startswith(_REDUCES):
+    if is_loss(node.name):
         return True
     below = (one for one, _ in node.next_functions if one.leaf is None)
-    return depth > 0 and name.startswith(COMBINES) and any(_is_number(one, depth - 1) for one in below)
+    return depth > 0 and operation(node.name) in ARITHMETIC and any(_is_number(one, depth - 1) for one in below)

@@ -13,15 +13,11 @@ from typing import Any
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import head
 from afterward.model.clock import event_moment
-from afterward.model.history import Edge, Node, Write, operation
+from afterward.model.history import Edge, Node, Write
+from afterward.model.operations import ACTIVATIONS, operation
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.provenance.naming import Names, storage_pointer
-
-# Operations of modules that take `inplace=True`.
-_ACTIVATIONS = {
-    "Relu", "LeakyRelu", "Elu", "Hardtanh", "Silu", "Threshold", "Hardswish", "Hardsigmoid", "Mish", "RreluWithNoise",
-}  # fmt: skip
 
 
 def written_by_activation(sources: Program, nodes: Sequence[Node], culprit: Node) -> Write | None:
@@ -31,7 +27,7 @@ def written_by_activation(sources: Program, nodes: Sequence[Node], culprit: Node
     values = set(_values_saved(culprit))
     for node in sorted(nodes, key=lambda one: one.order):
         takes = any((edge.node, edge.output) in values for edge in node.inputs)
-        if takes and node.order > culprit.order and operation(node.op) in _ACTIVATIONS and node.where is not None:
+        if takes and node.order > culprit.order and operation(node.op) in ACTIVATIONS and node.where is not None:
             level = node.where.levels[-1]
             statement = sources.statement_at(level.site.file, level.site.line, level.site.column)
             return Write(node.where, node.moment, _argument(statement), how="inplace=True")

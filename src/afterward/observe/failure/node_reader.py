@@ -8,20 +8,13 @@ from typing import Any
 from afterward.follow.path import Place
 from afterward.model.clock import node_moment
 from afterward.model.history import Edge, Node, Saved
+from afterward.model.operations import is_view
 from afterward.model.quick import quickly
 from afterward.observe import compat
 from afterward.observe.failure.walk import Walk
 from afterward.observe.failure.writes import Spoilt
 from afterward.observe.provenance.leaves import leaf_saved
 from afterward.observe.replay.places import Wording
-
-# Operations whose value lies in the memory of another.
-_NO_MEMORY = (
-    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
-    "Alias", "ReshapeAlias", "AsStrided", "Split", "UnsafeSplit", "Unbind", "UnsafeChunk", "Chunk", "Narrow",
-    "Diagonal", "Unfold", "Detach",
-)  # fmt: skip
-
 
 node_of, edge_of = quickly(Node), quickly(Edge)
 
@@ -76,7 +69,7 @@ class FailedGraph:
 
     def _operation(self, name: str) -> tuple[str, bool]:
         """(an operation's name, does its value take memory of its own?)"""
-        known = self._operations[name] = (name.removeprefix("torch::autograd::"), not name.startswith(_NO_MEMORY))
+        known = self._operations[name] = (name.removeprefix("torch::autograd::"), not is_view(name))
         return known
 
     def _saved(self, op: str, links: Any, states: Any, place: Place | None, wording: Wording) -> tuple[Saved, ...]:

@@ -7,15 +7,12 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from afterward.model.history import SUMMING, operation
+from afterward.model.operations import ADDING, BENDING, SCALING, operation
 from afterward.observe import compat
 from afterward.observe.node_numbers import order_of
 
 LOOK_NODES = 5000
 SUMMANDS = 64  # of a loss, looked at
-_SCALING = SUMMING | {"Neg", "Mean", "Sum"}
-_PRODUCTS = frozenset({"Mul", "Div"})
-_BENDING = frozenset({"Pow", "Abs", "Square", "Norm", "LinalgVectorNorm", "MseLoss", "SmoothL1Loss", "HuberLoss"})
 
 
 @dataclass
@@ -181,8 +178,9 @@ def _bare_sums(found: Walk, orders: list[int]) -> dict[int, bool]:
         if kind in ("Add", "Sub") and any(node is None for node, _ in found.links[position]):
             bare[orders[position]] = linear
         # Of a product with another value that has a history, a bare summand does matter: to the other's gradient.
-        scaling = kind in _SCALING and not (kind in _PRODUCTS and len(found.inputs[position]) > 1)
-        for below, _ in found.inputs[position] if scaling or kind in _BENDING else ():
+        inputs = found.inputs[position]
+        scaling = kind in ADDING or kind == "CopySlices" or (kind in SCALING and len(inputs) <= 1)
+        for below, _ in inputs if scaling or kind in BENDING else ():
             if below not in seen:
                 seen.add(below)
                 todo.append((below, linear and scaling))

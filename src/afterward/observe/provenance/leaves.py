@@ -6,12 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from afterward.model.history import Node, NodeId
+from afterward.model.operations import is_view, operation
 from afterward.observe.compat import operation_name
 
-_VIEWS = (
-    "TBackward", "Transpose", "View", "Permute", "Expand", "UnsafeView", "Unsqueeze", "Squeeze", "Slice", "Select",
-    "Alias", "Reshape", "ToCopy", "AsStrided", "Unbind", "Split", "Diagonal",
-)  # fmt: skip
 # Which input of a node a saved tensor is, for the operations that save weights.
 _SAVED_INPUT = {
     "mat1": {"Addmm": 1, "Addmv": 1},
@@ -67,7 +64,7 @@ def _leaf_behind(node: Any) -> Any:
         name = operation_name(node)
         if name.endswith("AccumulateGrad"):
             return getattr(node, "variable", None)
-        if not name.startswith(_VIEWS) or not node.next_functions:
+        if not (is_view(name) or operation(name) == "ToCopy") or not node.next_functions:
             return None
         node = node.next_functions[0][0]
     return None

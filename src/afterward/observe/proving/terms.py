@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from afterward.model.history import operation
+from afterward.model.operations import ADDING, SCALING, operation
 from afterward.observe import compat
 from afterward.observe.node_numbers import order_of
 
 TERMS = 64  # numbers that a loss is the sum of, told apart
-_SCALES = frozenset({"Mul", "Div"})  # by a number without a graph; a product of two losses is one number
-_SUMS = _SCALES | {"Add", "Sub", "Neg", "Mean", "Sum", "Stack", "Cat", "Unsqueeze", "Squeeze", "View"}
 
 
 class Counted(NamedTuple):
@@ -57,7 +55,7 @@ def _factor(node: Any) -> float:
 def _saved_factor(node: Any, kind: str) -> float:
     if kind == "Mean":
         return 1.0 / (getattr(node, "_saved_self_sym_numel", 1) or 1)
-    saved = [getattr(node, name, None) for name in ("_saved_other", "_saved_self")] if kind in _SCALES else []
+    saved = [getattr(node, name, None) for name in ("_saved_other", "_saved_self")] if kind in SCALING else []
     by = next((float(one) for one in saved if isinstance(one, float) or (one is not None and one.numel() == 1)), 1.0)
     return 1.0 / by if kind == "Div" and by else by
 
@@ -73,7 +71,9 @@ def _is_made_of_numbers(node: Any, depth: int = 3) -> bool:
 def _adds_up(node: Any, below: list[Any]) -> bool:
     """Is what a node makes the sum of what is below it, each scaled by a number that has no graph?"""
     kind = operation(node.name())
-    return kind in _SUMS and bool(below) and (len(below) == 1 or kind not in _SCALES)
+    return bool(below) and (
+        kind in ADDING or (kind in SCALING and len(below) == 1)
+    )  # a product of losses is one number
 
 
 def is_number(node: Any) -> bool:

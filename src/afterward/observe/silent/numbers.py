@@ -6,7 +6,8 @@ import re
 from array import array
 from collections.abc import Iterator
 
-from afterward.model.history import COMBINES, Number, operation
+from afterward.model.history import Number
+from afterward.model.operations import ARITHMETIC, operation
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
 from afterward.observe.node_numbers import order_of
@@ -58,7 +59,7 @@ def _number(held: Held, beside: str, together: bool, used: array[int], identitie
         beside,
         together,
         frozenset(own),
-        frozenset(order for order, at in own.items() if operation(found.nodes[at].name()).startswith(COMBINES)),
+        frozenset(order for order, at in own.items() if operation(found.nodes[at].name()) in ARITHMETIC),
         frozenset(order for order, places in taken.items() if places),
         frozenset(known[address] for address in applied & known.keys()),
         frozenset(known.values()),

@@ -19,7 +19,6 @@ from typing import Any
 from afterward.follow.reading import head, reads
 from afterward.model.gradients import Entry
 from afterward.model.history import (
-    SUMMING,
     Edge,
     Gap,
     History,
@@ -30,9 +29,9 @@ from afterward.model.history import (
     Pass,
     Step,
     Value,
-    operation,
 )
 from afterward.model.names import container_of, form_of, stem
+from afterward.model.operations import JOINING, operation
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
@@ -395,7 +394,7 @@ def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
 
 def _sums(members: Iterable[Held]) -> Iterator[Any]:
     """The nodes of those values that are sums."""
-    return (held.node for held in members if operation(held.node.name()) in SUMMING)
+    return (held.node for held in members if operation(held.node.name()) in JOINING)
 
 
 def _used_apart(orders: list[int], passes: list[PassSeen]) -> bool:

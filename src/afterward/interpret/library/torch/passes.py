@@ -12,11 +12,12 @@ from afterward.interpret.history import record
 from afterward.interpret.library.torch import module_tree, ops
 from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
-from afterward.model.history import BY_GRAD, operation
+from afterward.model.history import BY_GRAD
 from afterward.model.life import recording
 from afterward.model.life.engine import Root, run_backward, wanted_by
 from afterward.model.life.faults import Fault
 from afterward.model.life.gradients import ONES
+from afterward.model.life.histories import needs_grad
 from afterward.model.life.parts import Saved
 from afterward.model.life.recording import Custom
 from afterward.model.site import Where
@@ -117,11 +118,6 @@ def _starts(machine: Machine, roots: list[Value]) -> list[GraphNode]:
     return [edge[0] for edge in edges if edge is not None]
 
 
-# Operations whose derivative is computed from their own result, or from their input: so it has that as its history.
-_OF_RESULT = ("Tanh", "Sigmoid", "Exp", "Softmax", "LogSoftmax", "Relu", "Sqrt", "Rsqrt", "Reciprocal")
-_OF_INPUT = ("Sin", "Cos", "Pow", "Log", "Gelu", "Silu", "Softplus", "LeakyRelu", "Erf", "Tan", "Atan")
-
-
 def _derivative(machine: Machine, leaves: list[Tensor], walked: list[GraphNode]) -> GraphNode:
     """The node of a gradient that can be differentiated: it leads to the parameters, and into the forward pass."""
     edges = (machine.graph.edge(leaf) for leaf in leaves)
@@ -132,11 +128,12 @@ def _curved(walked: list[GraphNode]) -> list[tuple[GraphNode, int]]:
     """The nodes of a forward pass that a gradient taken through it is connected to, as far as that is certain."""
     found: list[tuple[GraphNode, int]] = []
     for node in walked:
-        kind = operation(node.name)
-        if kind in _OF_RESULT:
-            found.append((node, 0))
-        elif kind in _OF_INPUT:
-            found += node.next_functions[:1]
+        inputs = node.next_functions
+        for saved in node.takes_out if len(inputs) == 1 else ():  # a derivative is computed from what was saved for it
+            if saved.is_result:
+                found.append((node, 0))
+            elif saved.tensor is not None and needs_grad(saved.tensor):
+                found += inputs
     return found
 
 
