@@ -96,6 +96,42 @@ def test_one_block_in_two_checkpoints(tmp_path: Path, torch_as_it_was: None) -> 
     assert finding.remedies[0].kind == "no_reentrant"
 
 
+def test_a_checkpoint_that_the_search_for_unused_parameters_does_not_see_into(
+    tmp_path: Path, torch_as_it_was: None
+) -> None:
+    forward = "h = checkpoint(self.block, h, use_reentrant=True)\n        return self.head(h) + self.aux(h).mean()"
+    program = _program(forward, "loss = model(torch.randn(3, 4)).pow(2).mean()", *UPDATE)
+    program = program.replace("DDP(Net())", "DDP(Net(), find_unused_parameters=True)")
+    (finding,) = watch_source(program, tmp_path).findings
+    assert (finding.code, finding.form, finding.bridge.name) == ("AFT110", "search", "block.0.bias")
+    assert [remedy.form for remedy in finding.remedies] == ["", "search"]
+
+
+def test_one_of_several_heads(tmp_path: Path, torch_as_it_was: None) -> None:
+    """The head that no step calls took no part in the forward pass: nothing says that it did."""
+    program = """
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleDict({"text": nn.Linear(4, 3), "audio": nn.Linear(4, 5)})
+
+    def forward(self, x, task):
+        return self.heads[task](x)
+
+model = nn.parallel.DistributedDataParallel(Net())
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    loss = model(torch.randn(3, 4), "text").pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    (finding,) = watch_source(program, tmp_path).findings
+    assert (finding.code, finding.bridge.name, finding.form) == ("AFT111", "heads.audio.weight", "in_part")
+    assert finding.remedies[0].form == ""
+
+
 ALL_USED = "h = self.block(h); return torch.cat([self.head(h), self.aux(h)], 1)"
 LOSSES = ("out = model(torch.randn(3, 4))", "a, b = out.pow(2).mean(), out.exp().mean()", "opt.zero_grad()")
 

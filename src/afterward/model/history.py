@@ -128,6 +128,7 @@ class Pass:
     through: tuple[str, ...] | None = None
     reduced: frozenset[LeafId] = frozenset()  # leaves whose gradients DistributedDataParallel reduces across ranks
     parameter: str = ""  # the parameter that torch names in the error
+    searched: bool = False  # its DistributedDataParallel module searches each forward pass for unused parameters
     nested: bool = False  # it ran inside of another pass, as a checkpoint's does
     count: int = 0  # of the passes of its kind (`backward` or `grad`), up to this one, those that are forgotten too
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made

@@ -168,6 +168,8 @@ HELPS: dict[tuple[str, str], str] = {
     "for unused parameters in every step",
     ("no_reentrant", ""): "pass `use_reentrant=False` to `checkpoint`< on {lines}>; it then makes no backward pass of "
     "its own, and each parameter is marked once",
+    ("no_reentrant", "search"): "leave `find_unused_parameters=True` out of `DistributedDataParallel`, if every step "
+    "uses all parameters",
     ("no_reentrant", "static"): "pass `static_graph=True` to `DistributedDataParallel`, if every step uses the same "
     "parameters the same number of times",
 }

@@ -51,12 +51,15 @@ def _use_labels(uses: list[Value]) -> Iterator[Label]:
         assert site is not None
         if (site.file, site.line) not in seen:
             seen.add((site.file, site.line))
-            yield Label(site, "used" if value.how == "read" else "not_run", (facts.code("name", value.name),))
+            role = {"read": "used", "in_part": "in_part"}.get(value.how, "not_run")
+            yield Label(site, role, (facts.code("name", value.name),))
 
 
 def _form(uses: list[Value]) -> str:
     if any(value.how == "read" for value in uses):
         return "not_in_loss"
+    if any(value.how == "in_part" for value in uses):
+        return "in_part"
     return "not_run" if uses else ""
 
 
@@ -79,6 +82,7 @@ def _words(reason: str) -> Words:
             "reused": "still waits for the gradient of {who}",
             "freed": "this `backward()`< in {freed_step}> did not reach {who}",
             "used": "{name} is used here, and its output reaches no loss",
+            "in_part": "{name} is used here, and not all of it reaches the loss",
             "not_run": "{name} is used here, and this did not run",
         },
     )
@@ -87,5 +91,9 @@ def _words(reason: str) -> Words:
 WORDS = {
     "": _words("No statement that ran in that step uses them."),
     "not_in_loss": _words("They took part in the forward pass, but the loss does not depend on what they computed."),
+    "in_part": _words(
+        "Other parameters of the same part of the module got one: these were not called, or what they "
+        "computed is not in the loss."
+    ),
     "not_run": _words("The statement that uses them did not run in that step."),
 }

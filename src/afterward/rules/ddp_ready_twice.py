@@ -25,7 +25,7 @@ def ddp_ready_twice(history: History) -> Iterator[Diagnosis]:
             continue
         case = case_of(history, late)
         checkpoints = _checkpoints(history, late)
-        if case is None and len(checkpoints) > 1:
+        if case is None and len(checkpoints) > (0 if late.searched else 1):
             yield _checkpointed(history, late, checkpoints)
         else:
             yield _diagnose(case) if case is not None else _unknown(late)
@@ -42,18 +42,18 @@ def _checkpointed(history: History, late: Pass, checkpoints: list[Site]) -> Diag
     assert late.where is not None
     site = late.where.dated_site
     first, *others = checkpoints
-    if len(checkpoints) == 2:
+    if len(checkpoints) == 2 and not late.searched:
         labels = [Label(first, "first_use"), *(Label(one, "second_use") for one in others)]
     else:  # which two of them use it is not known
         labels = [Label(one, "checkpoint") for one in dict.fromkeys(checkpoints)]
     return Diagnosis(
         Label(site, Role.REUSED),
         tuple(labels),
-        "checkpoints",
+        "search" if late.searched else "checkpoints",
         (facts.code("parameter", late.parameter),),
         remedies=(
             Remedy("no_reentrant", Effect.SAME_GRADIENTS, "", first, facts=(facts.lines("lines", *checkpoints),)),
-            Remedy("no_reentrant", Effect.SAME_GRADIENTS, "static", site),
+            Remedy("no_reentrant", Effect.SAME_GRADIENTS, "search" if late.searched else "static", site),
         ),
         built=first,
         freed=site,
@@ -106,6 +106,18 @@ WORDS = {
         fault=_FAULT,
         headline="a parameter of a DistributedDataParallel module [was|is] marked ready twice",
         labels={"reused": "reaches a parameter whose gradient [was|is] already reduced"},
+    ),
+    "search": Words(
+        fault="a DistributedDataParallel module that searches for unused parameters does not see into a checkpoint",
+        headline="<{parameter}><!parameter:a parameter> is used in a checkpoint, where `find_unused_parameters=True` "
+        "does not see it",
+        why="With `find_unused_parameters=True`, DistributedDataParallel searches the graph of each forward pass and "
+        "marks the parameters that it does not find as ready. What a checkpoint with `use_reentrant=True` computes is "
+        "not in that graph; its own backward pass then marks <{parameter}><!parameter:the parameter> a second time.",
+        labels={
+            "reused": "the checkpoint's own backward marks <{parameter}><!parameter:a parameter> ready again",
+            "checkpoint": "a checkpoint that runs a backward pass of its own",
+        },
     ),
     "checkpoints": Words(
         fault="a parameter is used in more than one checkpoint of a DistributedDataParallel module",

@@ -41,6 +41,7 @@ from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.gc_pause import collector_at_rest
 from afterward.observe.recording.recorder import Recorder, Recorders
+from afterward.observe.recording.replicas import searches_for_unused
 from afterward.observe.replay.places import Wording
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 
@@ -281,7 +282,8 @@ class Autopsy:
             nested_in=function_around(frame, self.is_user),
             nested=runs_inside_another(frame, compat.backward_entry()),
             through=library_calls(frame, self.is_user),
-            parameter=compat.parameter_ready_twice(error) if kind == "ddp_ready_twice" else "",
+            parameter=(twice := compat.parameter_ready_twice(error) if kind == "ddp_ready_twice" else ""),
+            searched=bool(twice) and searches_for_unused(twice),
             read_in=self._read_in(error),
             receiver=flow.receiver(self.sources, run.where) if run.where is not None else "",
             trains=frozenset(

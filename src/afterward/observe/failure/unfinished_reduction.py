@@ -95,10 +95,14 @@ class _Refused(Reading):
         )
         first = History((), (*passes, late), steps, leaves=leaves, gaps=gaps)
         missed = {leaf.name.partition(".")[0] for leaf in leaves if leaf.id not in passes[-1].reached}
-        return with_library_steps(replace(first, values=tuple(self._uses(missed, seen[-2:]))))
+        reached = {leaf.name.partition(".")[0] for leaf in leaves if leaf.id in passes[-1].reached}
+        return with_library_steps(replace(first, values=tuple(self._uses(missed, reached, seen[-2:]))))
 
-    def _uses(self, parts: set[str], last: list[PassSeen]) -> Iterator[Value]:
-        """Where the program reads these parts of the module: those that ran, and others of the same files."""
+    def _uses(self, parts: set[str], reached: set[str], last: list[PassSeen]) -> Iterator[Value]:
+        """Where the program reads these parts of the module: those that ran, and others of the same files.
+
+        A part of which something was reached took part itself; whether all in it did is not known.
+        """
         began = last[0].moment if len(last) > 1 else 0
         ran = {place.number for place in self.trail if began <= place.moment <= last[-1].moment}
         table = self.sources.statements.table
@@ -111,7 +115,7 @@ class _Refused(Reading):
                 part = name.text.rpartition(".")[2]
                 if part in parts and not name.is_plain and entry.function.rpartition(".")[2] != "__init__":
                     site = self.sources.site_of(entry.file, name.node)
-                    how = "read" if number in ran else "not_run"
+                    how = ("in_part" if part in reached else "read") if number in ran else "not_run"
                     found.setdefault(site, Value(part, "attribute", -1, how=how, site=site))
         yield from found.values()
 

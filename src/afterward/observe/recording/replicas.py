@@ -43,6 +43,13 @@ def distributed_kind() -> Any:
         return None
 
 
+def searches_for_unused(parameter: str) -> bool:
+    """Does a living module with a parameter of this name search each forward pass for those that it does not use?"""
+    kind = distributed_kind()
+    modules = [one for one in gc.get_objects() if type(one) is kind] if kind is not None else []
+    return any(one.find_unused_parameters and parameter in dict(one.module.named_parameters()) for one in modules)
+
+
 def _syncs(module: Any) -> bool:
     return bool(getattr(module, "require_backward_grad_sync", True))
 
