@@ -305,6 +305,26 @@ def _state(node: Any, attribute: str, raw: Any, position: int | None = None) -> 
     return None if value is None else ("live", data if data is not None else value)
 
 
+def has_numbers(tensor: Any) -> bool:
+    """May its numbers be read? Not those of a tensor of another make, as one that is spread over machines, and not of
+    one on the device `meta`, which has none."""
+    torch = torch_module()
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta and not tensor.is_sparse
+
+
+def memory_of(tensor: Any) -> tuple[int, int] | None:
+    """Where a tensor's numbers lie, and how many bytes are there; None for one that has no memory of its own: a sparse
+    one, one that wraps others, or one that only pretends, of which to ask would bring a warning."""
+    fake = sys.modules.get("torch._subclasses.fake_tensor")
+    if fake is not None and issubclass(type(tensor), fake.FakeTensor):
+        return None
+    try:
+        storage = tensor.untyped_storage()
+        return int(storage.data_ptr()), int(storage.nbytes())
+    except (RuntimeError, NotImplementedError, AttributeError):
+        return None
+
+
 def value_bytes(node: Any) -> int:
     """The size of what an operation made, by the shapes that its node keeps; 0 where this torch does not tell."""
     try:

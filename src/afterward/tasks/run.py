@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ class Watched:
 
         def with_findings(progress: Progress) -> None:
             nonlocal due, found
-            began = time.monotonic()
+            began = monotonic()
             if began >= due and progress.passes >= ENOUGH:
                 found = self._glance()
-                ended = time.monotonic()
+                ended = monotonic()
                 due = ended + max(1.0, min(10 * (ended - began), 10.0))  # to judge takes longer than to count
             show(replace(progress, findings=found))
 

@@ -200,8 +200,4 @@ def saved_bytes(nodes: Iterable[Any]) -> int:
 
 
 def storage_key(tensor: Any) -> tuple[int, int]:
-    try:
-        storage = tensor.untyped_storage()
-        return storage.data_ptr(), storage.nbytes()
-    except (RuntimeError, NotImplementedError):  # a sparse or wrapper tensor has no storage of its own
-        return id(tensor), 0
+    return compat.memory_of(tensor) or (id(tensor), 0)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from time import time_ns
 from typing import Any, Protocol
 
 from afterward.observe import compat
@@ -158,7 +158,7 @@ class PythonTape:
         read = compat.sequence_counter() if compat.torch_module() is not None else None
         count = read or (lambda: 0)
         ident = threading.get_ident
-        times, clock = self._times, time.time_ns
+        times, clock = self._times, time_ns
         marks, append, note, left = self._marks, self._marks.append, self._notes.append, self._left
 
         def put(number: int, counter: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from afterward.model.history import Node, NodeId
 from afterward.model.operations import is_view, operation
-from afterward.observe.compat import operation_name
+from afterward.observe.compat import memory_of, operation_name
 
 # Which input of a node a saved tensor is, for the operations that save weights.
 _SAVED_INPUT = {
@@ -71,7 +71,5 @@ def _leaf_behind(node: Any) -> Any:
 
 
 def _same_storage(one: Any, other: Any) -> bool:
-    try:
-        return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
-    except (RuntimeError, NotImplementedError):
-        return False
+    mine, theirs = memory_of(one), memory_of(other)
+    return mine is not None and theirs is not None and mine[0] == theirs[0]

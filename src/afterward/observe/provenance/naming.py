@@ -209,10 +209,8 @@ def _kinds_of(kind: type) -> Iterator[type]:
 
 def storage_pointer(tensor: Any) -> int | None:
     """Where a tensor's numbers lie in memory; None for tensors that have no storage of their own."""
-    try:
-        return int(tensor.untyped_storage().data_ptr())
-    except (RuntimeError, NotImplementedError, AttributeError):
-        return None
+    found = compat.memory_of(tensor)
+    return found[0] if found is not None else None
 
 
 def _length(path: str) -> tuple[bool, int, int]:

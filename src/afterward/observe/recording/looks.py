@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import time
 from array import array
 from dataclasses import dataclass, field
+from time import perf_counter, time_ns  # bound here: a program may put another clock in their place
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ class Looks:
         self._window = 0
         self._looked_at = 0
         self._surveys = 0
-        self._began = time.perf_counter()
+        self._began = perf_counter()
         self.updates = Updates()
         self._replicas = Replicas()
         self.ledger = LedgerWriter(self.updates.leaves)
@@ -80,7 +80,7 @@ class Looks:
     # that exception is handed back, to be raised in the program itself.
 
     def begins(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
-        began, handled = time.time_ns(), sys.exc_info()[1]
+        began, handled = time_ns(), sys.exc_info()[1]
         try:
             recorder = self.session.recorders.current()
             marks = recorder.marks
@@ -97,7 +97,7 @@ class Looks:
                 self._pass_begins(recorder, site, outputs, args, kwargs)
             if node_numbers.numbers.engines:
                 self.session.tape.on_creating = node_numbers.numbers.makes_as_before
-            recorder.note_own_time(time.time_ns() - began)
+            recorder.note_own_time(time_ns() - began)
         except BaseException as error:
             return self.session.came_up("a backward pass could not be recorded", error, handled)
         return None
@@ -194,7 +194,7 @@ class Looks:
 
     def stepped(self, optimizer: Any) -> BaseException | None:
         """A step that is due for a look, or that was made in another thread and so is not noted yet."""
-        began, handled = time.time_ns(), sys.exc_info()[1]
+        began, handled = time_ns(), sys.exc_info()[1]
         try:
             recorder = self.session.recorders.current()
             if recorder is not self.session.recorders.main:
@@ -204,7 +204,7 @@ class Looks:
                 if compat.may_look():
                     with unseen():
                         self._look_at_step(recorder, optimizer)
-            recorder.note_own_time(time.time_ns() - began)
+            recorder.note_own_time(time_ns() - began)
         except BaseException as error:
             return self.session.came_up("an optimizer's step could not be looked at", error, handled)
         return None
@@ -222,7 +222,7 @@ class Looks:
         return rare or any(known.looks < FEW_LOOKS for known in self.updates.known.values())
 
     def _clock(self) -> float:
-        return time.perf_counter() - self._began
+        return perf_counter() - self._began
 
     def pass_failed(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
         error = sys.exc_info()[1]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
+from time import monotonic  # bound here: a program may put another clock in its place
 from typing import Any
 
 from afterward.model.progress import Progress
@@ -30,7 +30,7 @@ class LiveProgress:
         self.passes = 0
         self.nodes: deque[int] = deque(maxlen=KEPT)
         self.bytes: deque[int] = deque(maxlen=KEPT)
-        self._began = time.monotonic()
+        self._began = monotonic()
         self._due = self._began
         # A worker that was forked, or another thread, is not to draw on the same terminal.
         self._home = (os.getpid(), threading.get_ident())
@@ -41,14 +41,14 @@ class LiveProgress:
         def reporting(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             begins(outputs, args, kwargs)
             self.passes += 1
-            now = time.monotonic()
+            now = monotonic()
             if now >= self._due and self._home == (os.getpid(), threading.get_ident()):
                 try:
                     self._progress(outputs, args)
                 except Exception:  # a view that cannot be drawn is left alone: the program goes on
                     self._due = float("inf")
                 else:
-                    after = time.monotonic()
+                    after = monotonic()
                     self._due = after + max(REST, min(SHARE * (after - now), LONGEST))
 
         return reporting
@@ -65,5 +65,5 @@ class LiveProgress:
         self.on_progress(self.progress())
 
     def progress(self) -> Progress:
-        seconds = time.monotonic() - self._began
+        seconds = monotonic() - self._began
         return Progress(seconds, self.steps, self.passes, tuple(self.nodes), tuple(self.bytes))

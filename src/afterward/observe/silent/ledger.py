@@ -162,15 +162,14 @@ def has_gradient(leaf: Any) -> bool:
 
 
 def _is_plain(tensor: Any) -> bool:
-    return type(tensor) is compat.torch_module().Tensor and not tensor.is_sparse
+    return type(tensor) is compat.torch_module().Tensor and compat.has_numbers(tensor)
 
 
 def _total(leaf: Any) -> float | None:
     """By value: a program that updates by hand may write through `.data`, which torch does not count."""
-    torch = compat.torch_module()
-    if type(leaf) not in (torch.nn.Parameter, torch.Tensor) or not leaf.is_floating_point():
+    if not compat.has_numbers(leaf) or not leaf.is_floating_point():
         return None
-    with torch.no_grad():
+    with compat.torch_module().no_grad():
         return float(leaf.detach().flatten()[:: max(1, leaf.numel() // NUMBERS)].abs().sum().item())
 
 

@@ -106,9 +106,9 @@ class Updates:
 
     def _note_sum(self, number: int, leaf: Any) -> None:
         # By value: a program that updates by hand may write through `.data`, which torch does not count.
-        # A tensor of another make, such as one that is spread over machines, is not asked for its numbers.
         torch = compat.torch_module()
-        if type(leaf) is not torch.nn.Parameter or any(number in known.held for known in self.known.values()):
+        is_parameter = type(leaf) is torch.nn.Parameter and compat.has_numbers(leaf)
+        if not is_parameter or any(number in known.held for known in self.known.values()):
             self._sums[number] = None
         elif self._sums.get(number, 0.0) is not None:
             with torch.no_grad():
@@ -207,7 +207,7 @@ def loss_value(outputs: Any) -> float | None:
     """The number that a pass starts from, where it starts from one."""
     torch = compat.torch_module()
     output = outputs[0] if isinstance(outputs, (tuple, list)) and len(outputs) == 1 else outputs
-    if type(output) is not torch.Tensor or output.numel() != 1 or not output.is_floating_point():
+    if not compat.has_numbers(output) or output.numel() != 1 or not output.is_floating_point():
         return None
     try:
         with torch.no_grad():
