@@ -206,3 +206,26 @@ def test_a_loop_that_replaces_items_one_by_one_comes_to_the_last(tmp_path: Path)
     """How many there are is not known here; what the loop does to the first, it does to all."""
     assert codes(RENEWED.format(count="len(self.sizes) + 1", keep=""), tmp_path) == []
     assert codes(RENEWED.format(count="len(self.sizes) + 1", keep=", retain_graph=True"), tmp_path) == ["AFT303"]
+
+
+def test_what_an_object_holds_is_called_as_inside_of_it(tmp_path: Path) -> None:
+    source = """
+import torch
+class Trainer:
+    def __init__(self, dim):
+        self.net = torch.nn.Linear(dim, 1)
+        self.opt = torch.optim.Adam(self.net.parameters())
+        self.losses = []
+    def step(self, x):
+        loss = self.net(x).pow(2).mean()
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+        self.losses.append(loss)
+"""
+    file = tmp_path / "program.py"
+    file.write_text(source)
+    (found,) = check_file(str(file), Shared()).findings
+    assert found.code == "AFT301"
+    assert found.bridge is not None
+    assert found.bridge.name == "self.losses"

@@ -230,3 +230,41 @@ train(net, loader)
 print(evaluate(net, loader))
 """
     assert [found.code for found in check_source(source, tmp_path)] == expected
+
+
+DELAYED = """\
+import torch
+class Agent:
+    def __init__(self):
+        self.actor, self.critic = torch.nn.Linear(3, 1), torch.nn.Linear(4, 1)
+        self.actor_optimizer = torch.optim.Adam(self.actor.parameters())
+        self.critic_optimizer = torch.optim.Adam(self.critic.parameters())
+        self.updates = 0
+    def train(self, state, action, target):
+        self.updates += 1
+        critic_loss = (self.critic(torch.cat([state, action], 1)) - target).pow(2).mean()
+        self.critic_optimizer.zero_grad()
+        critic_loss.backward()
+        self.critic_optimizer.step()
+        actor_loss = None
+        if self.updates % 2 == 0:
+            actor_loss = -self.critic(torch.cat([state, self.actor(state)], 1)).mean()
+            self.actor_optimizer.zero_grad()
+            actor_loss.backward()
+            self.actor_optimizer.step()
+        return critic_loss.item(), actor_loss
+agent = Agent()
+critic_losses, actor_losses = [], []
+for t in range(1000):
+    critic_loss, actor_loss = agent.train(torch.randn(8, 3), torch.randn(8, 1), torch.randn(8, 1))
+    critic_losses.append(critic_loss)
+    if actor_loss:
+        actor_losses.append({kept})
+"""
+
+
+@pytest.mark.parametrize(("kept", "expected"), [("actor_loss", ["AFT301"]), ("actor_loss.item()", [])])
+def test_what_every_second_step_collects(kept: str, expected: list[str], tmp_path: Path) -> None:
+    """A pass that comes every second iteration is waited for; a loss is true, so the test asks whether there is one."""
+    source = DELAYED.format(kept=kept)
+    assert [found.code for found in check_source(source, tmp_path)] == expected

@@ -9,6 +9,7 @@ from afterward.interpret.graph import unused_records
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
+    from afterward.model.site import Site
 
 _STEADY = 4  # iterations after which a loop is left whose last iterations were all alike
 _DEEP = 3  # loops inside each other
@@ -21,7 +22,8 @@ class Iterations:
     """The iterations of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
 
     __slots__ = (
-        "around", "began", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "shows", "site",
+        "around", "began", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "seen", "shows",
+        "site",
     )  # fmt: skip
 
     def __init__(self, machine: Machine, loop: ast.stmt) -> None:
@@ -35,6 +37,7 @@ class Iterations:
         self.around = machine.trail
         self.began = len(machine.passes)  # with the last iteration
         self.shows = False  # are there passes in it that were not seen in enough iterations of one loop yet?
+        self.seen: dict[Site, list[int]] = {}  # by the place of a pass: the iterations that came to it
         depth = sum(len(frame.iterations) for frame in machine.frames)
         self.enough = 2 if depth < _DEEP else 1  # so that nesting does not multiply
 
@@ -52,13 +55,20 @@ class Iterations:
         self.same = self.same + 1 if trail == self.last else 0
         machine.trail = hash((self.around, trail)) if trail != self.last else self.around
         self.last = trail
-        self.shows = False
-        wanted = SHOWN if machine.choices.is_first else SHOWN - 1
         for made in machine.passes[self.began :]:
             innermost = made.where.innermost_iteration
             if innermost is not None and innermost.entry == self.entry:
-                seen = machine.shown[made.where.site] = max(machine.shown.get(made.where.site, 0), self.number)
-                self.shows = self.shows or seen == self.number < wanted
+                came = self.seen.setdefault(made.where.site, [])
+                if self.number not in came:
+                    came.append(self.number)
+                machine.shown[made.where.site] = max(machine.shown.get(made.where.site, 0), len(came))
+        self.shows = any(self._is_due(site, came) for site, came in self.seen.items())
+
+    def _is_due(self, site: Site, came: list[int]) -> bool:
+        """Is a pass wanted once more, and is it to come: one that every second iteration comes to, say?"""
+        wanted = SHOWN if self.machine.choices.is_first else SHOWN - 1
+        often = came[-1] // len(came)
+        return self.machine.shown[site] == len(came) < wanted and self.number < came[-1] + often
 
     def settled(self) -> bool:
         """Did the last iterations execute the same statements, with tests on the same numbers?"""

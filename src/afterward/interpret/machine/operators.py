@@ -128,8 +128,10 @@ class Operators(Part):
             if known is not None:
                 self.machine.hangs_on(value)
             return known
-        if isinstance(value, (Tensor, Iter, Stream)):
-            return None if isinstance(value, Tensor) else True
+        if isinstance(value, Tensor):
+            return True if value.node is not None else None  # one with a graph is no flag: it is zero by chance alone
+        if isinstance(value, (Iter, Stream)):
+            return True
         if isinstance(value, Instance):
             for form in ("__bool__", "__len__"):
                 method = self.machine.attribute(value, form, None)

@@ -217,7 +217,8 @@ class Statements(Part):
         source = items.source
         goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
         while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on():
-            if iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and self.machine.budget.used > SHORT:
+            enough = iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and not iterations.shows
+            if enough and self.machine.budget.used > SHORT:
                 break  # what was to happen has happened
             if not each and iterations.settled():
                 break

@@ -137,7 +137,7 @@ def _call_method(machine: Machine, entry: Entry, cls: Class, member: Function) -
     if not isinstance(made, Instance):
         return
     made.label = "self"
-    frame.scope.names["#made"] = made  # so that what it holds is held
+    frame.scope.names[made.label] = made  # so that what it holds is held, under the name that it has in there
     driver = library.driver(made, member)
     if driver is not None:
         machine.call(driver, [], {}, None)
