@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -78,8 +79,7 @@ class Path:
     def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
         if file not in self._around:
             trees = [module.tree for module in self.machine.modules.values() if module.file == file and module.tree]
-            nodes = (node for tree in trees for node in ast.walk(tree))
-            self._around[file] = holders(node for node in nodes if isinstance(node, ast.stmt))
+            self._around[file] = _holders(tuple(trees))
         return outward(self._around[file], statement)
 
     def reads(self, where: Where) -> frozenset[str]:
@@ -106,3 +106,9 @@ class Path:
 
     def entered_at(self, loop: Iteration) -> int:
         return self.machine.iteration_began.get((loop.entry, 1), 0)
+
+
+@lru_cache(maxsize=64)
+def _holders(trees: tuple[ast.AST, ...]) -> dict[ast.stmt, ast.stmt]:
+    """For each statement of a file, the one that directly holds it: every run of a program asks for it again."""
+    return holders(node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.stmt))
