@@ -1,6 +1,6 @@
 # needs: lightning
 # finds: AFT111 projector.weight use_parameters
-# command: python
+# unproven
 import warnings
 import lightning as L
 import torch
