@@ -337,7 +337,7 @@ for x in torch.randn(6, 8, 3):
 FROZEN = """h_opt = torch.optim.SGD(head.parameters(), lr=0.1)
 for x in torch.randn(6, 8, 3):
     opt.zero_grad()
-    (net(x) - 1).pow(2).mean().backward()
+    (head(net(x)) - 1).pow(2).mean().backward()
     opt.step()
     net.requires_grad_(False)
     h_opt.zero_grad()
@@ -372,6 +372,19 @@ for x in torch.randn(6, 8, 3):
     net(x).pow(2).mean().backward()
     opt.step()
 evaluate()
+"""
+FROZEN_FOR_TWO = """h_opt = torch.optim.SGD(head.parameters(), lr=0.1)
+for x in torch.randn(6, 8, 3):
+    opt.zero_grad()
+    (head(net(x)) - 1).pow(2).mean().backward()
+    opt.step()
+    net.requires_grad_(False)
+    h_opt.zero_grad()
+    (head(net(x).tanh()) - 1).pow(2).mean().backward()
+    h_opt.step()
+    opt.zero_grad()
+    head(net(x).tanh()).pow(2).mean().backward()
+    opt.step()
 """
 SMOOTHED = """for x in torch.randn(6, 8, 3):
     loss = torch.nn.functional.cross_entropy(net(x), (x[:, 0] > 0).long(), label_smoothing=0.1)
@@ -408,6 +421,7 @@ for x in torch.randn(6, 8, 3):
         (NOT_CLEARED, "    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n"),
         (OTHER_MODEL, "SGD(target.", "SGD(net."),
         (FROZEN, "3):\n    opt", "3):\n    net.requires_grad_(True)\n    opt"),
+        (FROZEN_FOR_TWO, "    net.requires_grad_(False)\n", ""),  # thawed at the start, the second step finds nothing
         (NOT_SEEDED, "retain_graph=True", ""),  # another run draws other numbers
         (TWO_LOSSES, "backward()\n        self.d_opt.step()\ngan", "backward()\n        self.g_opt.step()\ngan"),
         (FLAT, "create_graph=False", "create_graph=True"),
@@ -422,6 +436,7 @@ for x in torch.randn(6, 8, 3):
         "closure",
         "other model",
         "frozen",
+        "frozen for two",
         "not seeded",
         "two losses",
         "flat",
@@ -453,3 +468,17 @@ for x in torch.randn(6, 8, 3):
 
 def test_for_which_of_two_optimizers_a_loss_is_may_not_be_known(runner: TrialRunner, tmp_path: Path) -> None:
     assert fixed(runner, tmp_path, HEAD + EITHER).options == []
+
+
+CUT_TERM = """for x in torch.randn(20, 8, 3):
+    part = net(x).tanh().pow(2).exp().mean().detach()
+    opt.zero_grad()
+    (net(x).pow(2).mean() + part).backward()
+    opt.step()
+"""
+
+
+def test_what_may_be_a_part_of_the_loss_is_not_put_under_no_grad(runner: TrialRunner, tmp_path: Path) -> None:
+    result = fixed(runner, tmp_path, HEAD + CUT_TERM)
+    assert [found.code for found in result.report.findings] == ["AFT305"]
+    assert result.options == []

@@ -1,4 +1,4 @@
-"""`no_grad`: a trained tensor is written in place, as an update, and not as a part of the model."""
+"""`no_grad`: a trained tensor is written in place, as an update; or an evaluation is recorded, and never used."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from afterward.repair.remove_detach import is_without
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
+UNSURE = ("between", "not_trained")  # it may be meant to be trained
+
 
 def candidates(job: Job) -> Candidates:
     """Around the loop over the parameters, which does nothing but write to them; else around the statement."""
+    if job.remedy.form in UNSURE:
+        return
     place = job.at(job.found.reused or job.found.primary.site)
     if place is None:
         return

@@ -148,6 +148,7 @@ HELPS: dict[tuple[str, str], str] = {
     ("item_for_logging", "tensor"): "store it without its graph: `.detach()`; {effect}",
     ("remove_retain", ""): "remove {flag}; {effect}, and the saved values are freed at once",
     ("no_grad", ""): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",
+    ("no_grad", "between"): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",
     ("no_grad", "other"): "put the write under `torch.no_grad()`; the values are the same, and nothing is recorded",
     ("batch_samples", ""): "pass the whole tensor in one call; gradients do not change beyond rounding, unless a layer "
     "looks at the batch as a whole (batch norm) or draws random numbers",

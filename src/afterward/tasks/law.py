@@ -42,6 +42,13 @@ def forbidden(compared: Comparison, curing: bool) -> Iterator[Note]:
             return
 
 
+def without_gradient(compared: Comparison) -> Iterator[Note]:
+    """An optimizer whose steps found no gradient: each of them is to find one."""
+    before, now = compared.was.without_gradient(), compared.now.without_gradient()
+    for optimizer in (optimizer for optimizer, count in before.items() if count and now[optimizer]):
+        yield Note("no_gradient", (compared.names.optimizer(optimizer), facts.count("count", now[optimizer], "step")))
+
+
 def _beside(compared: Comparison) -> Iterator[tuple[int, Loss]]:
     """An optimizer steps that never did, beside the step of one that steps elsewhere for other losses: which of the two
     the loss is for is not known, if the clears do not say it."""

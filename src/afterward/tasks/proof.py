@@ -26,6 +26,7 @@ LAW_OF_GRADIENTS = (
     "AFT409",
     "AFT410",
 )  # faults of when a gradient is produced, used and cleared
+STEPS_WITHOUT = ("AFT404",)  # faults of steps that find no gradient
 CUTS = ("detach_state", "detach_input")
 ABOUT_STEPS = ("reorder_step", "move_step", "zero_grad")
 TOLD = 2  # changes that are named
@@ -145,6 +146,8 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     yield from law.forbidden(compared, curing=bench.found.code in LAW_OF_GRADIENTS)
     if bench.found.code in LAW_OF_GRADIENTS:
         yield from compared.strangers()
+    if bench.found.code in STEPS_WITHOUT:
+        yield from law.without_gradient(compared)
     yield from law.same_pairs(compared)
 
 
