@@ -5,8 +5,10 @@ from __future__ import annotations
 from afterward.interpret.library.python.words import words
 
 NORMS = words("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LayerNorm GroupNorm RMSNorm")
+OWN_NORMS = words("InstanceNorm1d InstanceNorm2d InstanceNorm3d")  # of each sample; parameters they have only if asked
 WEIGHT_AND_BIAS = words(
-    "Linear LazyLinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv2d Bilinear"
+    "Linear LazyLinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d "
+    "LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d Bilinear"
 )
 RECURRENT = {"LSTM": 3, "GRU": 2, "RNN": 2}
 CELLS = {"LSTMCell": 2, "GRUCell": 1, "RNNCell": 1}

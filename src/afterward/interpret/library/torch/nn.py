@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
@@ -32,58 +34,63 @@ Kwargs = dict[str, Value]
 def construct(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
     """Give a library module its parameters."""
     made.inner["layer"] = name
-    graph = machine.graph
-
-    def parameter(attribute: str) -> None:
-        made.attributes[attribute] = graph.leaf("", True)
-
-    wants_bias = kwargs.get("bias", True) is not False
-    if name in ("Linear", "LazyLinear") and len(args) > 2 and args[2] is False:
-        wants_bias = False
     if isinstance(made.cls, Lib) and graphs.is_layer(made.cls.path):
-        parameter("weight")
-        parameter("bias")
-    elif name in layers.WEIGHT_AND_BIAS:
-        parameter("weight")
-        if wants_bias:
-            parameter("bias")
-        else:
-            made.attributes["bias"] = None
-    elif name in layers.NORMS:
-        if kwargs.get("affine", True) is not False and kwargs.get("elementwise_affine", True) is not False:
-            parameter("weight")
-            if name != "RMSNorm" and wants_bias:
-                parameter("bias")
-    elif name in ("Embedding", "EmbeddingBag", "PReLU"):
-        parameter("weight")
-    elif name in layers.RECURRENT or name in layers.CELLS:
-        count = kwargs.get("num_layers", args[2] if len(args) > 2 and name in layers.RECURRENT else 1)
-        for number in range(count if isinstance(count, int) and 0 < count <= 8 else 1):
-            for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-                parameter(f"{part}_l{number}" if name in layers.RECURRENT else part)
-    elif name in layers.OPAQUE:
-        for part in ("in_proj_weight", "out_proj_weight", "linear1_weight", "linear2_weight"):
-            parameter(part)
-    elif name in layers.CONTAINERS:
-        _fill(machine, made, name, args)
-    elif name in layers.WRAPPERS and args:
-        made.attributes["module"] = args[0]
-        if name == "DistributedDataParallel":
-            made.inner["ready"] = set()
-            machine.reducers.append(made)
-    elif (
-        name not in layers.ACTIVATIONS
-        and name not in layers.SHAPES
-        and name not in layers.LOSSES
-        and name not in layers.DROPOUTS
-    ):
-        made.opaque = name not in ("Module", "Identity")
+        _give(machine, made, "weight", "bias")
+    elif name in _HOLDS:
+        _HOLDS[name](machine, made, name, args, kwargs)
+    elif name not in _FORWARD or name in layers.OWN_NORMS:
+        made.opaque = name != "Module"
     if kwargs.get("inplace") is True or (name in ("ReLU", "ReLU6", "SiLU", "ELU") and args[-1:] == [True]):
         made.inner["inplace"] = True
     made.attributes.setdefault("training", True)
 
 
-def _fill(machine: Machine, made: Instance, name: str, args: Args) -> None:
+def _give(machine: Machine, made: Instance, *names: str) -> None:
+    for name in names:
+        made.attributes[name] = machine.graph.leaf("", True)
+
+
+def _hold_weight(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
+    _give(machine, made, "weight")
+
+
+def _hold_weight_and_bias(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
+    _give(machine, made, "weight")
+    by_position = name in ("Linear", "LazyLinear") and len(args) > 2 and args[2] is False
+    if by_position or kwargs.get("bias", True) is False:
+        made.attributes["bias"] = None
+    else:
+        _give(machine, made, "bias")
+
+
+def _hold_scale(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
+    if kwargs.get("affine", True) is not False and kwargs.get("elementwise_affine", True) is not False:
+        has_bias = name != "RMSNorm" and kwargs.get("bias", True) is not False
+        _give(machine, made, *("weight", "bias")[: 1 + has_bias])
+
+
+def _hold_recurrent(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
+    count = kwargs.get("num_layers", args[2] if len(args) > 2 and name in layers.RECURRENT else 1)
+    for number in range(count if isinstance(count, int) and 0 < count <= 8 else 1):
+        ending = f"_l{number}" if name in layers.RECURRENT else ""
+        _give(machine, made, *(part + ending for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")))
+
+
+def _hold_projections(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
+    _give(machine, made, "in_proj_weight", "out_proj_weight", "linear1_weight", "linear2_weight")
+
+
+def _hold_module(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
+    if not args:
+        made.opaque = True
+        return
+    made.attributes["module"] = args[0]
+    if name == "DistributedDataParallel":
+        made.inner["ready"] = set()
+        machine.reducers.append(made)
+
+
+def _fill(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
     first = args[0] if args else []
     if isinstance(first, (Iter, Stream)):
         first = machine.take(machine.iterate(first, None))
@@ -151,63 +158,103 @@ def layer(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: a
     own = owner.inner.get("forward")  # of one that stands in for a network that the file does not show
     if own is not None:
         return own(machine, owner, args, kwargs)
-    name = owner.inner.get("layer", "")
-    value = args[0] if args else kwargs.get("input", next(iter(kwargs.values()), None))
-    here = owner.attributes
     if isinstance(owner.cls, Lib) and graphs.is_layer(owner.cls.path):
         return graphs.call_layer(machine, owner, args, kwargs)
-    if name in ("Linear", "LazyLinear"):
-        bias = here.get("bias")
-        if bias is None:
-            return ops.apply(machine, "linear_no_bias", [value, weight(machine, owner)])
-        return ops.apply(machine, "linear", [value, weight(machine, owner), bias])
-    if name.startswith(("Conv", "LazyConv")):
-        op = "conv_transpose2d" if "Transpose" in name else "conv2d"
-        return ops.apply(machine, op, [value, weight(machine, owner), here.get("bias")])
-    if name == "Bilinear":
-        return ops.apply(machine, "bilinear", [value, args[1] if len(args) > 1 else None, here["weight"]])
-    if name in layers.NORMS:
-        op = {"LayerNorm": "layer_norm", "GroupNorm": "group_norm", "RMSNorm": "rms_norm"}.get(name, "batch_norm")
-        return ops.apply(machine, op, [value, here.get("weight"), here.get("bias")])
-    if name.startswith("InstanceNorm"):
-        return ops.generic(machine, "NativeBatchNormBackward0", [value], "all")
-    if name in ("Embedding", "EmbeddingBag"):
-        return ops.apply(machine, "embedding", [weight(machine, owner)])
-    if name == "PReLU":
-        return ops.apply(machine, "prelu", [value, here["weight"]])
-    if name in layers.RECURRENT or name in layers.CELLS:
-        return _recurrent(machine, owner, name, value, args[1] if len(args) > 1 else kwargs.get("hx"))
-    if name in layers.ACTIVATIONS:
-        if owner.inner.get("inplace") and isinstance(value, Tensor):
-            label = ast.unparse(node.args[0]) if isinstance(node, ast.Call) and node.args else "its input"
-            op = layers.ACTIVATIONS[name] + "_"
-            return ops.write(machine, value, [], op if ops.known(op) else "relu_", node, label)
-        return tensors.function(machine, layers.ACTIVATIONS[name], [value], {}, node)
-    if name in layers.SHAPES:
-        op = layers.SHAPES[name]
-        return ops.generic(machine, f"{op.capitalize()}Backward0", [value], "", view=op in ("flatten", "unflatten"))
-    if name in layers.LOSSES:
-        return tensors.function(machine, layers.LOSSES[name], list(args), kwargs, node)
-    if name in layers.DROPOUTS:
-        if machine.truth(here.get("training", True)) is False:
-            return value
-        return ops.apply(machine, "dropout", [value])
-    if name == "Identity":
-        return value
-    if name == "Sequential":
-        for one in owner.inner["items"]:
-            value = machine.call(one, [value], {}, node)
-        return value
-    if name in layers.WRAPPERS:
-        if "ready" in owner.inner and machine.graph.records:
-            owner.inner["ready"].clear()
-        return machine.call(here.get("module", machine.unknown()), args, kwargs, node)
-    if name in layers.OPAQUE:
-        params = [one for one in here.values() if isinstance(one, Tensor)]
-        made = ops.generic(machine, f"{name}Backward", [*[a for a in args if isinstance(a, Tensor)], *params], "all")
-        return (made, machine.unknown()) if name == "MultiheadAttention" else made
+    forward = _FORWARD.get(owner.inner.get("layer", ""))
+    if forward is not None:
+        return forward(Called(machine, owner, args, kwargs, node))
     machine.escape([owner, *args], kwargs)
     return machine.unknown()
+
+
+@dataclass(slots=True)
+class Called:
+    """A call of a layer."""
+
+    machine: Machine
+    owner: Instance
+    args: Args
+    kwargs: Kwargs
+    node: ast.AST | None
+
+    @property
+    def name(self) -> str:
+        found: str = self.owner.inner["layer"]
+        return found
+
+    @property
+    def value(self) -> Value:
+        return self.args[0] if self.args else self.kwargs.get("input", next(iter(self.kwargs.values()), None))
+
+    def held(self, name: str) -> Value:
+        return self.owner.attributes.get(name)
+
+
+def _linear(call: Called) -> Value:
+    bias = call.held("bias")
+    inputs = [call.value, weight(call.machine, call.owner)]
+    return ops.apply(call.machine, "linear_no_bias" if bias is None else "linear", [*inputs, bias])
+
+
+def _convolution(call: Called) -> Value:
+    op = "conv_transpose2d" if "Transpose" in call.name else "conv2d"
+    return ops.apply(call.machine, op, [call.value, weight(call.machine, call.owner), call.held("bias")])
+
+
+def _bilinear(call: Called) -> Value:
+    second = call.args[1] if len(call.args) > 1 else None
+    return ops.apply(call.machine, "bilinear", [call.value, second, call.held("weight")])
+
+
+def _norm(call: Called) -> Value:
+    op = {"LayerNorm": "layer_norm", "GroupNorm": "group_norm", "RMSNorm": "rms_norm"}.get(call.name, "batch_norm")
+    return ops.apply(call.machine, op, [call.value, call.held("weight"), call.held("bias")])
+
+
+def _activation(call: Called) -> Value:
+    op, value, node = layers.ACTIVATIONS[call.name], call.value, call.node
+    if call.owner.inner.get("inplace") and isinstance(value, Tensor):
+        label = ast.unparse(node.args[0]) if isinstance(node, ast.Call) and node.args else "its input"
+        return ops.write(call.machine, value, [], f"{op}_" if ops.known(f"{op}_") else "relu_", node, label)
+    return tensors.function(call.machine, op, [value], {}, node)
+
+
+def _shape(call: Called) -> Value:
+    op = layers.SHAPES[call.name]
+    is_view = op in ("flatten", "unflatten")
+    return ops.generic(call.machine, f"{op.capitalize()}Backward0", [call.value], "", view=is_view)
+
+
+def _dropout(call: Called) -> Value:
+    if call.machine.truth(call.owner.attributes.get("training", True)) is False:
+        return call.value
+    return ops.apply(call.machine, "dropout", [call.value])
+
+
+def _sequential(call: Called) -> Value:
+    value = call.value
+    for one in call.owner.inner["items"]:
+        value = call.machine.call(one, [value], {}, call.node)
+    return value
+
+
+def _wrapped(call: Called) -> Value:
+    if "ready" in call.owner.inner and call.machine.graph.records:
+        call.owner.inner["ready"].clear()
+    inner = call.owner.attributes.get("module", call.machine.unknown())
+    return call.machine.call(inner, call.args, call.kwargs, call.node)
+
+
+def _attention(call: Called) -> Value:
+    params = [one for one in call.owner.attributes.values() if isinstance(one, Tensor)]
+    inputs = [*[one for one in call.args if isinstance(one, Tensor)], *params]
+    made = ops.generic(call.machine, f"{call.name}Backward", inputs, "all")
+    return (made, call.machine.unknown()) if call.name == "MultiheadAttention" else made
+
+
+def _recurrent_layer(call: Called) -> Value:
+    state = call.args[1] if len(call.args) > 1 else call.kwargs.get("hx")
+    return _recurrent(call.machine, call.owner, call.name, call.value, state)
 
 
 def weight(machine: Machine, owner: Instance) -> Value:
@@ -256,3 +303,43 @@ def _weights_saved(owner: Instance, name: str, value: Value, states: list[Value]
 
     held = ((label, one) for label, one in owner.attributes.items() if isinstance(one, Tensor) and one.is_parameter)
     return [one for label, one in held if is_saved(label)]
+
+
+Hold = Callable[["Machine", Instance, str, Args, Kwargs], None]
+
+# What a layer is made with, and what its call computes.
+_HOLDS: dict[str, Hold] = {
+    **dict.fromkeys(layers.WEIGHT_AND_BIAS, _hold_weight_and_bias),
+    **dict.fromkeys(layers.NORMS, _hold_scale),
+    **dict.fromkeys(("Embedding", "EmbeddingBag", "PReLU"), _hold_weight),
+    **dict.fromkeys((*layers.RECURRENT, *layers.CELLS), _hold_recurrent),
+    **dict.fromkeys(layers.OPAQUE, _hold_projections),
+    **dict.fromkeys(layers.CONTAINERS, _fill),
+    **dict.fromkeys(layers.WRAPPERS, _hold_module),
+}
+_FORWARD: dict[str, Callable[[Called], Value]] = {
+    **dict.fromkeys(layers.WEIGHT_AND_BIAS, _convolution),
+    **dict.fromkeys(("Linear", "LazyLinear"), _linear),
+    "Bilinear": _bilinear,
+    **dict.fromkeys(layers.NORMS, _norm),
+    **dict.fromkeys(
+        layers.OWN_NORMS, lambda call: ops.generic(call.machine, "NativeBatchNormBackward0", [call.value], "all")
+    ),
+    **dict.fromkeys(
+        ("Embedding", "EmbeddingBag"),
+        lambda call: ops.apply(call.machine, "embedding", [weight(call.machine, call.owner)]),
+    ),
+    "PReLU": lambda call: ops.apply(call.machine, "prelu", [call.value, call.held("weight")]),
+    **dict.fromkeys((*layers.RECURRENT, *layers.CELLS), _recurrent_layer),
+    **dict.fromkeys(layers.ACTIVATIONS, _activation),
+    **dict.fromkeys(layers.SHAPES, _shape),
+    **dict.fromkeys(
+        layers.LOSSES,
+        lambda call: tensors.function(call.machine, layers.LOSSES[call.name], list(call.args), call.kwargs, call.node),
+    ),
+    **dict.fromkeys(layers.DROPOUTS, _dropout),
+    "Identity": lambda call: call.value,
+    "Sequential": _sequential,
+    **dict.fromkeys(layers.WRAPPERS, _wrapped),
+    **dict.fromkeys(layers.OPAQUE, _attention),
+}
