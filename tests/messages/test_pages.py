@@ -76,6 +76,20 @@ def test_a_message_broken_over_lines_is_found() -> None:
     assert found.name == "second-backward"
 
 
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "[rank0]: RuntimeError: Trying to backward through the\n[rank0]: graph a second time (or directly access",
+        "\x1b[0;31mRuntimeError\x1b[0m: Trying to \x1b[1mbackward\x1b[0m through the graph a second time",
+        "\x1b[31mtrying to backward through the graph\x1b[0m",
+    ],
+)
+def test_what_terminals_and_launchers_add_does_not_hide_a_message(pasted: str) -> None:
+    found = messages.find(pasted) or messages.find_part(pasted)
+    assert found is not None
+    assert found.name == "second-backward"
+
+
 def test_the_last_message_of_a_traceback_counts() -> None:
     first = "UserWarning: Can't call numpy() on Tensor that requires grad."
     found = messages.find(f"{first}\n...\nRuntimeError: can't optimize a non-leaf Tensor")

@@ -209,3 +209,39 @@ for i in range(20):
     result = fixed(runner, tmp_path, program)
     assert [found.code for found in result.report.findings] == ["AFT301"]
     assert f"    {kept}\n" in result.options[0][str(tmp_path / "train.py")]
+
+
+NOT_FINITE = """import torch
+
+
+class Pairs(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(6, 3)
+
+    def forward(self, i, j):
+        apart = (self.table(i) - self.table(j)).pow(2).sum(-1)
+        return torch.exp(-apart.sqrt())
+
+
+torch.autograd.set_detect_anomaly(True)
+pairs = Pairs()
+opt = torch.optim.SGD(pairs.parameters(), lr=0.1)
+for step in range(4):
+    i = torch.arange(4)
+    loss = pairs(i, i + 1 if step < 2 else i).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_second_run_finds_the_first_gradient_that_is_not_finite(runner: TrialRunner, tmp_path: Path) -> None:
+    """Anomaly mode names the power, whose gradient is not a number: zero times the infinite one of the root."""
+    (found,) = fixed(runner, tmp_path, NOT_FINITE).report.findings
+    told = {fact.name: fact.text for fact in found.facts}
+    assert found.code == "AFT510"
+    assert told["op"] == "SqrtBackward0"
+    assert found.built is not None
+    assert found.built.line == 11
+    assert told["extents"].startswith("`result` 0 to 0, 4 of 4 are 0; `gradient` -0.25 to -0.25")

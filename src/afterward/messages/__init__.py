@@ -14,6 +14,8 @@ from importlib import resources
 
 _FIELD = re.compile(r"^- (message|law|about|rule|in a run): (.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^## (Raises it|Right)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_RANK = re.compile(r"^\[(?:rank|default)\d+\]:\s?", re.MULTILINE)
 ANYTHING = "..."
 SHORTEST = 12  # characters of a piece of a message: fewer would fit many
 
@@ -67,8 +69,14 @@ def _pattern(message: str) -> re.Pattern[str]:
     return re.compile(r"\s*.{0,200}?\s*".join(parts), re.IGNORECASE)
 
 
+def _as_raised(text: str) -> str:
+    """A text without what terminals and launchers put into it: colours, the rank before each line."""
+    return _RANK.sub("", _COLOUR.sub("", text))
+
+
 def find(text: str) -> Page | None:
     """The page of the last message in a text: a pasted message, or a traceback, which ends with what was raised."""
+    text = _as_raised(text)
     found = [(match.end(), -match.start(), page) for page in all_pages() for match in _matches(page.messages, text)]
     return max(found, key=lambda one: one[:2])[2] if found else None  # of two that end alike, the longer one
 
@@ -80,7 +88,7 @@ def find_in_a_run(text: str) -> Page | None:
 
 def find_part(text: str) -> Page | None:
     """The page whose message a pasted piece is a part of."""
-    piece = " ".join(text.lower().split())
+    piece = " ".join(_as_raised(text).lower().split())
     if len(piece) < SHORTEST:
         return None
     return next((page for page in all_pages() for message in page.messages if piece in message.lower()), None)

@@ -8,6 +8,18 @@ from afterward.model.site import Site, Where
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """The values of a tensor: the least and the greatest finite one, how many are zero, how many not finite."""
+
+    name: str
+    least: float
+    greatest: float
+    zeros: int
+    not_finite: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor that an error is about, as it was when it was raised."""
 
@@ -22,6 +34,7 @@ class Operand:
     is_view: bool = False
     is_inference: bool = False
     base: str = ""  # the tensor that it is a view of
+    extents: tuple[Extent, ...] = ()  # of what the operation that made it has saved
     shared: tuple[str, ...] = ()  # leaves that both it and the differentiated output depend on
 
 

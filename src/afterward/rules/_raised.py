@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role
 from afterward.model.history import Cut, History
-from afterward.model.raised import Operand, Raised
+from afterward.model.raised import Extent, Operand, Raised
 from afterward.model.site import Site
 from afterward.model.words import Words
 
@@ -103,10 +103,18 @@ def _figures(one: Raised, operand: Operand) -> tuple[facts.Fact, ...]:
         facts.names("shared", operand.shared),
         facts.code("shape", str(list(operand.shape)) if operand.shape else ""),
         facts.code("dtype", operand.dtype),
+        facts.verbatim("extents", "; ".join(map(_extent, operand.extents))),
         facts.lines("made", operand.made.site if operand.made is not None else None),
         facts.lines("stored", operand.stored),
         facts.verbatim("said", one.message.partition("\n")[0]),
     )
+
+
+def _extent(one: Extent) -> str:
+    """`result` 0 to 1.5, 3 of 8 are 0."""
+    counts = [(one.zeros, "0"), (one.not_finite, "not finite")]
+    some = [f"{number:,} of {one.of:,} {'is' if number == 1 else 'are'} {what}" for number, what in counts if number]
+    return ", ".join([f"`{one.name}` {one.least:.3g} to {one.greatest:.3g}", *some])
 
 
 def _cut(cuts: tuple[Cut, ...]) -> tuple[facts.Fact, ...]:

@@ -18,13 +18,15 @@ def gradient_not_finite(history: History) -> Iterator[Diagnosis]:
 
 WORDS = {
     "nan-in-backward": told(
-        "a backward operation returned a value that is not a number",
-        "<{op}<, recorded on {made},> returned a gradient that is not a number><!op:a gradient is not a number>",
-        "Anomaly mode stopped the backward pass: {said} The cause is this operation, or one that comes after it in the "
-        "forward pass and returned an infinite gradient: `sqrt` or `norm` at 0, `log` of 0, a division by 0, "
-        "`torch.where` whose unused side is infinite.",
+        "a backward operation returned a value that is not finite",
+        "<{op}<, recorded on {made},> returned a gradient that is not finite><!op:a gradient is not finite>",
+        "Anomaly mode stopped the backward pass: {said} <{op} is the first operation whose gradient was not finite; "
+        "the gradient that came in was. It was computed from: {extents}.><!extents:The cause is this operation, or "
+        "one that comes after it in the forward pass and returned an infinite gradient: `sqrt` or `norm` at 0, `log` "
+        "of 0, a division by 0, `torch.where` whose unused side is infinite. `afterward fix` runs the program again "
+        "and finds the first one.>",
         here="this `backward()` meets it",
-        made="computed here; the gradient of this operation is not a number",
+        made="computed here; the gradient of this operation is not finite",
         help="keep the input of that operation away from the edge: `torch.sqrt(x + 1e-8)`, `x.clamp(min=1e-8)`",
     ),
     "gradients-not-finite": told(

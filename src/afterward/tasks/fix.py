@@ -53,6 +53,7 @@ _FOLLOW_UPS = (
 
 _OUTCOMES = ("failed", "moved", "changed", "not_proven", "proven")  # how good it may be: what was stopped may be right
 RETAIN = "retain_graph"
+NOT_FINITE = "AFT510"  # what a second run can tell more of
 
 Progress = Callable[[str, float], None]
 
@@ -118,11 +119,23 @@ class Fixer:
             if first.ending in ("died", "time"):
                 raise FailsForAnotherReason("the program was killed before it could be diagnosed")
             return Fixed(first.report, first=first)
+        if any(one.code == NOT_FINITE for one in found):
+            first, found = self._looked_closer(first, found, books)
         self._read_sources(first)
         self._broken_at = first.broken_at
         if self.diagnosed is not None:
             self.diagnosed(first.report)
         return self._cure_all(first, found)
+
+    def _looked_closer(
+        self, first: Trial, found: list[Diagnosis], books: Mapping[str, bytes]
+    ) -> tuple[Trial, list[Diagnosis]]:
+        """Run the program once more, with every gradient looked at, and tell what that run has shown."""
+        closer = self.runner.run(replace(self.request, patched=books, finite=True))
+        again = judging.to_cure(closer)
+        if [one.code for one in again] != [one.code for one in found]:
+            return first, found
+        return replace(first, report=closer.report, chapters=first.chapters), again
 
     def _open_book(self) -> None:
         """A notebook runs as the program that its cells make."""

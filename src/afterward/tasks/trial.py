@@ -38,6 +38,7 @@ class Request:
     seconds: float | None = None  # stop at the first pass after so many
     border: Border | None = None  # where to look for what one step hands to the next
     stdin: bytes | None = None  # what was piped in: each run gets all of it
+    finite: bool = False  # look for the first operation whose gradient is not finite
     shown: bool = False  # the user's own run: its output goes to the terminal, and what it writes stays
 
 
@@ -70,11 +71,13 @@ class WriteOutside(OSError):
 
 def perform(request: Request, give: Callable[[Trial], None]) -> None:
     """Runs in the new process: carry the request out, and give what came of it."""
+    from afterward.observe.proving.finite import FiniteLook
     from afterward.observe.proving.meter import Meter
 
     _connect(request)
     until = time.monotonic() + request.seconds if request.seconds is not None else None
-    meter = Meter(request.passes, until, border=request.border)
+    finite = FiniteLook() if request.finite else None
+    meter = Meter(request.passes, until, border=request.border, finite=finite)
     seen: list[Watched] = []
     broken: list[int] = []
 

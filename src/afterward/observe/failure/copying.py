@@ -26,8 +26,13 @@ def way_of_copy(statement: ast.stmt | None, frames: Iterable[FrameType]) -> str:
             if is_attribute and key in _INSIDE:
                 states.add(id(held.get("value")))
             else:
-                path += f".{key}" if is_attribute else _item(key)
+                path += _attribute(key) if is_attribute else _item(key)
     return path
+
+
+def _attribute(name: str) -> str:
+    """`.weight`; a module of a list goes by its number, one of a dictionary by its key."""
+    return f".{name}" if name.isidentifier() else f"[{name}]" if name.isdecimal() else _item(name)
 
 
 def _item(key: object) -> str:

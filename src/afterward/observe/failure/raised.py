@@ -333,8 +333,13 @@ class _Examination(Autopsy):
         )
 
     def _operation_named(self, message: str) -> Operand | None:
-        """The newest operation of the graph that a message of anomaly mode names: `Function 'SqrtBackward0'`."""
+        """The newest operation of the graph that a message of anomaly mode names: `Function 'SqrtBackward0'`; where a
+        run has looked for it, the first whose gradient was not finite."""
         named = _OPERATION.search(message)
+        seen = self.recorder.not_finite if named is not None else None
+        if seen is not None and seen.order in self.places:
+            place = self.where(self.places[seen.order])
+            return Operand("", False, True, seen.op, place, extents=seen.extents)
         found = [node for node in self.found.nodes if named is not None and node.name() == named[1]]
         if not found:
             return None

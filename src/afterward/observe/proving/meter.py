@@ -12,6 +12,7 @@ from typing import Any
 
 from afterward.model.training import Border, Training
 from afterward.observe.compiler import is_traced
+from afterward.observe.proving.finite import FiniteLook
 from afterward.observe.proving.keeper import Keeper
 from afterward.observe.recording.engine import Hook
 from afterward.observe.recording.recorder import Recorders
@@ -25,9 +26,11 @@ class Meter:
     deadline: float | None = None  # on the monotonic clock
     enough: Callable[[str], None] | None = None
     border: Border | None = None  # where to look for what one step hands to the next
+    finite: FiniteLook | None = None  # looks for the first gradient that is not finite
     passes: int = 0
     sizes: list[int] = field(default_factory=list)  # graph bytes that each pass found
     _keeper: Keeper | None = None
+    _recorders: Recorders | None = None
 
     @property
     def training(self) -> Training:
@@ -35,6 +38,7 @@ class Meter:
 
     def begin(self, recorders: Recorders) -> Callable[[], None]:
         """Torch is there: keep a record of training from now on. Returns what ends it."""
+        self._recorders = recorders
         if self._keeper is not None:
             return lambda: None
         self._keeper = Keeper(recorders, self.border)
@@ -48,6 +52,8 @@ class Meter:
                 self._stop_if_enough()
                 self.passes += 1
                 self._keep(lambda keeper: self.sizes.extend(keeper.pass_begins(outputs, args, kwargs)))
+                if self.finite is not None and self._recorders is not None:
+                    self.finite.pass_begins(self._recorders.current(), outputs)
             begins(outputs, args, kwargs)
 
         return measured
@@ -65,6 +71,8 @@ class Meter:
     def pass_ends(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not is_traced(outputs):
             self._keep(Keeper.pass_ends)
+            if self.finite is not None:
+                self.finite.pass_ends()
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._keep(lambda keeper: keeper.step_begins(optimizer))

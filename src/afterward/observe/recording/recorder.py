@@ -24,6 +24,7 @@ from afterward.observe.node_numbers import works_for_the_program
 from afterward.observe.recording.events import WAITING_LIMIT, Event, Events, PassSeen
 
 if TYPE_CHECKING:
+    from afterward.observe.proving.finite import NotFinite
     from afterward.observe.replay.replay import Replay
 
 MARK_LIMIT = 1 << 20  # 8 MiB of marks; the older half is then folded into `Replay`
@@ -39,6 +40,7 @@ class Recorder:
     base: int = 0  # moments folded away: the moment of marks[0]
     tape: Tape | None = None  # what it is written on first, in the thread that the program began in
     looked_nodes: int = 0
+    not_finite: NotFinite | None = None  # the first operation whose gradient was not, where a run looks for it
 
     def __post_init__(self) -> None:
         self._marks = array("Q")
