@@ -1,9 +1,9 @@
-"""What watching costs code that builds no graph: a sieve, a tokenizer, a grid world, plain and under `afterward run`.
+"""What watching costs code that builds no graph: a sieve, a tokenizer, a grid world, plain and watched.
 
     python tools/bench_plain.py [ROUNDS]
 
-Each round runs the programs plain, watched, and plain once more (the control), one after the other; the figure is the
-ratio of the smallest processor times. Works with any Python from 3.10 on, without torch.
+Each round runs the programs plain, under `run`, after `install()`, and plain once more (the control), one after the
+other; the figure is the ratio of the smallest processor times. Works with any Python from 3.10 on, without torch.
 """
 
 from __future__ import annotations
@@ -82,8 +82,13 @@ for work in (lambda: sieve(400_000), lambda: tokenize(TEXT), lambda: walk(30_000
 NAMES = ("a sieve", "a tokenizer", "a grid world's step")
 
 
-def times(program: Path, watched: bool) -> list[float]:
-    command = [sys.executable, *(["-m", "afterward", "run"] if watched else []), str(program)]
+INSTALLED = "import afterward\nafterward.install()\n"
+
+
+def times(folder: Path, by: str) -> list[float]:
+    program = folder / "plain.py"
+    program.write_text((INSTALLED if by == "install()" else "") + PROGRAM)
+    command = [sys.executable, *(["-m", "afterward", "run"] if by == "run" else []), str(program)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
@@ -96,17 +101,18 @@ def best(rounds: list[list[float]]) -> list[float]:
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    plain, watched, control = [], [], []
+    ways = ("plain", "run", "install()", "control")
+    rounds: dict[str, list[list[float]]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "plain.py"
-        program.write_text(PROGRAM)
         for _ in range(count):
-            plain.append(times(program, watched=False))
-            watched.append(times(program, watched=True))
-            control.append(times(program, watched=False))
+            for way in ways:
+                rounds[way].append(times(Path(folder), way))
     print(f"Python {sys.version.split()[0]}, processor time beside plain Python")
-    for name, one, seen, again in zip(NAMES, best(plain), best(watched), best(control), strict=True):
-        print(f"  {name:22} {one * 1000:7.1f} ms   run {seen / one:.2f}x   control {again / one:.2f}x")
+    found = {way: best(each) for way, each in rounds.items()}
+    for number, name in enumerate(NAMES):
+        plain = found["plain"][number]
+        beside = "   ".join(f"{way} {found[way][number] / plain:.2f}x" for way in ways[1:])
+        print(f"  {name:22} {plain * 1000:7.1f} ms   {beside}")
 
 
 if __name__ == "__main__":
