@@ -187,7 +187,8 @@ def names_crossing(
     for place in trail.returns(consumer):  # what a helper gives out within the very statement
         search.read_by(place)
     search.run()
-    return _items_first(search.sure) + _items_first(search.likely) or _memoised(trail, node, consumer, output)
+    found = _items_first(search.sure) + _items_first(search.likely) or _items_first(search.vague)
+    return found or _memoised(trail, node, consumer, output)
 
 
 def _items_first(values: list[Value]) -> list[Value]:
@@ -207,6 +208,7 @@ class _Search:
         self.earliest = min(level.moment for level in node.where.levels)
         self.sure: list[Value] = []
         self.likely: list[Value] = []
+        self.vague: list[Value] = []  # where nothing else has a name
         self.seen: set[tuple[int, int, str]] = set()
         self.todo: deque[_Reading] = deque()
 
@@ -234,13 +236,19 @@ class _Search:
             if target is not None:
                 if reading.name.kind == "item" and self.trail.grows(giver):
                     target = reading.name  # it was put into a container: the item that is read says more
-                self.sure.append(_value(self.trail, reading, target, self.node, self.output, depth))
+                found = self.vague if self._is_seen_inside(giver) else self.sure
+                found.append(_value(self.trail, reading, target, self.node, self.output, depth))
         elif self.step_began is not None and self.born < giver.moment < self.step_began:
             if self._comes_from_making(giver):
                 self.likely.append(_value(self.trail, reading, reading.name, self.node, self.output, -1))
         else:
             for place in (giver, *self.trail.returns(giver)):
                 self.read_by(place)
+
+    def _is_seen_inside(self, giver: Place) -> bool:
+        """`self.update(x)`, which ran statements of the program's: they say into what it has put something."""
+        called = self.trail.children.get((giver.call, giver.moment))
+        return bool(called) and isinstance(self.trail.sources.statement(giver.number), ast.Expr)
 
     def _follow_argument(self, reading: _Reading) -> None:
         caller = reading.at.caller

@@ -45,6 +45,8 @@ class PassTaken:
     accumulates: bool  # False: `autograd.grad`, which leaves `.grad` alone
     reached: frozenset[int] = frozenset()  # parameters that its graph leads to
     fresh: frozenset[int] = frozenset()  # of these, what is reached by nodes made since the last pass of the same line
+    # Of these, what a step has changed since the nodes were made that lead to it: the graph is of other values.
+    stale: frozenset[int] = frozenset()
     inputs: tuple[tuple[int, ...], ...] = ()  # shapes of the other leaves, sorted
     through: frozenset[Line] = frozenset()  # the statements that built what it goes through
     terms: tuple[Line, ...] = ()  # the statements that made the numbers it is the sum of

@@ -124,6 +124,7 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
     if source is not None and loop is not None and body and whole:
         for name in dict.fromkeys(names_at_loop(job, source, loop, whole)):
             yield source, body[0], name
+    yield from _before_the_rollout(job, whole)
     yield from _at_the_border(job, whole)
     yield from _where_the_backward_begins(job, whole)
     place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
@@ -133,6 +134,22 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
             for inner in source_loops(*place)[:1]:
                 yield place[0], inner[0], name
             yield *place, name
+
+
+def _before_the_rollout(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
+    """`for t in range(5): y, h = cell(x, h)`, and `backward()` after it: the state is cut before that inner loop."""
+    reading = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    if reading is None:
+        return
+    source, statement = reading
+    name = _read_as(job, source) or whole
+    for using in (at for site in job.found.ways.reused if (at := job.at(site)) is not None):
+        if using[0] is source and source.function_of(using[1]) is source.function_of(statement):
+            around = source.loops_around(using[1])
+            rollout = [loop for loop in source.loops_around(statement) if loop not in around and loop is not using[1]]
+            for loop in rollout[-1:]:
+                if isinstance(loop, (cst.For, cst.While)) and root(name) in known_at(source, loop):
+                    yield source, loop, name
 
 
 def _at_the_border(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
@@ -182,16 +199,31 @@ def _all_that_is_carried(job: Job) -> Candidates:
     carried = [one for one in job.shop.carried(source.file, where.start.line, where.end.line) if assignable(one.name)]
     cuts = {one.name: cut_lines(one.name, shape) for one in carried for shape in list(shapes_in(one.structure))[:1]}
     methods = {one.name: (f"{one.method}()",) if one.method else cuts.get(one.name, ()) for one in carried}
-    for ways in (methods, cuts):
-        lines = tuple(dict.fromkeys(line for each in ways.values() for line in each))
-        if lines and all(ways.values()) and len(ways) == len(carried):
-            code = facts.code("code", lines[0] if len(lines) == 1 else "")
-            said = (
-                Form.STEP_START,
-                (facts.names("target", tuple(ways)) if len(ways) > 1 else facts.code("target", *ways), code),
-            )
-            summary = f"detach what is carried over, before line {source.range(first).start.line}"
-            yield job.patch(summary, source, source.insert_before(first, *lines), said=said)
+    whole = [ways for ways in (methods, cuts) if ways and all(ways.values()) and len(ways) == len(carried)]
+    written = [(ways, tuple(dict.fromkeys(line for each in ways.values() for line in each))) for ways in whole]
+    for ways, lines in written:
+        summary = f"detach what is carried over, before line {source.range(first).start.line}"
+        yield job.patch(summary, source, source.insert_before(first, *lines), said=_carried_said(ways, lines))
+    last = _end_of_step(job, source, body)
+    if last is None:
+        return
+    for ways, lines in written:
+        summary = f"detach what is carried over, after line {source.range(last).end.line}"
+        yield job.patch(summary, source, source.insert_after(last, *lines), said=_carried_said(ways, lines, "step_end"))
+
+
+def _carried_said(
+    ways: dict[str, tuple[str, ...]], lines: tuple[str, ...], form: str = Form.STEP_START
+) -> tuple[str, tuple[Fact, ...]]:
+    target = facts.names("target", tuple(ways)) if len(ways) > 1 else facts.code("target", *ways)
+    return form, (target, facts.code("code", lines[0] if len(lines) == 1 else ""))
+
+
+def _end_of_step(job: Job, source: Source, body: list[Statement]) -> Statement | None:
+    """The statement of a loop in which the failing pass is: what a step begins with may itself be trained."""
+    using = [at[1] for site in job.found.ways.reused if (at := job.at(site)) is not None and at[0] is source]
+    homes = (source.in_block(statement, body) for statement in using)
+    return next((home for home in homes if home is not None and source.alone(home)), None)
 
 
 def source_loops(source: Source, statement: Statement) -> list[list[Statement]]:

@@ -63,12 +63,13 @@ def _steps(source: Source, backward: Statement) -> Iterator[Statement]:
 
 def _stepped(statement: Statement) -> cst.BaseExpression | None:
     """`opt` of `opt.step()`."""
+    return receiver(statement, "step")
+
+
+def receiver(statement: Statement, method: str) -> cst.BaseExpression | None:
+    """`opt` of a line that is `opt.method()`."""
     call = only_call(statement)
-    return _receiver(call, "step") if call is not None else None
-
-
-def _receiver(call: cst.Call, method: str) -> cst.BaseExpression | None:
-    called = call.func if isinstance(call.func, cst.Attribute) else None
+    called = call.func if call is not None and isinstance(call.func, cst.Attribute) else None
     return called.value if called is not None and called.attr.value == method else None
 
 
@@ -99,8 +100,7 @@ def _own_name(source: Source, backward: Statement, name: str) -> str:
 
 def _cleared(statement: Statement) -> cst.BaseExpression | None:
     """`opt` of `opt.zero_grad()`."""
-    call = only_call(statement)
-    return _receiver(call, "zero_grad") if call is not None else None
+    return receiver(statement, "zero_grad")
 
 
 def of_the_one_that_waits(job: Job, source: Source, writing: Statement) -> Candidates:

@@ -72,8 +72,38 @@ def _is_label(parent: cst.CSTNode, child: cst.CSTNode) -> bool:
 
 
 def reads(source: Source, node: cst.CSTNode) -> set[str]:
-    """The plain names that a piece of code reads."""
-    return {each.value for each in (node, *descendants(node)) if isinstance(each, cst.Name) and is_read(source, each)}
+    """The plain names that a piece of code reads, without those that a comprehension or a lambda in it binds."""
+    names = (each for each in (node, *descendants(node)) if isinstance(each, cst.Name) and is_read(source, each))
+    return {each.value for each in names if not _is_bound_within(source, each, node)}
+
+
+def _is_bound_within(source: Source, name: cst.Name, node: cst.CSTNode) -> bool:
+    """Does a comprehension or a lambda inside of `node` bind this name? The first `in` of one is read outside of it."""
+    child: cst.CSTNode = name
+    while child is not node:
+        parent = source.parent(child)
+        if parent is None:
+            return False
+        if isinstance(parent, cst.Lambda) and child is parent.body and name.value in _parameters(parent):
+            return True
+        if isinstance(parent, cst.BaseComp) and name.value in _bound_by(parent.for_in):
+            return not (child is parent.for_in and _is_inside(source, name, parent.for_in.iter))
+        child = parent
+    return False
+
+
+def _bound_by(loop: cst.CompFor) -> set[str]:
+    return plain_names(loop.target) | (_bound_by(loop.inner_for_in) if loop.inner_for_in is not None else set())
+
+
+def _parameters(function: cst.Lambda) -> set[str]:
+    every = (*function.params.params, *function.params.kwonly_params, *function.params.posonly_params)
+    stars = (one for one in (function.params.star_arg, function.params.star_kwarg) if isinstance(one, cst.Param))
+    return {one.name.value for one in (*every, *stars)}
+
+
+def _is_inside(source: Source, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
+    return node is outer or any(each is outer for each in source.ancestors(node))
 
 
 def targets(statement: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -104,8 +134,8 @@ def assigned_names(source: Source, node: cst.CSTNode) -> set[str]:
     for each in (node, *descendants(node)):
         if isinstance(each, (cst.Assign, cst.AnnAssign, cst.AugAssign)):
             found |= {t.value for t in targets(each) if isinstance(t, cst.Name)}
-        elif isinstance(each, (cst.For, cst.CompFor)):
-            found |= {t.value for t in _parts(each.target) if isinstance(t, cst.Name)}
+        elif isinstance(each, cst.For):
+            found |= plain_names(each.target)
         elif isinstance(each, cst.NamedExpr) and isinstance(each.target, cst.Name):
             found.add(each.target.value)
         elif isinstance(each, cst.AsName) and isinstance(each.name, cst.Name):

@@ -7,9 +7,10 @@ import libcst as cst
 from afterward.model import facts
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
-from afterward.repair.move_step import of_the_one_that_waits, swapped
+from afterward.repair.move_step import of_the_one_that_waits, receiver, swapped
 from afterward.repair.names import assigned_names, normal, reads
-from afterward.repair.passes import only_call
+from afterward.repair.optimizers import held_by
+from afterward.repair.passes import is_step, keyword, loss_of, only_call, pass_calls, with_keyword
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -35,6 +36,26 @@ def candidates(job: Job) -> Candidates:
         edits = (*_without(source, block, writing, home), source.insert_after(behind, *source.dedented(writing)))
         lines = source.range(writing).start.line, source.range(behind).end.line
         yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits)
+        yield from _for_its_own_alone(job, source, block, writing, home, edits)
+
+
+def _for_its_own_alone(
+    job: Job, source: Source, block: list[Statement], writing: Statement, home: Statement, edits: tuple[Edit, ...]
+) -> Candidates:
+    """The same, where the pass leads to parameters of the step that moves: it is for those of its own step alone."""
+    step = next((each for each in block[block.index(home) + 1 :] if is_step(each) and each is not writing), None)
+    calls = [call for call in pass_calls(home) if loss_of(call) is not None and keyword(call, "inputs") is None]
+    owner = receiver(step, "step") if step is not None else None
+    if owner is None or not calls:
+        return
+    inputs = held_by(job, source, home, source.code(owner))
+    given = with_keyword(source, calls[0], "inputs", inputs)
+    if given is None:
+        return
+    line = source.range(calls[0]).start.line
+    told = (facts.lines("lines", Site(source.file, line, line)), facts.code("update", f"{source.code(owner)}.step()"))
+    said = ("own_inputs", (facts.code("inputs", inputs), *told))
+    yield job.patch(f"the same, with `inputs={inputs}` on line {line}", source, *edits, given, said=said)
 
 
 def _in_one_block(

@@ -42,12 +42,17 @@ def known_at(source: Source, node: cst.CSTNode) -> set[str]:
     """The plain names that code at a node can use."""
     names = module_names(source) | set(dir(builtins))
     for each in (node, *source.ancestors(node)):
-        if isinstance(each, cst.FunctionDef):
-            parameters = each.params
-            every = (*parameters.params, *parameters.kwonly_params, *parameters.posonly_params)
-            names |= {parameter.name.value for parameter in every}
-            names |= assigned_names(source, each.body)
+        names |= own_names(source, each)
     return names
+
+
+def own_names(source: Source, function: cst.CSTNode) -> set[str]:
+    """The names of a function's own: its parameters, and what it gives a value to."""
+    if not isinstance(function, cst.FunctionDef):
+        return set()
+    given = function.params
+    every = (*given.params, *given.kwonly_params, *given.posonly_params)
+    return {parameter.name.value for parameter in every} | assigned_names(source, function.body)
 
 
 def parameters_of(function: cst.FunctionDef) -> list[str]:

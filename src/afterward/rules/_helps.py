@@ -16,6 +16,8 @@ HELPS: dict[tuple[str, str], str] = {
     ("detach_state", ""): "detach what is carried from step to step; gradients then do not flow into earlier steps",
     ("detach_state", "other"): "detach what is carried over; gradients then stop there",
     ("detach_state", "step_start"): _STEP_START,
+    ("detach_state", "step_end"): "detach {target} at the end of each step<: {code}>; gradients then do not flow into "
+    "earlier steps",
     ("detach_state", "own_reset"): "cut what the layer keeps in {target} at the start of each step, by its own method: "
     "{code}; gradients then do not flow into earlier steps",
     ("detach_state", "begun_again"): "reset {target} at the start of each step: {code}; each step then begins as the "
@@ -88,6 +90,8 @@ HELPS: dict[tuple[str, str], str] = {
     "values; each gradient is then computed with one set of values",
     ("reorder_step", "compute_after"): "compute {computed} after the step on {lines}, not before it; gradients then "
     "use the current parameters",
+    ("reorder_step", "own_inputs"): "move the step after this `backward()`, and pass it `inputs=` with the parameters "
+    "that {update} updates; each gradient is then computed with one set of parameters, and used by its own step alone",
     ("move_step", ""): "call every `backward()` of a forward pass before any `step()`, or recompute the forward pass "
     "after it; gradients then use the current parameters",
     ("move_step", "own_backward"): "move {update} after the `backward()` on {lines}; each step then uses the gradients "

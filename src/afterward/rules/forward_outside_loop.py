@@ -52,19 +52,24 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
         return remedy.retain_graph(case), remedy.recompute_forward(case)
     if case.foreign and case.meant_for_late and case.next_iteration_meets_it:
         return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next iteration
-    if case.foreign or is_target(case) or is_computed_again(case):
+    accumulating = _is_accumulating(case)
+    if case.foreign or is_target(case) or (is_computed_again(case) and not accumulating):
         return _detach(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):
         return remedy.detach_input(case, Form.READ_EARLY), remedy.recompute_forward(case)
-    part = case.reuse.passes_part
-    trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
-    repeated = part is not None and part.how == "iterations"
-    accumulating = repeated and bool(trained) and not case.stepped_between and not is_cleared(case)
     if accumulating and not case.reuse.starts_in_stale:
         return remedy.combine_losses(case), remedy.recompute_forward(case)
     if not leaves_directly_under(case.history, case.reuse.fresh):
         return (remedy.recompute_forward(case),)  # detached, it would leave the pass nothing to train
     return remedy.recompute_forward(case), remedy.detach_input(case)
+
+
+def _is_accumulating(case: Case) -> bool:
+    """Do the iterations add up gradients of what is shared, with no step between them and nothing cleared?"""
+    part = case.reuse.passes_part
+    trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
+    repeated = part is not None and part.how == "iterations"
+    return repeated and bool(trained) and not case.stepped_between and not is_cleared(case)
 
 
 def _dropped_between(case: Case) -> bool:

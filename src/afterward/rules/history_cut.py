@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
@@ -48,7 +49,7 @@ def _diagnose(late: Pass, cuts: tuple[Cut, ...]) -> Diagnosis:
         (elsewhere,) if others else (),
         remedies=(_cure(cut, late),),
         reused=reused,
-        cut=cut.where.site_at(loop),
+        cut=replace(cut.where.site_at(loop), line=cut.site.line, end_line=cut.site.end_line),
         bridge=Bridge(cut.name or late.receiver, "local"),
         caught=late.caught,
     )

@@ -198,7 +198,7 @@ class Fixer:
         # The message's advice is judged as it stands: with another cure on top it would be that one's merit.
         depth = 1 if RETAIN in listed else 0
         retained: Cure | None = None
-        if advice is not None and judging.in_one_step(found) and "create_graph" not in listed:
+        if advice is not None and judging.in_one_step(base, found) and "create_graph" not in listed:
             # The program as it is written, had its graphs been kept: what the steps after the fault would use.
             retained = self._share(bench, advice, texts, depth)
             unfaulty = retained is not None and retained.verdict.next is None
@@ -259,6 +259,7 @@ class Fixer:
         failed: Cure | None = None
         answer: str | None = None
         seen: list[dict[str, str]] = []
+        postponed: Cure | None = None
         for _ in range(PER_REMEDY):
             try:
                 patch = writing.send(answer) if answer is not None else next(writing)
@@ -273,12 +274,16 @@ class Fixer:
             if cure is None:
                 answer = ""
                 continue
-            if cure.verdict.outcome == "moved" and depth > 0:
+            if cure.verdict.outcome == "moved" and depth > 0 and _strikes_again(bench, cure):
+                postponed = postponed or cure  # by another part of the state: a later patch may cut all of it
+            elif cure.verdict.outcome == "moved" and depth > 0:
                 cure = self._follow(bench, cure, depth) or cure
             if cure.verdict.outcome == "proven":
                 return cure
-            failed = max(failed or cure, cure, key=lambda one: _OUTCOMES.index(one.verdict.outcome))
+            failed = max(failed or cure, cure, key=_rank)
             answer = f"{cure.trial.error}\n{cure.trial.refused}" if cure.trial.ending == "raised" else ""
+        if postponed is not None:
+            return max(self._follow(bench, postponed, depth) or postponed, failed or postponed, key=_rank)
         return failed
 
     def _carried(self, run: Trial, texts: Mapping[str, str], file: str, first: int, last: int) -> tuple[Carried, ...]:
@@ -340,9 +345,8 @@ class Fixer:
         wanted = [r for r in remedies if r.kind == cure.remedy.kind] + [
             r for r in remedies if r.kind != cure.remedy.kind and r.kind != "retain_graph"
         ]
-        if judging.kin(following, cure.trial) == judging.kin(
-            bench.found, bench.before
-        ):  # as it was, a step later: another cure would cure it alone
+        if judging.kin(following, cure.trial) == judging.kin(bench.found, bench.before):
+            # As it was, a step later: another cure would cure it alone.
             wanted = [r for r in wanted if r.kind == cure.remedy.kind]
         curing = cure.curing | {following.code}
         whole_change = bench.remedy or cure.remedy
@@ -361,3 +365,15 @@ class Fixer:
     def _tick(self, what: str) -> Callable[[float], None] | None:
         progress = self.progress
         return None if progress is None else lambda seconds: progress(what, seconds)
+
+
+def _rank(cure: Cure) -> int:
+    return _OUTCOMES.index(cure.verdict.outcome)
+
+
+def _strikes_again(bench: Bench, cure: Cure) -> bool:
+    """Does the same line fail for what the patch has brought to light, by whatever name?"""
+    following = cure.verdict.next
+    if following is None or following.severity is not Severity.ERROR:
+        return False
+    return judging.kin(following, cure.trial)[-1] == judging.kin(bench.found, bench.before)[-1]

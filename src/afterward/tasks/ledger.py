@@ -119,7 +119,8 @@ class Ledger:
                 if 0 <= happening.oldest < last.get(happening.at, 0):
                     break
                 last[happening.at] = happening.counter
-                found = [step for step in found if not self._added_to(step, happening)]
+                served = self.served(happening)
+                found = [step for step in found if step.optimizer not in served or not self._added_to(step, happening)]
             elif isinstance(happening, StepTaken):
                 found.append(happening)
             elif isinstance(happening, Cleared):
@@ -132,10 +133,32 @@ class Ledger:
         left = step.uses.keys() - self._closed.get(id(step), set())
         return taken.accumulates and not taken.in_step and not step.closure and bool(left & taken.reached)
 
+    def served(self, taken: PassTaken) -> frozenset[int]:
+        """The optimizers that a pass is for: those that have yet to step with what it leads to. Where each has stepped
+        since its gradients were cleared, it may be for any of them."""
+        done: set[int] = set()
+        for happening in takewhile(lambda one: one is not taken, self.training.happenings):
+            if isinstance(happening, StepTaken):
+                done.add(happening.optimizer)
+            elif isinstance(happening, Cleared):
+                done = {one for one in done if not happening.parameters & set(self.training.holds.get(one, ()))}
+        holders = self.holders()
+        led_to = frozenset(holders[number] for number in taken.reached if number in holders)
+        return led_to - done or led_to
+
     def owners(self) -> dict[Loss, int]:
         """Losses that belong to one optimizer: its gradients alone are cleared before their backward, and each of
         several optimizers has such losses of its own."""
         found: dict[Loss, set[int]] = defaultdict(set)
+        for number, optimizer in self.meant_for().items():
+            for loss in self.losses(self.passes[number]):
+                found[loss].add(optimizer)
+        owned = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1 and -1 not in each}
+        return owned if len(set(owned.values())) > 1 and len(owned) == len(found) else {}
+
+    def meant_for(self) -> dict[int, int]:
+        """For each pass, the one optimizer whose gradients were cleared before it; -1: none, several."""
+        found: dict[int, int] = {}
         cleared: set[int] = set()
         passed = False  # since the last clear: what is added next goes with what was added before
         by_held = {frozenset(held): optimizer for optimizer, held in self.training.holds.items()}
@@ -145,11 +168,9 @@ class Ledger:
             if isinstance(happening, Cleared) and happening.parameters in by_held:
                 cleared.add(by_held[happening.parameters])
             elif isinstance(happening, PassTaken):
-                for loss in self.losses(happening):
-                    found[loss].add(next(iter(cleared)) if len(cleared) == 1 else -1)
+                found[happening.number] = next(iter(cleared)) if len(cleared) == 1 else -1
                 passed = True
-        owned = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1 and -1 not in each}
-        return owned if len(set(owned.values())) > 1 and len(owned) == len(found) else {}
+        return found
 
     def lawful(self) -> Iterator[Happening]:
         """What happened before the first step that the law forbids; one without gradients may have taken the place of

@@ -253,7 +253,9 @@ class Comparison:
     def _expected(self) -> set[tuple[int, Loss]]:
         found: set[tuple[int, Loss]] = set()
         for failed, before in self._failing():
+            holders, served = self.was.holders(), self.was.served(failed)
             reached = failed.reached & before.reached if before is not None else failed.reached
+            reached = frozenset(number for number in reached if holders.get(number) in served)
             found |= {(number, loss) for number in reached for loss in self.was.losses(failed)}
         return found
 
@@ -275,11 +277,13 @@ class Comparison:
 
     def strangers(self) -> Iterator[Note]:
         """A loss that belongs to another optimizer comes into a step."""
-        owners = self.was.owners()
+        owners, meant = self.was.owners(), self.now.meant_for()
         more: dict[Loss, list[int]] = {}
         for optimizer, steps in self.now.steps.items():
             for step in steps:
                 for number, use in step.uses.items():
+                    if {meant.get(source) for source in use.sources} == {optimizer}:
+                        continue  # one statement makes losses of several optimizers, one after the other
                     for loss in self.now.used(use):
                         if owners.get(loss, optimizer) != optimizer:
                             more.setdefault(loss, []).append(number)
@@ -303,6 +307,13 @@ class Comparison:
                 alike = {line: texts.count(text_of(self.first.sources, line)) for line in again}
                 found |= {("made", line) for line, count in again.items() if alike[line] > count}
         return found
+
+    def current(self) -> Iterator[Note]:
+        """No pass goes through values of parameters that have been stepped since, where none did that ended well."""
+        known = {number for taken in self.was.passes.values() if not taken.failed for number in taken.stale}
+        stale = {number for taken in self.now.passes.values() for number in taken.stale} - known
+        if stale:
+            yield Note("stale", (self.names.subject(sorted(stale)),))
 
     def memory(self) -> Iterator[Note]:
         """No pass goes further back than the one before it, and saves more, where none did."""

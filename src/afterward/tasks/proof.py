@@ -10,7 +10,7 @@ from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Severity
 from afterward.model.facts import Fact, FactKind, Note
 from afterward.model.site import Site
-from afterward.model.training import PassTaken
+from afterward.model.training import PassTaken, StepTaken
 from afterward.tasks import law
 from afterward.tasks.ledger import Ledger
 from afterward.tasks.line_map import LineMap
@@ -123,6 +123,7 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     compared = Comparison(bench.base, trial, _cuts_first(bench, remedy))
     yield from law.statements(compared)
     yield from compared.counted_once()
+    yield from compared.current()
     yield from compared.memory()
     if bench.base.broken_at is not None:
         yield from compared.updates()
@@ -158,11 +159,21 @@ def _cuts_first(bench: Bench, remedy: Remedy) -> bool:
     return remedy.kind in CUTS and outside and found.reused is not None and found.reused.step is not None
 
 
-def in_one_step(found: Diagnosis) -> bool:
-    """Was the graph freed and needed again within one step?"""
+def in_one_step(base: Trial, found: Diagnosis) -> bool:
+    """Was the graph freed and needed again within one step of training: in one iteration, or with no update between?"""
     if not found.code.startswith("AFT1") or found.freed is None or found.reused is None:
         return False
-    return found.freed.step == found.reused.step
+    return found.freed.step == found.reused.step or not _steps_before_the_fault(base)
+
+
+def _steps_before_the_fault(base: Trial) -> bool:
+    """Has an optimizer stepped between the failing pass and the one before it?"""
+    since = False
+    for happening in base.training.happenings:
+        if isinstance(happening, PassTaken) and happening.failed:
+            return since
+        since = isinstance(happening, StepTaken) or (since and not isinstance(happening, PassTaken))
+    return True
 
 
 def is_repeated(base: Trial) -> bool:
@@ -171,10 +182,11 @@ def is_repeated(base: Trial) -> bool:
 
 
 def may_do_with_less(base: Trial, proven: Remedy, remedy: Remedy, listed: set[str]) -> bool:
-    """Something is computed again for a loss that leads to several optimizers' parameters: a cut may be enough."""
+    """Something is computed again for a loss that leads to more than one optimizer's parameters, to some that none
+    holds, say: a cut may be enough."""
     holders = {number: optimizer for optimizer, held in base.training.holds.items() for number in held}
     failed = (taken for taken in base.training.happenings if isinstance(taken, PassTaken) and taken.failed)
-    several = any(len({holders[number] for number in taken.reached if number in holders}) > 1 for taken in failed)
+    several = any(len({holders.get(number) for number in taken.reached}) > 1 for taken in failed)
     return proven.kind == "recompute_forward" and remedy.kind in CUTS and remedy.kind in listed and several
 
 
@@ -191,7 +203,8 @@ def is_reference(base: Trial, retained: Trial) -> bool:
         return False
     ledger = Ledger(retained.training, LineMap(base.sources, retained.sources))
     ledger.shared = ledger.makers_of_several()
-    strangers = any(Comparison(base, retained).strangers())
+    compared = Comparison(base, retained)
+    strangers = any(compared.strangers()) or any(compared.current())
     return not strangers and not ledger.counted_twice() and not ledger.used_twice() and not ledger.foreign()
 
 

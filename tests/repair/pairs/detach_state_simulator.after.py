@@ -25,9 +25,10 @@ torch.manual_seed(0)
 env, net, v = World(), nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1)), torch.zeros(1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
 for _ in range(5):
-    for k, v_2 in env.state.items():
-        env.state[k] = v_2.detach()
-    cost, v = window(env, net, v.detach())
+    v = v.detach()
+    env.state["speed"] = env.state["speed"].detach()
+    env.state["place"] = env.state["place"].detach()
+    cost, v = window(env, net, v)
     opt.zero_grad()
     cost.backward()
     opt.step()

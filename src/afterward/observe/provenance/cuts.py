@@ -24,6 +24,7 @@ _METHODS = {
 SAMPLE = ".sample()"
 _MAKERS = {"tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor", "Tensor", "LongTensor"}
 _MODES = {"no_grad": "torch.no_grad()", "inference_mode": "torch.inference_mode()"}
+_DECIDED = "torch.set_grad_enabled(...)"  # off or on: what is built in there says which
 _NUMBERS = {"float", "int", "bool"}
 
 
@@ -97,7 +98,7 @@ class _Search:
         if statement is None or self.budget < 0:
             return
         before, known = self.nearer, len(self.found)
-        self._note_own_cuts(place, statement, around)
+        self._note_own_cuts(place, statement, around, only)
         own = self.found[known:]
         building = self.built.get((place.call, place.moment), 0) > 0
         calls = self.paths.children.get((place.call, place.moment), [])
@@ -151,12 +152,12 @@ class _Search:
             return own[-1] if own else reader.caller
         return self.paths.assigned_before(name, reader)
 
-    def _note_own_cuts(self, place: Place, statement: ast.stmt, around: tuple[str, ...] = ()) -> None:
+    def _note_own_cuts(self, place: Place, statement: ast.stmt, around: tuple[str, ...], only: str) -> None:
         spot = self.where(place)
         if spot is None:
             return
         assigned = targets(statement)
-        name = assigned[0].text if assigned else ""
+        name = only or (assigned[0].text if assigned else "")
         for part in head(statement):
             for node in ast.walk(part):
                 how = _cutting(node) if not _calls_within(node, around) else None
@@ -168,8 +169,8 @@ class _Search:
                     )
                     self.found.append(_Found(self._had_history(place, node), cut, node, self.nearer))
         mode = self._grad_mode(place, statement, spot, name) or self._mode_of_callers(place, name)
-        if mode is not None:
-            cuts = self.built.get((place.call, place.moment), 0) == 0 and _calls(statement)
+        cuts = self.built.get((place.call, place.moment), 0) == 0 and _calls(statement)
+        if mode is not None and (cuts or mode.how != _DECIDED):
             self.found.append(_Found(cuts, mode, nearer=self.nearer))
 
     def _cut_name(self, place: Place, node: ast.expr) -> str:
@@ -354,6 +355,7 @@ def _is_false(node: ast.expr) -> bool:
 def _mode(node: ast.expr) -> str | None:
     called = node.func if isinstance(node, ast.Call) else node
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    if name == "set_grad_enabled" and isinstance(node, ast.Call) and node.args and _is_false(node.args[0]):
-        return "torch.set_grad_enabled(False)"
+    if name == "set_grad_enabled" and isinstance(node, ast.Call) and node.args:
+        given = node.args[0]
+        return "torch.set_grad_enabled(False)" if _is_false(given) else None if is_literal(given) else _DECIDED
     return _MODES.get(name)

@@ -40,6 +40,11 @@ class Handover:
                 return cls(each, [(one.name, order_of(one.node)) for one in held])
         return None
 
+    @property
+    def orders(self) -> frozenset[int]:
+        """Of the nodes that had a name."""
+        return frozenset(order for _, order in self.values)
+
     def into(self, nodes: Iterable[Any]) -> list[Carried]:
         """Those that a later step begins with, each by the longest name that a statement can give another value.
 
@@ -90,7 +95,7 @@ def _slot(way: Way) -> Way:
 
 
 def _is_row(way: Way) -> bool:
-    return _kind(way[-2][1]) in ("list", "dict")
+    return len(way) > 1 and _kind(way[-2][1]) in ("list", "dict")
 
 
 def _kind(value: Any) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.model.training import Border, Cleared, Edited, Line, PassTaken, StepTaken, Training, Use
+from afterward.model.training import Border, Carried, Cleared, Edited, Line, PassTaken, StepTaken, Training, Use
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, leading_to, roots_of, saved_bytes, walk
 from afterward.observe.marks.stack import user_frames
@@ -51,6 +51,7 @@ class Keeper:
     _running: list[tuple[PassTaken, dict[int, State]]] = field(default_factory=list)
     _steps: list[StepTaken] = field(default_factory=list)  # those that are being taken
     _began: dict[Line | None, int] = field(default_factory=dict)  # the node counter at the last pass of each line
+    _stepped: dict[int, int] = field(default_factory=dict)  # number -> the node counter at its last step
     _named: set[int] = field(default_factory=set)
     _handover: Handover | None = None
     _alike: Alike = field(default_factory=Alike)
@@ -148,10 +149,11 @@ class Keeper:
         behind = {below for place in newer for below, _ in found.nodes[place].next_functions if below is not None}
         fresh = (self._parameters.known(getattr(below, "variable", None)) for below in behind)
         taken.fresh = frozenset(number for number in fresh if number is not None)
+        taken.stale = frozenset(self._stale(found.nodes[place] for place in executed))
         lines = _Lines(self.recorders)
         taken.through = frozenset(line for place in executed if (line := lines.of(found.nodes[place])) is not None)
         if self._handover is not None and self.border is not None and taken.number == self.border.after:
-            self.training.carried = tuple(self._handover.into(b for b in behind if order_of(b) < since))
+            self.training.carried = self._carried_into([below for below in behind if order_of(below) < since])
         orders = [order for place in executed if (order := order_of(found.nodes[place])) != compat.LEAF_ORDER]
         taken.oldest, taken.counter = min(orders, default=-1), next_node()
         self._began[taken.at] = taken.counter
@@ -171,6 +173,23 @@ class Keeper:
             if (line := lines.of(node)) is not None:
                 taken.weights[line] = taken.weights.get(line, 0.0) + each.weight
         taken.size = saved_bytes(found.nodes[place] for place in executed)
+
+    def _carried_into(self, nodes: list[Any]) -> tuple[Carried, ...]:
+        """What the loop had names for as the step before ended; and what it has names for now, where a function that it
+        calls has made the value and given it back since."""
+        assert self.border is not None
+        known = self._handover.into(nodes) if self._handover is not None else []
+        seen = self._handover.orders if self._handover is not None else frozenset()
+        now = Handover.at(self.border, sys._getframe(1))
+        return (*known, *(now.into(node for node in nodes if order_of(node) not in seen) if now is not None else ()))
+
+    def _stale(self, nodes: Iterable[Any]) -> Iterator[int]:
+        """The parameters that these nodes were made of, and that have been stepped since."""
+        for node in nodes:
+            for below, _ in node.next_functions:
+                number = self._parameters.known(getattr(below, "variable", None))
+                if number is not None and order_of(node) < self._stepped.get(number, 0):
+                    yield number
 
     def _is_trained(self, term: Any) -> bool:
         """Does a number lead to a parameter, and not only to a tensor that nothing steps?"""
@@ -197,6 +216,7 @@ class Keeper:
         if step.closure:
             self._use(step, optimizer)
         self._alike.stepped()
+        self._stepped.update(dict.fromkeys(step.uses, next_node()))
         self._add(step)
 
     def _use(self, step: StepTaken, optimizer: Any) -> None:
