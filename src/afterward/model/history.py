@@ -352,6 +352,8 @@ class History:
             steps=steps,
             gradients=(Entry(UNSEEN), *later) if early else later,
             built=self.built.since(moment),
+            fed=tuple(one for one in self.fed if {one.early, one.late} <= runs),
+            numbers=tuple(one for one in self.numbers if one.run in runs),
         )
 
     def node(self, node_id: NodeId) -> Node:

@@ -124,7 +124,8 @@ def _check_references(history: History) -> None:
         named |= set(getattr(event, "leaves", ())) | set(getattr(event, "reached", ()))
     if not named - {None} <= known:
         raise ValueError("a leaf is not there")
-    if not {number for one in history.fed for number in (one.early, one.late)} <= {run.id for run in history.passes}:
+    runs = {number for one in history.fed for number in (one.early, one.late)} | {one.run for one in history.numbers}
+    if not runs <= {run.id for run in history.passes}:
         raise ValueError("a pass is not there")
     placed: Iterable[Any] = (*history.nodes, *history.passes, *history.steps, *history.writes)
     wheres = [each.where for each in placed]
