@@ -334,6 +334,18 @@ gan = Gan()
 for x in torch.randn(6, 8, 3):
     gan.step(x)
 """
+FORGOTTEN = """h_opt = torch.optim.SGD(head.parameters(), lr=0.1)
+def reset():
+    h_opt.zero_grad()
+for x in torch.randn(6, 8, 3):
+    (head(net(x)) - 1).pow(2).mean().backward()
+    h_opt.step()
+    opt.step()
+    reset()
+    head(net(x).tanh()).pow(2).mean().backward()
+    opt.step()
+    reset()
+"""
 FROZEN = """h_opt = torch.optim.SGD(head.parameters(), lr=0.1)
 for x in torch.randn(6, 8, 3):
     opt.zero_grad()
@@ -421,6 +433,7 @@ for x in torch.randn(6, 8, 3):
         (NOT_CLEARED, "    loss.backward()\n", "    opt.zero_grad()\n    loss.backward()\n"),
         (OTHER_MODEL, "SGD(target.", "SGD(net."),
         (FROZEN, "3):\n    opt", "3):\n    net.requires_grad_(True)\n    opt"),
+        (FORGOTTEN, "    h_opt.zero_grad()\n", "    h_opt.zero_grad()\n    opt.zero_grad()\n"),
         (FROZEN_FOR_TWO, "    net.requires_grad_(False)\n", ""),  # thawed at the start, the second step finds nothing
         (NOT_SEEDED, "retain_graph=True", ""),  # another run draws other numbers
         (TWO_LOSSES, "backward()\n        self.d_opt.step()\ngan", "backward()\n        self.g_opt.step()\ngan"),
@@ -436,6 +449,7 @@ for x in torch.randn(6, 8, 3):
         "closure",
         "other model",
         "frozen",
+        "forgotten",
         "frozen for two",
         "not seeded",
         "two losses",

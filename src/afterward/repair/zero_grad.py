@@ -30,8 +30,23 @@ def candidates(job: Job) -> Candidates:
         yield from _before_its_passes(job, source, backward, name)
         edit = source.insert_before(backward, f"{name}.zero_grad()")
         yield job.patch(f"`{name}.zero_grad()` before line {source.range(backward).start.line}", source, edit)
+    yield from _with_the_others(job, source, backward)
     yield from _each_of_several(job, source, backward)
     yield from _by_hand(job, source, backward)
+
+
+def _with_the_others(job: Job, source: Source, backward: Statement) -> Candidates:
+    """A function that clears all others, and nothing else, clears it too: `def reset(): a.zero_grad()`."""
+    for function in (each for each in source.statements if isinstance(each, cst.FunctionDef)):
+        body = source.body(function) or []
+        clears = [call for each in body if (call := only_call(each)) is not None and _is_clear(call)]
+        for name in _optimizers(source, backward) if body and len(clears) == len(body) else ():
+            edit = source.insert_after(body[-1], f"{name}.zero_grad()")
+            yield job.patch(f"`{name}.zero_grad()` in `{function.name.value}`", source, edit)
+
+
+def _is_clear(call: cst.Call) -> bool:
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "zero_grad"
 
 
 def _before_its_passes(job: Job, source: Source, backward: Statement, name: str) -> Candidates:
