@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
+from afterward.model import facts
 from afterward.model.site import Site
 from afterward.repair import thawing
 from afterward.repair.edits import Edit
@@ -27,7 +29,10 @@ def candidates(job: Job) -> Candidates:
     if job.remedy.form in (OTHER, THAW):
         yield from thawing.candidates(job)
         for source, statement in thawing.freezing(job) if job.remedy.form == THAW else ():
-            yield from _not_frozen(job, source, statement)
+            where = source.range(statement)
+            line = facts.lines("lines", Site(source.file, where.start.line, where.end.line))
+            for patch in _not_frozen(job, source, statement):
+                yield replace(patch, form="on_line", facts=(facts.code("cut", "requires_grad_(False)"), line))
         return
     yield from _with_gradients_again(job)
     named = job.at(job.found.cut)
