@@ -173,6 +173,11 @@ def test_a_pattern_is_no_place_to_read_a_name() -> None:
     [
         ("x.relu_()", "x = x.relu()"),
         ("F.relu_(x)", "x = F.relu(x)"),
+        ("x.copy_(y)", "x = y.clone()"),
+        ("x.copy_(a + b)", "x = (a + b).clone()"),
+        ("x.zero_()", "x = torch.zeros_like(x)"),
+        ("x.fill_(2)", "x = torch.full_like(x, 2)"),
+        ("x.normal_(0, 1)", "x = x.clone()"),
         ("torch.requires_grad_(False)", None),
         ("opt.step()", None),
     ],

@@ -81,6 +81,10 @@ def gone_over(source: Source, loop: cst.For | cst.CompFor, name: str) -> str | N
 
 # One tensor
 
+# What puts something else in the place of all values has no method of the same name without the underscore.
+OVERWRITING = {"copy_": "{1}.clone()", "zero_": "torch.zeros_like({0})", "fill_": "torch.full_like({0}, {1})"}
+DRAWING = ("normal_", "uniform_", "random_", "exponential_", "cauchy_", "geometric_", "log_normal_")
+
 
 def _rewritten(source: Source, statement: Statement) -> str | None:
     """`x *= y` as `x = x * y`, `x.relu_()` as `x = x.relu()`."""
@@ -92,7 +96,14 @@ def _rewritten(source: Source, statement: Statement) -> str | None:
         if operator in sign:
             return f"{name} = {name} {sign[operator]} {_operand(source, made.value)}"
     call, owner = _writing_call(source, statement)
-    if call is None or owner is None or keyword.iskeyword(source.code(call.func).rsplit(".", 1)[-1][:-1]):
+    if call is None or owner is None:
+        return None
+    method = source.code(call.func).rsplit(".", 1)[-1]
+    if method in OVERWRITING:
+        given = [_operand(source, one.value) for one in call.args if one.keyword is None and not one.star]
+        fits = len(given) == len(call.args) == OVERWRITING[method].count("{1}")
+        return f"{owner} = {OVERWRITING[method].format(owner, *given)}" if fits else None
+    if method in DRAWING or keyword.iskeyword(method[:-1]):
         return None
     rest = source.text[source.span(call.func)[1] : source.bare_span(call)[1]]
     return f"{owner} = {source.code(call.func)[:-1]}{rest}"
