@@ -160,7 +160,12 @@ def main() -> int:
     parser.add_argument("--operator", default="", help="only these, with commas between them")
     parser.add_argument("--program", default="", help="only programs whose name contains one of these")
     parser.add_argument("--cases", type=Path, default=ROOT.parent / "shared" / "cases")
-    parser.add_argument("--public", type=Path, default=ROOT / "build" / "public", help="what plant_public.py prepared")
+    parser.add_argument(
+        "--public",
+        type=Path,
+        default=ROOT / "build" / "public",
+        help="a folder of further correct programs: files, or folders with a train.py",
+    )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "plant", help="where answers are kept")
     parser.add_argument("--keep", type=Path, help="leave each mutant, with what was said and written, in this folder")
     parser.add_argument("--again", action="store_true", help="ask again about those that were asked about")

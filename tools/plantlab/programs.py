@@ -49,7 +49,7 @@ def of_the_gallery() -> Iterator[Program]:
 
 
 def of_folder(folder: Path, prefix: str) -> Iterator[Program]:
-    """Single files, or folders with a `train.py`, as `tools/plant_public.py` prepares them."""
+    """Single files, or folders with a `train.py`: correct training programs that whoever plants brings along."""
     for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
         yield Program(f"{prefix}-{path.stem}", {ENTRY: path})
     for entry in sorted(folder.glob(f"*/{ENTRY}")) if folder.is_dir() else ():
