@@ -327,6 +327,18 @@ class History:
     def _step_by_id(self) -> dict[int, Step]:
         return {step.id: step for step in self.steps}
 
+    @cached_property
+    def complete_from(self) -> int:
+        """The place of the first pass from which on all were looked at and none is forgotten."""
+        place, later = len(self.passes), dict[str, int]()
+        for run in reversed(self.passes):
+            follows = later.get(run.call) in (None, 0, run.count + 1)
+            if run.used is None or not follows:
+                break
+            later[run.call] = run.count
+            place -= 1
+        return place
+
     def run(self, number: int) -> Pass:
         """The pass of this number."""
         return self._pass_by_id[number]

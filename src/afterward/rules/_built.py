@@ -91,10 +91,10 @@ def is_judged(history: History, one: Execution) -> bool:
     """Would a pass that uses it have been seen? Were all passes looked at that came next, or did none come any more?"""
     if one.lost:
         return False
-    later = history.passes[bisect_left(history.passes, one.until, key=lambda run: run.moment) :]
-    if history.built.over and _none_missing(later):
+    begin = bisect_left(history.passes, one.until, key=lambda run: run.moment)
+    if history.built.over and begin >= history.complete_from:
         return True
-    following = later[:LATER]
+    following = history.passes[begin : begin + LATER]
     windows = {run.window for run in following}
     return len(following) == LATER and len(windows) == 1 and all(run.used is not None for run in following)
 
@@ -229,6 +229,7 @@ def left_out(history: History) -> list[LeftOut]:
     """Parts of losses that no pass uses, as often as it is known."""
     used = sorted({node for run in history.passes for node in run.used or ()})
     found: dict[Site, LeftOut] = {}
+    known: dict[Site, list[Execution]] = {}  # of each statement, those executions of which it is known
     for number in history.numbers:
         built = _built_by(history, number.node)
         if built is None or built[0].site in found or meets(used, number.node, number.node + 1):
@@ -237,7 +238,9 @@ def left_out(history: History) -> list[LeftOut]:
             continue
         statement, execution = built
         offset = number.node - execution.first
-        judged = [one for one in statement.executions if is_judged(history, one)]
+        if statement.site not in known:
+            known[statement.site] = [one for one in statement.executions if is_judged(history, one)]
+        judged = known[statement.site]
         vain = [one for one in judged if not meets(used, one.first + offset, one.first + offset + 1)]
         if len(vain) >= LEFT_OUT and len(vain) == len(judged):
             part = _part(history, number, statement, used)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import GraphNode
@@ -10,6 +10,7 @@ from afterward.model.history import Number
 from afterward.model.operations import ARITHMETIC, is_loss, operation
 
 if TYPE_CHECKING:
+    from afterward.interpret.library.torch.passes import PassMade
     from afterward.interpret.machine.machine import Machine
 
 
@@ -23,22 +24,34 @@ def numbers_beside(
             continue
         under = machine.graph.reach([node])
         parameters = {id(one.leaf) for one in under if one.leaf is not None} & owners.keys()
+        if not parameters:
+            continue
         inner = {one.number: one for one in under if one.leaf is None}
-        for run in machine.passes if parameters else ():
-            made = range(*run.created) if len(run.created) == 2 else range(0)
-            own = {number: one for number, one in inner.items() if number not in run.used and number not in made}
-            if len(own) < len(inner):
-                yield Number(
-                    name,
-                    node.number,
-                    run.number,
-                    True,
-                    under=frozenset(own),
-                    sums=frozenset(n for n, one in own.items() if operation(one.name) in ARITHMETIC),
-                    takers=frozenset(n for n, one in own.items() if any(below.leaf for below, _ in one.next_functions)),
-                    leaves=frozenset(identities[one] for one in parameters if one in identities),
-                    parameters=len(parameters),
-                )
+        sums = frozenset(n for n, one in inner.items() if operation(one.name) in ARITHMETIC)
+        takers = frozenset(n for n, one in inner.items() if any(below.leaf for below, _ in one.next_functions))
+        own = inner.keys() - used
+        if own <= sums and own.isdisjoint(takers):
+            continue  # a sum of what passes have used: a figure
+        beside = [(run, left) for run in machine.passes if len(left := _not_used(inner.keys(), run)) < len(inner)]
+        leaves = frozenset(identities[one] for one in parameters if one in identities)
+        for run, left in beside:
+            yield Number(
+                name,
+                node.number,
+                run.number,
+                True,
+                under=left,
+                sums=sums & left,
+                takers=takers & left,
+                leaves=leaves,
+                parameters=len(parameters),
+            )
+
+
+def _not_used(nodes: Set[int], run: PassMade) -> frozenset[int]:
+    """The nodes that a pass neither used nor made."""
+    left = frozenset(nodes - run.used)
+    return left.difference(range(*run.created)) if len(run.created) == 2 else left
 
 
 def _is_number(node: GraphNode, depth: int = 4) -> bool:
