@@ -51,7 +51,8 @@ class Keeper:
     _running: list[tuple[PassTaken, dict[int, State]]] = field(default_factory=list)
     _steps: list[StepTaken] = field(default_factory=list)  # those that are being taken
     _began: dict[Line | None, int] = field(default_factory=dict)  # the node counter at the last pass of each line
-    _stepped: dict[int, int] = field(default_factory=dict)  # number -> the node counter at its last step
+    _stepped: dict[int, int] = field(default_factory=dict)  # number -> a node counter since which it was changed
+    _values: dict[int, tuple[str, int]] = field(default_factory=dict)  # number -> its values, the node counter then
     _named: set[int] = field(default_factory=set)
     _handover: Handover | None = None
     _alike: Alike = field(default_factory=Alike)
@@ -149,6 +150,7 @@ class Keeper:
         behind = {below for place in newer for below, _ in found.nodes[place].next_functions if below is not None}
         fresh = (self._parameters.known(getattr(below, "variable", None)) for below in behind)
         taken.fresh = frozenset(number for number in fresh if number is not None)
+        self._compare(leaf for leaf in leaves if leaf is not None)
         taken.stale = frozenset(self._stale(found.nodes[place] for place in executed))
         lines = _Lines(self.recorders)
         taken.through = frozenset(line for place in executed if (line := lines.of(found.nodes[place])) is not None)
@@ -183,8 +185,18 @@ class Keeper:
         now = Handover.at(self.border, sys._getframe(1))
         return (*known, *(now.into(node for node in nodes if order_of(node) not in seen) if now is not None else ()))
 
+    def _compare(self, leaves: Iterable[Any]) -> None:
+        """The program may write to a parameter itself, and torch does not notice all of that (`.data`)."""
+        for leaf in leaves:
+            number = self._parameters.known(leaf)
+            if number is not None:
+                values, (before, then) = digest(leaf), self._values.get(number, ("", 0))
+                if before and values != before:
+                    self._stepped[number] = max(self._stepped.get(number, 0), then)
+                self._values[number] = (values, next_node())
+
     def _stale(self, nodes: Iterable[Any]) -> Iterator[int]:
-        """The parameters that these nodes were made of, and that have been stepped since."""
+        """The parameters that these nodes were made of, and that have been changed since."""
         for node in nodes:
             for below, _ in node.next_functions:
                 number = self._parameters.known(getattr(below, "variable", None))
