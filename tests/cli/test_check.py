@@ -211,7 +211,9 @@ def test_a_notebook_is_one_program(tmp_path: Path) -> None:
     (tmp_path / "train.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}))
     done = check(tmp_path, "--format", "github", ".")
     assert done.returncode == 1
-    assert "cell 3, line 2" in done.stdout
+    assert "Cell 3, line 2" in done.stdout
+    assert ".. " not in done.stdout
+    assert done.stdout.endswith(".\n")
 
 
 def test_statistics_and_gaps(tmp_path: Path) -> None:

@@ -27,12 +27,19 @@ class Parser(argparse.ArgumentParser):
         super().__init__(epilog=epilog, formatter_class=_Help, **named)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As a command has it: what is unknown is an error here, where the command's own options are known."""
+        """As a command has it: what is unknown is an error here, where the command's own options are known. It is said
+        before what is missing: `run --hmtl` lacks a file too, but that is not what its writer has to hear."""
+        asked = [action for action in self._actions if action.required and action.nargs is None]
+        for action in asked:
+            action.required = False
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             word = str(unknown[0])
             options = [name for action in self._actions for name in action.option_strings]
             self.error(f"there is no option {word}{alike(word.split('=')[0], options)}")
+        missing = [str(action.metavar or action.dest) for action in asked if getattr(found, action.dest, None) is None]
+        if missing:
+            self.error(f"the following arguments are required: {', '.join(missing)}")
         return found, unknown
 
     def error(self, message: str) -> NoReturn:

@@ -99,10 +99,11 @@ def _conclude(program: Program, outcome: Outcome) -> None:
     sys.stderr.flush()
     ended = _ERRORS.get(outcome.error, "ran to its end")
     found = " and ".join(outcome.codes) or "nothing"
-    print(f"\nThe program {ended}; afterward found {found}.")
+    print()
+    print_row((), f"The program {ended}; afterward found {found}.")
     if not outcome.as_told:
         expected = _ERRORS.get(program.raises, "runs to its end")
-        print(f"Here that differs from what we saw: it {expected}, with {program.finds or 'nothing'} found.")
+        print_row((), f"Here that differs from what we saw: it {expected}, with {program.finds or 'nothing'} found.")
 
 
 def _lead_on(example: Example, program: Program) -> None:

@@ -42,7 +42,8 @@ def show(found: Diagnosis, stream: IO[str]) -> None:
 
 def show_diagnosis(found: Diagnosis, stream: IO[str]) -> None:
     """What is wrong and why, without what to do."""
-    _print(diagnosis_lines(found, _width(stream)), stream)
+    lines = list(diagnosis_lines(found, _width(stream)))
+    _print(lines if lines[-1] else lines[:-1], stream)  # the empty line is there to part it from what to do
 
 
 def show_changes(found: Diagnosis, stream: IO[str]) -> None:
