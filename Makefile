@@ -56,7 +56,12 @@ pyodide:
 	  { command -v npm >/dev/null && (cd web/playground && npm ci --no-audit --no-fund --silent >/dev/null 2>&1); } || \
 	  echo "no Pyodide, and npm could not bring it: the playground is tested without a browser"
 
-test: $(READY) browser pyodide  ## what CI runs: lint, types and the fast tests
+# And that of the notebook: JupyterLab, which nothing else needs.
+lab: $(READY)
+	@$(BIN)/python -c 'import jupyterlab' 2>/dev/null || $(BIN)/pip install --quiet -c $(VENV)/constraints.txt jupyterlab >/dev/null 2>&1 || \
+	  echo "no JupyterLab, and pip could not bring it: notebooks are tested with a kernel alone"
+
+test: $(READY) browser pyodide lab  ## what CI runs: lint, types and the fast tests
 	$(BIN)/ruff format --check src tests tools examples
 	$(BIN)/ruff check src tests tools examples
 	$(BIN)/mypy
