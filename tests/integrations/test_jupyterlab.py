@@ -29,7 +29,7 @@ CELLS = (
 BOX = ".jp-OutputArea-output:has-text('AFT101') img"
 # Where the picture ends, and the cell's output with it; whether it was drawn at all.
 LOOK = """image => {
-  const output = image.closest(".jp-OutputArea-output");
+  const output = image.parentElement;
   const width = image.getBoundingClientRect().width;
   return {drawn: image.naturalWidth, width, scrolls: output.scrollWidth > output.clientWidth + 1};
 }"""

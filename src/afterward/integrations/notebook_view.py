@@ -50,7 +50,7 @@ _SENTENCE = "margin-top:.5em;max-width:52em;line-height:1.45;font-size:13.5px;fo
 _WORD = "display:inline-block;width:3.2em;margin-left:-3.2em"
 _HANGING = "padding-left:3.2em;"
 _PICTURE = (
-    "display:block;max-width:100%;min-width:820px;height:auto;margin-top:.8em;border-radius:8px"  # as wide as a cell
+    "display:block;max-width:100%;min-width:680px;height:auto;margin-top:.8em;border-radius:8px"  # as wide as a cell
 )
 
 

@@ -11,6 +11,9 @@ from afterward.model.site import Iteration, Where
 from afterward.render.lifeline.story import Column
 
 BEFORE, AFTER = -1, 1 << 60
+OF_LOOP = {BEFORE: "before the loop", AFTER: "after the loop"}
+OF_CELLS = {BEFORE: "in an earlier cell", AFTER: "in a later cell"}
+OF_PASSES = {BEFORE: "beforehand"}
 STEPS, SLOTS = 4, 20  # columns shown in full, and items in them, as long as nothing needful is left out
 
 
@@ -40,14 +43,13 @@ class Clock:
     def title(self, column: int) -> str:
         if self.loop is None and not self.starts:
             return ""
-        if column == BEFORE:
-            return "before the loop" if self.loop is not None else "beforehand"
-        return "after the loop" if column == AFTER else self.names.get(column, f"step {column}")
+        around = OF_PASSES if self.loop is None else OF_CELLS if self.names else OF_LOOP
+        return around.get(column) or self.names.get(column, f"step {column}")
 
 
 def is_step(title: str) -> bool:
     """Does this title name a step, or what lies around them?"""
-    return bool(title) and title not in ("before the loop", "beforehand", "after the loop")
+    return bool(title) and not any(title in around.values() for around in (OF_LOOP, OF_CELLS, OF_PASSES))
 
 
 def clock_of(history: History, reuse: Reuse) -> Clock:
