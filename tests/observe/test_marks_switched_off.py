@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -122,6 +123,53 @@ for step in range(4):
     )
     (finding,) = seen.findings
     assert (finding.freed.step, finding.reused.step) == (1, 2)
+
+
+_IN_A_FUNCTION = """\
+import threading
+def plain(n):
+    for i in range(n):
+        waste = i * i
+        waste += 1
+def train(n, work):
+    w, state = torch.ones(2, requires_grad=True), torch.zeros(2)
+    for step in range(4):
+        work(n)
+        for i in range(n):
+            waste = i * i
+            waste += 1
+        state = torch.tanh(w + state)
+        loss = state.sum()
+        loss.backward()
+def in_a_thread(n):
+    one = threading.Thread(target=plain, args=(20_000,))
+    one.start()
+    one.join()
+"""
+
+
+@needs_c
+@pytest.mark.parametrize("work", ["plain", "in_a_thread"])
+@pytest.mark.parametrize("count", [0, 60, 20_000])
+def test_steps_are_counted_in_a_function_too(count: int, work: str, tmp_path: Path, torch_as_it_was: None) -> None:
+    seen = watch_source(f"{_IN_A_FUNCTION}train({count}, {work})\n", tmp_path)
+    (finding,) = seen.findings
+    assert (finding.code, finding.built.line, finding.freed.step, finding.reused.step) == ("AFT103", 13, 1, 2)
+
+
+@pytest.mark.parametrize("work", ["plain", "in_a_thread"])
+@pytest.mark.parametrize("count", [0, 60, 2_000])
+def test_and_where_only_lines_are_seen(count: int, work: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch, afterward\n"
+        + _IN_A_FUNCTION
+        + "with afterward.watch() as run:\n    try:\n        "
+        + f"train({count}, {work})\n    except RuntimeError:\n        pass\n"
+        + "one, = run.report().findings\nprint(one.code, one.built.line, one.freed.step, one.reused.step)\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["AFT103", "14", "1", "2"]
 
 
 @needs_c

@@ -7,7 +7,7 @@
    running and where (`tell_calls`), read from the interpreter: so what they write down stays exact. */
 
 #include "_frames.h"
-#include "_tape.h"
+#include "_marks.h"
 
 #define OFTEN 6          /* a mark stays on until it was met so often since the last node */
 #define WINDOW 64        /* marks, over which their pace is measured */
@@ -17,8 +17,16 @@
 
 #define ENTERS 1 /* flags of a mark: the first of a call, or of a generator that goes on */
 #define TURNS 2  /* a loop's next iteration */
+#define LINE 4   /* it stands for a line that the interpreter tells of: its events rest, its code stays as it is */
+#define TELLS 8  /* of a line: it is more than that a statement begins, and is written down each time */
 
 typedef struct Mark Mark;
+
+typedef struct {
+    Running *frame;
+    PyObject *code;
+    Py_ssize_t unit;
+} Told;
 
 typedef struct {
     PyObject_HEAD
@@ -27,16 +35,14 @@ typedef struct {
     PyObject *locate;    /* (code, unit) -> the number that tells of a call at this instruction, or -1 */
     PyObject *keeps;     /* (calls) -> the number that tells that so many calls are as before */
     Mark *off;           /* those that are switched off */
+    OfLines of_lines;
+    int lines_rest;      /* do events of any line rest? */
     uint32_t stretch;    /* how often the node counter was seen to have moved */
     int unsure;          /* marks were off: the calls that run may be others than those written down */
     int fast;            /* are there many marks a second? */
     uint64_t met, window_met, window_time;
     Py_ssize_t depth; /* of what was told last: */
-    struct {
-        Running *frame;
-        PyObject *code;
-        Py_ssize_t unit;
-    } told[DEPTH];
+    Told told[DEPTH];
 } Board;
 
 struct Mark {
@@ -45,6 +51,7 @@ struct Mark {
     long number;
     int flags;
     uint32_t stretch, hits;
+    uint32_t rests; /* the stretch since which its events rest */
     uint64_t since;
     int ordinal; /* which of its file's pieces of code it is in */
     int places;
@@ -63,7 +70,7 @@ typedef struct {
     int32_t number[]; /* of the statement at each unit: 0 where it was not asked for yet, else one more */
 } About;
 
-static PyTypeObject *mark_type, *board_type;
+PyTypeObject *mark_type, *board_type;
 static Py_ssize_t extra = -1; /* the slot of code objects that is ours */
 static struct {
     unsigned char extended, load_const, negative, pop_top, build_tuple, subscript, jump, load_fast, load_both;
@@ -122,9 +129,53 @@ static void switch_on(Mark *self) {
 static void switch_all_on(Board *board) {
     while (board->off != NULL)
         switch_on(board->off);
+    if (board->lines_rest && board->of_lines.lines != NULL)
+        board->of_lines.again(board->of_lines.lines);
+    board->lines_rest = 0;
+}
+
+/* The calls that are running in a thread, outermost first; -1 where they are too many to be told apart. */
+static Py_ssize_t running_calls(PyThreadState *thread, Board *board, Told *told) {
+    Py_ssize_t count = 0;
+    for (Running *frame = *running_slot(thread); frame != NULL; frame = caller_of(frame)) {
+        PyObject *code = code_of(frame);
+        About *info = code != NULL && PyCode_Check(code) ? about(code) : NULL;
+        if (info == NULL || info->board != board || !info->is_call)
+            continue;
+        if (count == DEPTH)
+            return -1;
+        told[count++] = (Told){frame, code, unit_of(frame)};
+    }
+    for (Py_ssize_t n = 0; n < count / 2; n++) {
+        Told other = told[n];
+        told[n] = told[count - 1 - n], told[count - 1 - n] = other;
+    }
+    return count;
+}
+
+/* From here on calls may come and go unseen. Those that run now, in the thread of the tape, are as they were written
+   down: the one that begins with this mark is not there yet. */
+static void becomes_unsure(Mark *self) {
+    Board *board = self->board;
+    if (board->unsure)
+        return;
+    PyThreadState *here = PyThreadState_Get(), *thread = here;
+    if (!tape_is_here(board->tape))
+        for (thread = PyInterpreterState_ThreadHead(here->interp); thread != NULL; thread = PyThreadState_Next(thread))
+            if (thread->thread_id == board->tape->thread)
+                break;
+    Py_ssize_t count = thread != NULL ? running_calls(thread, board, board->told) : 0;
+    board->depth = count > 0 && thread == here && self->flags & ENTERS ? count - 1 : count < 0 ? 0 : count;
+    board->unsure = 1;
 }
 
 static void switch_off(Mark *self) {
+    if (self->flags & LINE) {
+        becomes_unsure(self);
+        self->rests = self->stretch;
+        self->board->lines_rest = 1;
+        return;
+    }
     Running *frame = *running_slot(PyThreadState_Get());
     if (self->link != NULL || frame == NULL || code_of(frame) != self->code || about(self->code) == NULL)
         return; /* this runs in a copy of the code that it was made for, or one that would not say when it goes */
@@ -142,12 +193,12 @@ static void switch_off(Mark *self) {
         at[0] = op.jump, at[1] = self->place[n].skip;
     }
     Board *board = self->board;
+    becomes_unsure(self);
     self->next = board->off;
     self->link = &board->off;
     if (self->next != NULL)
         self->next->link = &self->next;
     board->off = self;
-    board->unsure = 1;
 }
 
 static void met_often(Mark *self) {
@@ -205,33 +256,19 @@ static long keeps_number(Board *board, Py_ssize_t calls) {
 /* Write down which calls are running, from the first that is not as it was told last time. */
 static int tell_calls(Mark *mark, uint64_t counter) {
     Board *board = mark->board;
-    struct {
-        Running *frame;
-        PyObject *code;
-        Py_ssize_t unit;
-    } now[DEPTH];
-    Py_ssize_t count = 0;
-    for (Running *frame = *running_slot(PyThreadState_Get()); frame != NULL; frame = caller_of(frame)) {
-        PyObject *code = code_of(frame);
-        About *info = code != NULL && PyCode_Check(code) ? about(code) : NULL;
-        if (info == NULL || info->board != board || !info->is_call)
-            continue;
-        if (count == DEPTH)
-            return 0; /* so deep a recursion is not told apart */
-        now[count].frame = frame, now[count].code = code, now[count++].unit = unit_of(frame);
-    }
+    Told now[DEPTH];
+    Py_ssize_t count = running_calls(PyThreadState_Get(), board, now);
+    if (count < 0)
+        return 0;
     Py_ssize_t first = mark->flags & ENTERS && count > 0 ? 1 : 0; /* that call is told by the mark itself */
     Py_ssize_t depth = count - first, same = 0;
-    while (same < depth && same < board->depth && board->told[same].frame == now[count - 1 - same].frame &&
-           board->told[same].code == now[count - 1 - same].code && board->told[same].unit == now[count - 1 - same].unit)
+    while (same < depth && same < board->depth && board->told[same].frame == now[same].frame &&
+           board->told[same].code == now[same].code && board->told[same].unit == now[same].unit)
         same++;
     int only_last = same + 1 == depth && depth == board->depth && !first &&
-                    board->told[same].frame == now[0].frame && board->told[same].code == now[0].code;
-    for (Py_ssize_t n = same; n < depth; n++) {
-        board->told[n].frame = now[count - 1 - n].frame;
-        board->told[n].code = now[count - 1 - n].code;
-        board->told[n].unit = now[count - 1 - n].unit;
-    }
+                    board->told[same].frame == now[same].frame && board->told[same].code == now[same].code;
+    for (Py_ssize_t n = same; n < depth; n++)
+        board->told[n] = now[n];
     int changed = same < depth || depth != board->depth;
     board->depth = depth;
     if (!changed || only_last) /* the mark itself tells where the innermost call is */
@@ -256,17 +293,17 @@ static int tell_calls(Mark *mark, uint64_t counter) {
 
 /* The mark itself */
 
-static PyObject *mark_elsewhere(Mark *self, PyObject *call) {
+static int mark_elsewhere(Mark *self, PyObject *call) {
     if (call == NULL || call == Py_None)
-        Py_RETURN_NONE;
+        return 0;
     PyObject *number = PyLong_FromLong(self->number);
     PyObject *done = number != NULL ? call_ours(call, &number, 1) : NULL;
     Py_XDECREF(number);
-    return done;
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
 }
 
-static PyObject *mark_meets(PyObject *object) {
-    Mark *self = (Mark *)object;
+static int meet(Mark *self) {
     Board *board = self->board;
     Tape *tape = board->tape;
     if (tape == NULL)
@@ -276,27 +313,38 @@ static PyObject *mark_meets(PyObject *object) {
     if (counter != seen) {
         seen = counter;
         board->stretch++;
-        if (board->off != NULL)
+        if (board->off != NULL || board->lines_rest)
             switch_all_on(board);
     }
     if (self->stretch != board->stretch) {
         self->stretch = board->stretch;
         self->hits = 1;
-    } else if (++self->hits >= OFTEN && self->places)
+    } else if (++self->hits >= OFTEN && (self->places || self->flags & LINE))
         met_often(self);
     if (!tape_is_here(tape))
         return mark_elsewhere(self, tape->on_other);
     if (board->unsure) {
-        board->unsure = board->off != NULL;
+        board->unsure = board->off != NULL || board->lines_rest;
         if (tell_calls(self, counter) < 0)
-            return NULL;
+            return -1;
         if (!board->unsure)
             board->depth = 0;
     }
-    if (tape_write(tape, (uint64_t)self->number, counter) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    if ((self->flags & (LINE | TELLS)) == LINE && tape->last >> SHIFT == (uint64_t)self->number)
+        return 0; /* another line of the same statement */
+    return tape_write(tape, (uint64_t)self->number, counter);
 }
+
+static PyObject *mark_meets(PyObject *self) { return meet((Mark *)self) < 0 ? NULL : Py_NewRef(Py_None); }
+
+int meet_line(PyObject *mark) {
+    Mark *self = (Mark *)mark;
+    return meet(self) < 0 ? -1 : self->rests == self->board->stretch;
+}
+
+OfLines *board_lines(PyObject *board) { return &((Board *)board)->of_lines; }
+
+int board_is_unsure(PyObject *board) { return ((Board *)board)->unsure; }
 
 /* Which instructions are a mark */
 

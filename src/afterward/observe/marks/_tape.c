@@ -496,7 +496,7 @@ static int fill_module(PyObject *module) {
     Py_INCREF(type);
     if (PyModule_AddObject(module, "Tape", type) < 0)
         return -1;
-    return fill_marks(module) < 0 || fill_apart(module) < 0 ? -1 : fill_locals(module);
+    return fill_marks(module) < 0 || fill_apart(module) < 0 || fill_lines(module) < 0 ? -1 : fill_locals(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};

@@ -13,11 +13,13 @@ import sys
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
 from afterward.observe.looking import warn
+from afterward.observe.marks.marking import marking_of
+from afterward.observe.marks.monitored import can_monitor, monitored
 from afterward.observe.marks.notebook_cells import name_of_cell
 from afterward.observe.marks.rewrite import head_end
 from afterward.observe.marks.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, WHOLE, Statement
@@ -40,9 +42,14 @@ def lines_marked(recorders: Recorders) -> Iterator[None]:
         return
     marker = LineMarker(recorders)
     marker.enter_running_calls(sys._getframe(2))
-    source = _monitoring if hasattr(sys, "monitoring") else _tracing
-    with source(marker):
+    with _source(marker, sys._getframe(2)):
         yield
+
+
+def _source(marker: LineMarker, running: FrameType) -> AbstractContextManager[None]:
+    if can_monitor():
+        return monitored(marker, marking_of(marker.recorders.statements), running)
+    return _monitoring(marker) if hasattr(sys, "monitoring") else _tracing(marker)
 
 
 class LineMarker:
@@ -77,22 +84,25 @@ class LineMarker:
             self.line(running.f_code, running.f_lineno)
 
     def entered(self, code: CodeType) -> None:
-        self._mark(self._way(code, ENTER))
+        self._mark(self.number_of_way(code, ENTER))
 
     def resumed(self, code: CodeType) -> None:
-        self._mark(self._way(code, RESUME))
+        self._mark(self.number_of_way(code, RESUME))
 
     def left(self, code: CodeType) -> None:
-        self._mark(self._way(code, EXIT))
+        self._mark(self.number_of_way(code, EXIT))
 
     def suspended(self, code: CodeType) -> None:
-        self._mark(self._way(code, SUSPEND))
+        self._mark(self.number_of_way(code, SUSPEND))
 
     def line(self, code: CodeType, line: int) -> None:
+        self._mark(self.number_of_line(code, line))
+
+    def number_of_line(self, code: CodeType, line: int) -> int:
         number = self.numbers.get((code, line))
         if number is None:
             number = self.numbers[code, line] = self._number(code, line)
-        self._mark(number)
+        return number
 
     def _mark(self, number: int) -> None:
         thread = threading.get_ident()
@@ -118,7 +128,7 @@ class LineMarker:
             scope = self.scopes[code] = self.recorders.statements.new_scope()
         return scope
 
-    def _way(self, code: CodeType, flag: int) -> int:
+    def number_of_way(self, code: CodeType, flag: int) -> int:
         """The number of a way into or out of a function."""
         number = self.ways.get((code, flag))
         if number is None:

@@ -36,7 +36,7 @@ except (ImportError, AttributeError):
     _tape = None  # type: ignore[assignment]
 
 PLACEHOLDER = "\0afterward "  # then the number of the statement, and a number of its own
-_ENTERS, _TURNS = 1, 2  # as in _marks.c
+_ENTERS, _TURNS, _LINE, _TELLS = 1, 2, 4, 8  # as in _marks.c
 _NO_STATEMENT = EXIT | NEXT | SUSPEND | RESUME | TOLD | KEEPS
 
 
@@ -122,6 +122,8 @@ class Marking:
         self.statements = statements
         self.board: Any = _tape.Board(_asked(self._locate), _asked(self._keeps)) if _tape is not None else PythonBoard()
         self._use: tuple[Any, ...] = (None,)
+        self.number_of_line: Callable[[CodeType, int], int] | None = None  # of code without marks, where lines are told
+        self._lines: dict[int, Any] = {}
         self._told: dict[int, int] = {}
         self._kept: dict[int, int] = {}
 
@@ -154,10 +156,17 @@ class Marking:
             self.board.attach(bound, bool(code.co_flags & inspect.CO_OPTIMIZED) or code.co_name == "<module>")
         return bound
 
-    def _mark(self, number: int, ordinal: int) -> Any:
+    def _mark(self, number: int, ordinal: int, flags: int = 0) -> Any:
         says = self.statements.table[number].flags
-        flags = (_ENTERS if says & (ENTER | RESUME) else 0) | (_TURNS if says & (NEXT | FIRST | HEAD) else 0)
+        flags |= (_ENTERS if says & (ENTER | RESUME) else 0) | (_TURNS if says & (NEXT | FIRST | HEAD) else 0)
         return Mark(self.board, number, flags, ordinal)
+
+    def mark_of(self, number: int) -> Any:
+        """The mark that stands for a line of code, and is in none."""
+        if number not in self._lines:
+            tells = _TELLS if self.statements.table[number].flags else 0
+            self._lines[number] = self._mark(number, 0, _LINE | tells)
+        return self._lines[number]
 
     # What the board asks for while marks are off
 
@@ -170,10 +179,13 @@ class Marking:
             for number in (mark.number for mark in code.co_consts if type(mark) is Mark)
             if not table[number].flags & _NO_STATEMENT and (table[number].line, table[number].column) <= (line, column)
         ]
-        if not inside:
-            return -1
         holding = [one for one in inside if table[one[2]].end_line >= line]
-        number = max(holding or inside)[2]
+        if inside:
+            number = max(holding or inside)[2]
+        elif self.number_of_line is not None:
+            number = self.number_of_line(code, line)
+        else:
+            return -1
         if number not in self._told:
             self._told[number] = self.statements.add(replace(table[number], flags=TOLD))
             self.statements.told[self._told[number]] = number
