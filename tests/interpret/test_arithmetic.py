@@ -86,6 +86,23 @@ def test_nothing_grows_without_bound(program: str) -> None:
     assert codes(f"{program}\n{FAULT}") == ["AFT101"]
 
 
+@pytest.mark.parametrize("count", ["10**30", "-3", "None"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "for row in torch.randn({count}, 3): print(row)",
+        "for at, row in enumerate(torch.randn({count}, 3)): print(at)",
+        "for one in itertools.islice([1, 2], {count}): print(one)",
+        "for one in itertools.islice([1, 2], 0, 5, {count}): print(one)",
+        "last = collections.deque([1, 2], maxlen={count})",
+    ],
+)
+def test_a_count_that_no_container_has_stops_nothing(program: str, count: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFTERWARD_STRICT", "1")
+    head = "import collections, itertools, torch\n"
+    assert codes(f"{head}{program.format(count=count)}\n{FAULT}") == ["AFT101"]
+
+
 @pytest.mark.parametrize(
     ("function", "args"),
     [

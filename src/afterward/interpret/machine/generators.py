@@ -9,7 +9,6 @@ import ast
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret import library
@@ -145,7 +144,8 @@ class Generators(Part):
             shape: Any = value.attributes.get("shape")
             known = bool(shape) and isinstance(shape[0], int)
             rows = library.elements(self.machine, value)
-            return Iter(islice(rows, shape[0]) if known else rows, known)
+            limited = (row for _, row in zip(range(shape[0]), rows, strict=False)) if known else rows
+            return Iter(limited, known)
         if isinstance(value, Instance):
             found: Iter | None = library.iterate_instance(self.machine, value)
             if found is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
@@ -106,7 +108,7 @@ def _reduce(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) 
 def _deque(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     most = kwargs.get("maxlen", args[1] if len(args) > 1 else None)
     first = machine.take(machine.iterate(args[0], node)) if args else []
-    return deque(first, maxlen=most if isinstance(most, int) and most > 0 else None)
+    return deque(first, maxlen=most if isinstance(most, int) and 0 < most <= sys.maxsize else None)
 
 
 def _defaultdict(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -284,7 +286,8 @@ def _islice(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) 
     bounds = args[1:]
     if all(one is None or isinstance(one, int) for one in bounds):
         limited = bool(bounds) and isinstance(bounds[-1] if len(bounds) > 1 else bounds[0], int)
-        return Iter(itertools.islice(items.source, *bounds), items.known or limited)
+        with suppress(TypeError, ValueError):  # a count that Python refuses too
+            return Iter(itertools.islice(items.source, *bounds), items.known or limited)
     return items
 
 

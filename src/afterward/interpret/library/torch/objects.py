@@ -13,6 +13,7 @@ from afterward.interpret.library.frameworks import accelerate, graphs, lightning
 from afterward.interpret.library.python import builtins as python
 from afterward.interpret.library.python import containers
 from afterward.interpret.library.torch import (
+    checkpoints,
     distributions,
     functorch,
     module_tree,
@@ -171,11 +172,7 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
     if name.startswith("clip_grad"):
         return machine.unknown()
     if path.startswith("torch.utils.checkpoint.checkpoint"):
-        skip = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug"}
-        rest = {key: value for key, value in kwargs.items() if key not in skip}
-        if name == "checkpoint_sequential":
-            return machine.call(args[0], args[2:], rest, node)
-        return machine.call(args[0], args[1:], rest, node) if args else machine.unknown()
+        return checkpoints.call(machine, name, args, kwargs, node)
     if path.startswith("torch.utils.data."):
         made = Instance(Lib(path))
         made.inner["args"] = args
