@@ -496,3 +496,52 @@ def test_what_may_be_a_part_of_the_loss_is_not_put_under_no_grad(runner: TrialRu
     result = fixed(runner, tmp_path, HEAD + CUT_TERM)
     assert [found.code for found in result.report.findings] == ["AFT305"]
     assert result.options == []
+
+
+CLIMBED = """import torch
+torch.manual_seed(0)
+net, x = torch.nn.Linear(4, 1), torch.randn(6, 4)
+edges, weight = torch.rand(6, 6), torch.ones(6, 6, requires_grad=True)
+mixed = (edges * weight).cumsum(1)
+for _ in range(5):
+    grad, = torch.autograd.grad((mixed @ net(x)).pow(2).mean(), weight)
+    with torch.no_grad():
+        weight += 0.1 * grad.sign()
+"""
+
+
+def test_a_kept_graph_is_not_of_an_input_as_it_was_before_it_changed(runner: TrialRunner, tmp_path: Path) -> None:
+    result = fixed(runner, tmp_path, CLIMBED)
+    tried = {remedy.kind: remedy.proof for remedy in result.report.findings[0].remedies}
+    kept = tried["retain_graph"]
+    assert kept is not None
+    assert (kept.status, [note.kind for note in kept.notes]) == ("failed", ["stale"])
+    assert [fact.many for fact in kept.notes[0].facts] == [("weight",)]
+    line = "mixed = (edges * weight).cumsum(1)\n"
+    right = CLIMBED.replace(line, "").replace("range(5):\n", f"range(5):\n    {line}")
+    assert result.options[0][str(tmp_path / "train.py")] == right
+
+
+QUANTISED = """code, down, up = torch.nn.Embedding(5, 2), torch.nn.Linear(3, 2), torch.nn.Linear(2, 3)
+opt = torch.optim.SGD([*code.parameters(), *down.parameters(), *up.parameters()], lr=0.1)
+def quantised(z):
+    q = code(torch.cdist(z, code.weight).argmin(1))
+    kept = (q.detach() - z.detach()).pow(2).mean() + 0.25 * (z - q.detach()).pow(2).mean()
+    return z + (q - z).detach(), kept
+for x in torch.randn(20, 8, 3):
+    q, kept = quantised(down(x))
+    loss = (up(q) - x).pow(2).mean() + kept
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_what_is_trained_keeps_its_gradient_where_a_cut_goes(runner: TrialRunner, tmp_path: Path) -> None:
+    """Without the cut of the straight-through estimate the encoder would lose the gradient of the outer loss."""
+    result = fixed(runner, tmp_path, HEAD + QUANTISED)
+    right = (HEAD + QUANTISED).replace("(q.detach() - z.detach())", "(q - z.detach())")
+    assert result.options[0][str(tmp_path / "train.py")] == right
+    remedy = result.report.findings[0].remedies[0]
+    line = right[: right.index("kept =")].count("\n") + 1
+    assert [site.line for fact in remedy.facts if fact.name == "lines" for site in fact.sites] == [line]

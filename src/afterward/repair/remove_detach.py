@@ -114,7 +114,9 @@ def _called(job: Job, source: Source, statement: Statement) -> Iterator[tuple[So
 def _one_by_one(job: Job, source: Source, statement: Statement) -> Candidates:
     for what, edit in _cuts(source, statement):
         line = source.text.count("\n", 0, edit.start) + 1
-        yield job.patch(f"take out `{what}` on line {line}", source, edit)
+        told = facts.code("cut", what), facts.lines("lines", Site(source.file, line, line))
+        said = ("on_line", told) if job.remedy.form == "on_line" else None
+        yield job.patch(f"take out `{what}` on line {line}", source, edit, said=said)
 
 
 def _all_of_the_function(job: Job, source: Source, statement: Statement) -> Candidates:

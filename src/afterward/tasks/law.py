@@ -9,6 +9,7 @@ from afterward.model.facts import Note
 from afterward.model.training import Line
 from afterward.tasks.ledger import Loss
 from afterward.tasks.obligations import Comparison
+from afterward.tasks.same_gradients import difference, same
 from afterward.tasks.step_calls import last_name, step_calls
 
 
@@ -47,6 +48,21 @@ def without_gradient(compared: Comparison) -> Iterator[Note]:
     before, now = compared.was.without_gradient(), compared.now.without_gradient()
     for optimizer in (optimizer for optimizer, count in before.items() if count and now[optimizer]):
         yield Note("no_gradient", (compared.names.optimizer(optimizer), facts.count("count", now[optimizer], "step")))
+
+
+def kept_gradients(compared: Comparison) -> Iterator[Note]:
+    """What had a gradient while others had none keeps it, but for losses that had not led to it before."""
+    for optimizer, steps in compared.was.steps.items():
+        first, now = steps[0], next(iter(compared.now.steps.get(optimizer, ())), None)
+        if now is None or now.random != first.random:
+            continue
+        pairs = {n: (use, now.uses.get(n)) for n, use in first.uses.items()}
+        other = [n for n, (a, b) in pairs.items() if b is None or not (a.edited or b.edited or same(a, b))]
+        other = [n for n in other if compared.now.led(now, n) <= compared.was.led(first, n)]
+        if other:
+            off = max(difference(*pairs[n]) for n in other)
+            told = compared.names.subject(other), facts.count("step", now.nth), facts.share("off", off)
+            yield Note("other_gradient", told)
 
 
 def _beside(compared: Comparison) -> Iterator[tuple[int, Loss]]:

@@ -100,6 +100,11 @@ class Ledger:
         passes = [self.passes[number] for number in use.sources if number in self.passes]
         return frozenset(loss for taken in passes for loss in self.losses(taken))
 
+    def led(self, step: StepTaken, number: int) -> int:
+        """How many numbers of the losses that a step uses for a parameter lead to it."""
+        sources = step.uses[number].sources if number in step.uses else ()
+        return sum(self.passes[one].led[number] for one in sources if one in self.passes)
+
     def own(self, optimizer: int) -> frozenset[Loss]:
         """All losses that steps of an optimizer have used."""
         uses = [use for step in self.steps.get(optimizer, ()) for use in step.uses.values()]

@@ -149,6 +149,7 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
         yield from compared.strangers()
     if bench.found.code in STEPS_WITHOUT:
         yield from law.without_gradient(compared)
+        yield from law.kept_gradients(compared)
     yield from law.same_pairs(compared)
 
 

@@ -40,7 +40,8 @@ class Names:
             if held and left >= set(held):
                 found.append(name)
                 left -= set(held)
-        found += [training.names.get(number, f"parameter {number}") for number in sorted(left)]
+        known = {**self.trial.names, **training.names}
+        found += [known.get(number, f"parameter {number}") for number in sorted(left)]
         return facts.names("subject", tuple(found))
 
     def loss(self, loss: Loss) -> tuple[Fact, ...]:

@@ -45,6 +45,7 @@ class Keeper:
     passes: int = 0
     _parameters: Numbered = field(default_factory=lambda: Numbered())
     _optimizers: Numbered = field(default_factory=lambda: Numbered())
+    _others: Numbered = field(default_factory=lambda: Numbered())  # leaves that no module and no optimizer holds
     _sources: dict[int, list[int]] = field(default_factory=dict)  # number -> passes since it was cleared
     _states: dict[int, State] = field(default_factory=dict)  # of each gradient after the last happening
     _edited: set[int] = field(default_factory=set)
@@ -160,7 +161,9 @@ class Keeper:
         taken.oldest, taken.counter = min(orders, default=-1), next_node()
         self._began[taken.at] = taken.counter
         terms = terms_of(roots)
-        trained = [node for node in terms if len(terms) == 1 or self._is_trained(node)]
+        led = {node: self._leads_to(node) for node in terms}
+        taken.led = Counter(number for numbers in led.values() for number in numbers)
+        trained = [node for node in terms if len(terms) == 1 or led[node]]
         taken.terms = tuple(sorted(line for line in map(lines.of, trained) if line is not None))
         made = sorted((order_of(node), each.weight) for node, each in terms.items() if is_number(node))
         taken.shares = tuple(weight for order, weight in made if order >= since)
@@ -185,10 +188,15 @@ class Keeper:
         now = Handover.at(self.border, sys._getframe(1))
         return (*known, *(now.into(node for node in nodes if order_of(node) not in seen) if now is not None else ()))
 
+    def _leaf(self, leaf: Any) -> int | None:
+        """A leaf's number: of a parameter its own; of another one, an input that is changed by hand, a negative one."""
+        number = self._parameters.known(leaf)
+        return number if number is not None or leaf is None else -1 - self._others.number(leaf)
+
     def _compare(self, leaves: Iterable[Any]) -> None:
-        """The program may write to a parameter itself, and torch does not notice all of that (`.data`)."""
+        """The program may write to a leaf itself, and torch does not notice all of that (`.data`)."""
         for leaf in leaves:
-            number = self._parameters.known(leaf)
+            number = self._leaf(leaf)
             if number is not None:
                 values, (before, then) = digest(leaf), self._values.get(number, ("", 0))
                 if before and values != before:
@@ -196,17 +204,24 @@ class Keeper:
                 self._values[number] = (values, next_node())
 
     def _stale(self, nodes: Iterable[Any]) -> Iterator[int]:
-        """The parameters that these nodes were made of, and that have been changed since."""
+        """The leaves that these nodes were made of, and that have been changed since."""
         for node in nodes:
             for below, _ in node.next_functions:
-                number = self._parameters.known(getattr(below, "variable", None))
-                if number is not None and order_of(node) < self._stepped.get(number, 0):
+                leaf = getattr(below, "variable", None)
+                if (number := self._leaf(leaf)) is not None and order_of(node) < self._stepped.get(number, 0):
+                    self._name_leaf(number, leaf)
                     yield number
 
-    def _is_trained(self, term: Any) -> bool:
-        """Does a number lead to a parameter, and not only to a tensor that nothing steps?"""
+    def _name_leaf(self, number: int, leaf: Any) -> None:
+        """What the program calls a leaf that no module holds."""
+        if number < 0 and number not in self.training.names:
+            names = search(user_frames(sys._getframe(1), is_user_file), is_user_file)
+            self.training.names[number] = names.leaves.get(id(leaf), "a leaf")
+
+    def _leads_to(self, term: Any) -> set[int]:
+        """The parameters that a number leads to; none: to tensors that nothing steps."""
         leaves = (getattr(node, "variable", None) for node in walk([term], limit=LOOK_NODES).nodes)
-        return any(leaf is not None and self._parameters.known(leaf) is not None for leaf in leaves)
+        return {number for leaf in leaves if (number := self._parameters.known(leaf)) is not None}
 
     # Steps and clears
 
