@@ -67,6 +67,8 @@ REASONS = (
         r"mkldnn|dnnl|onednn|xnnpack|winograd|MKL|channels last|primitive|cudnn|miopen|mps|cuda|vulkan|xpu|hpu",
         "a device library",
     ),
+    (r"created from \.data or|storage_offset", "the storage of a tensor, not its graph"),
+    (r"fork-based", "processes and threads"),
     (r"sparse|coalesce|csr|bsr", "sparse gradients"),
     (r"quantiz|qscheme|observer|fake_quant", "quantization"),
     (r"nested tensor|NestedTensor|ragged|Nested Strided", "nested tensors"),
@@ -162,26 +164,76 @@ def _page_of_fragment(text: str) -> messages.Page | None:
     return None
 
 
-# Counted by hand, in November 2026.
-REPORTED = """
-## How often they are reported
+# Counted by hand on 18 November 2026: of a page's message, (threads that came back, how many show that very message).
+REPORTED = {
+    "checkpoint-returns-no-graph": (12, 3),
+    "checkpoint-saved-another-shape": (10, 7),
+    "create-graph-cycle": (10, 4),
+    "custom-backward-count": (11, 9),
+    "custom-function-not-static": (12, 12),
+    "grad-of-non-leaf": (9, 8),
+    "half-gradients-unscaled": (12, 12),
+    "hook-misses-gradients": (12, 10),
+    "inference-tensor-saved": (8, 7),
+    "input-not-in-the-graph": (12, 10),
+    "integer-requires-grad": (11, 10),
+    "leaf-written-in-place": (12, 6),
+    "loss-not-scalar": (12, 11),
+    "loss-without-graph": (12, 12),
+    "non-leaf-copied": (12, 8),
+    "non-leaf-optimized": (11, 8),
+    "nothing-to-optimize": (12, 12),
+    "numpy-of-a-graph-tensor": (12, 12),
+    "one-of-several-views-written": (11, 6),
+    "parameter-in-two-groups": (10, 6),
+    "parameter-twice-in-a-group": (11, 6),
+    "ready-twice": (11, 11),
+    "recurrent-layer-in-eval-mode": (12, 12),
+    "saved-tensor-detached-in-place": (12, 1),
+    "scaler-unscaled-twice": (8, 8),
+    "scaler-without-gradients": (11, 11),
+    "scheduler-before-optimizer": (12, 12),
+    "selective-checkpoint-twice": (12, 1),
+    "tensor-copied-from-a-tensor": (12, 12),
+    "unfinished-reduction": (11, 11),
+    "unused-parameters-not-found": (12, 2),
+    "view-of-leaf-written-in-place": (12, 5),
+    "assigned-gradient-of-another-size": (12, 0),
+    "nan-in-backward": (12, 0),
+}
+# Looked for too, and without a page: (message, threads that came back, how many show it, why there is no page).
+REPORTED_OTHERS = (
+    (
+        "is not allowed on a Tensor created from .data or .detach()", 12, 7,
+        "the storage of a tensor, not its graph; `.data.set_()` and `.data.squeeze_()` no longer raise it",
+    ),
+    (
+        "Unable to handle autograd's threading in combination with fork-based multiprocessing", 10, 5,
+        "processes, not graphs; on the CPU a child process of this torch may call `backward()`",
+    ),
+)  # fmt: skip
 
-A search for the text of a message in a stored copy of public issue threads (by meaning; at most 12 threads come
-back), and how many of those show that very message. A small sample: it says that a message is met often, not how
-often. Of a search for "returned nan values" none did: other senses of "anomaly" came first.
 
-| page | threads | show it |
-| --- | --- | --- |
-| numpy-of-a-graph-tensor | 12 | 12 |
-| leaf-written-in-place, view-of-leaf-written-in-place | 12 | 6 and 5 |
-| loss-not-scalar | 12 | 11 |
-| input-not-in-the-graph | 12 | 10 |
-| custom-backward-count | 11 | 9 |
-| non-leaf-copied | 12 | 8 |
-| non-leaf-optimized | 11 | 8 |
-| inference-tensor-saved | 8 | 7 |
-| one-of-several-views-written | 11 | 6 |
-"""
+def reported() -> list[str]:
+    """How often messages are reported."""
+    rows = sorted(REPORTED.items(), key=lambda row: (-row[1][1], row[0]))
+    return [
+        "## How often they are reported",
+        "",
+        "A search on 18 November 2026 for the text of a message in a stored copy of public issue threads (by meaning;",
+        "at most 12 threads come back), and how many of these show that very message. A small sample: it says that a",
+        "message is met often, not how often. Pages that are not in this table were not searched for.",
+        "",
+        "| page | threads | show it |",
+        "| --- | --- | --- |",
+        *(f"| {name} | {threads} | {shown} |" for name, (threads, shown) in rows),
+        "",
+        "Looked for as well, and without a page:",
+        "",
+        "| message | threads | show it | why |",
+        "| --- | --- | --- | --- |",
+        *(f"| `{text}` | {threads} | {shown} | {why} |" for text, threads, shown, why in REPORTED_OTHERS),
+    ]
 
 
 def document(found: list[str], version: str) -> str:
@@ -203,7 +255,7 @@ def document(found: list[str], version: str) -> str:
         lines.append(f"| {link} | {said} | {page.law} | {', '.join(page.rules) or '-'} |")
     lines += [
         "",
-        *REPORTED.strip().splitlines(),
+        *reported(),
         "",
         "## All texts",
         "",

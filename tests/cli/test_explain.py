@@ -41,3 +41,9 @@ def test_a_misspelt_name_gets_the_nearest(tmp_path: Path) -> None:
 def test_nothing_known_is_one_line(tmp_path: Path) -> None:
     done = warm.afterward("explain", "KeyError: 'x'", cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+
+def test_without_anything_it_says_what_to_give_it(tmp_path: Path) -> None:
+    done = warm.afterward("explain", " ", cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "''" not in done.stderr

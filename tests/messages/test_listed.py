@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests import tool
 
+from afterward import messages
+
 torch = pytest.importorskip("torch")
 
 
@@ -22,3 +24,10 @@ def test_every_message_of_this_torch_is_listed() -> None:
     assert len(found) > 100
     known = lister.listed(page)
     assert [text for text in found if lister._cell(text) not in known] == []
+
+
+def test_what_is_reported_has_a_page() -> None:
+    lister = tool.load("list_messages")
+    assert set(lister.REPORTED) <= {page.name for page in messages.all_pages()}
+    page = lister.PAGE.read_text(encoding="utf-8")
+    assert all(line in page.splitlines() for line in lister.reported())

@@ -12,13 +12,15 @@ from afterward.rules import all_rules
 torch = pytest.importorskip("torch")
 
 PAGES = messages.all_pages()
-# What only several processes, a compiler or a full machine can raise. Tests of those have their own programs.
+# What only several processes, a compiler, a GPU or a full machine can raise. Tests of those have their own programs.
 WITHOUT_PROGRAM = {
     "compiled-double-backward",
     "donated-buffers",
     "out-of-memory",
     "ready-twice",
+    "recurrent-layer-in-eval-mode",
     "unfinished-reduction",
+    "unused-parameters-not-found",
 }
 
 

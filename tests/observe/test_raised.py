@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from textwrap import dedent
 
@@ -252,6 +253,14 @@ def test_programs_as_people_report_them(file: Path, tmp_path: Path, torch_as_it_
     words = said(found)
     assert all(label.text for label in (words.primary, *words.secondary)), "every place says what it has to do with it"
     assert all((words.headline, words.why, *words.helps))
+
+
+@pytest.mark.parametrize(
+    "file", [one for one in REPORTED if one.stem.startswith("reported_")], ids=lambda file: file.stem
+)
+def test_a_reported_program_names_its_report(file: Path) -> None:
+    first = file.read_text(encoding="utf-8").partition("\n")[0]
+    assert re.fullmatch(r'"""https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+"""', first)
 
 
 NOT_OURS = {

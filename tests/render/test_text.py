@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,16 @@ def test_what_is_labelled_is_shown_of_a_long_line(tmp_path: Path) -> None:
     assert mark[column : column + 26] == "^" * 26
     whole = as_text(Diagnosis(Label(Site(site.file, 1, 1, 4, len(line)), Role.REUSED), code="AFT401"))
     assert whole.splitlines()[2].startswith("1 |     terms = dict(")
+
+
+def test_a_change_is_not_said_twice_and_its_long_lines_are_folded(finding: Diagnosis) -> None:
+    code = "hidden = hidden.detach()"
+    long = "    hidden = cell(x, " + "hidden.detach() + " * 6 + "hidden)"
+    patch = f"--- a/train.py\n+++ b/train.py\n@@ -4,1 +4,1 @@\n-    hidden = cell(x, hidden)\n+{long}\n"
+    remedy = replace(finding.remedies[0], patch=patch)
+    assert code in as_text(finding)
+    lines = as_text(replace(finding, remedies=(remedy,))).splitlines()
+    assert code not in "\n".join(lines)
+    assert max(map(len, lines)) <= 80
+    added = [line[8:].strip() for line in lines if line[6:8] == "+ "]
+    assert " ".join(added) == long.strip()

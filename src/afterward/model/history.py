@@ -276,6 +276,7 @@ class Singles:
     nodes: int  # of the whole pass
     used: Site
     kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
+    name: str = ""  # what that statement gives its value to
 
 
 @dataclass(frozen=True)

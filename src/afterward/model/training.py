@@ -6,6 +6,7 @@ run of the program: parameters count as modules register them, optimizers as the
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ class PassTaken:
     inputs: tuple[tuple[int, ...], ...] = ()  # shapes of the other leaves, sorted
     through: frozenset[Line] = frozenset()  # the statements that built what it goes through
     terms: tuple[Line, ...] = ()  # the statements that made the numbers it is the sum of
+    led: Counter[int] = field(default_factory=Counter)  # parameter -> how many of those numbers lead to it
     numbers: frozenset[int] = frozenset()  # the nodes of those numbers, by their order
     weights: dict[Line, float] = field(default_factory=dict)  # by what the numbers of each statement are scaled in it
     # By what each number made since the last pass of the same line is scaled in it, in the order of their making.

@@ -35,7 +35,7 @@ PROOFS: dict[str, str] = {
     "cleared_unused": "gradients of <{loss}><!loss:the loss of {line}> would be cleared before {subject} uses them",
     "other_gradient": "{subject} would get another gradient (off by {off} in its step {step})",
     "other_loss": "<{loss}><!loss:the loss of {line}> would have another value in step {step}",
-    "stale": "{subject} would be trained through values computed before its last step",
+    "stale": "{subject} would be trained through values computed before it last changed",
     "no_gradient": "{subject} would make {count} without any gradient",
     "updates_gone": "{count} of {of} updates by {subject} would be gone",
     "updates_rarer": "updates by {subject} would be gone",

@@ -47,13 +47,13 @@ def helps(found: Diagnosis, width: int) -> Iterator[Line]:
     if not any(_was_tried(remedy) for remedy in remedies):
         for number, remedy in enumerate(remedies):
             yield from wrapped("help: ", ("" if number == 0 else "or ") + title(remedy), "help", width)
-            change = list(_change(remedy.patch or ""))
+            change = list(_change(remedy.patch or "", width))
             yield from change if len(change) <= LONGEST else ()
         return
     best, *others = remedies
     yield from wrapped("help: ", title(best), "help", width)
     if best.proof is not None and best.proof.status in ("proven", "not_proven"):
-        yield from _change(best.patch or "")
+        yield from _change(best.patch or "", width)
         yield from wrapped(f"{_word(best.proof)}: ", proof_text(best.proof, found.primary.site), "help", width)
     else:
         others = list(remedies)
@@ -71,7 +71,7 @@ def _word(proof: Proof) -> str:
     return "proven" if proof.status == "proven" else "not proven"
 
 
-def _change(patch: str) -> Iterator[Line]:
+def _change(patch: str, width: int) -> Iterator[Line]:
     """The changed lines of a diff, with their numbers."""
     old = new = 0
     files = patch.count("\n+++ ") + patch.startswith("+++ ")
@@ -84,13 +84,25 @@ def _change(patch: str) -> Iterator[Line]:
         elif line.startswith(("--- ", "+++ ", "\\")):
             continue
         elif line.startswith("-"):
-            yield (Span(f"{old:>5} - ", "removed"), Span(line[1:], "removed"))
+            yield from _folded(f"{old:>5} - ", line[1:], "removed", width)
             old += 1
         elif line.startswith("+"):
-            yield (Span(f"{new:>5} + ", "added"), Span(line[1:], "added"))
+            yield from _folded(f"{new:>5} + ", line[1:], "added", width)
             new += 1
         else:
             old, new = old + 1, new + 1
+
+
+def _folded(gutter: str, code: str, style: str, width: int) -> Iterator[Line]:
+    """A line of a change; one that is too long goes on in the next, further in, under its sign."""
+    indent = len(code) - len(code.lstrip())
+    rest = " " * (indent + 4)
+    room = max(width - len(gutter), len(rest) + 20)
+    parts = textwrap.wrap(
+        code, room, subsequent_indent=rest, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
+    )
+    for number, part in enumerate(parts if len(code) > room else [code]):
+        yield (Span(gutter if number == 0 else f"{gutter.strip()[-1]:>7} ", style), Span(part, style))
 
 
 def _fate(remedy: Remedy, here: Site, width: int) -> Iterator[Line]:

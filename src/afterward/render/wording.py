@@ -61,9 +61,11 @@ def headline(found: Diagnosis) -> str:
 
 
 def help_text(found: Diagnosis, remedy: Remedy) -> str:
-    """What to change, and what that does to the gradients."""
+    """What to change, and what that does to the gradients. Where the change itself is at hand, its code is not said."""
     effect = facts.verbatim("effect", EFFECTS[remedy.effect])
     known = {fact.name: fact for fact in (_UNNAMED, effect, *remedy.facts) if fact.is_known}
+    if remedy.patch:
+        known.pop("code", None)
     target = known["target"]
     if remedy.also and target.kind is FactKind.CODE:
         known["target"] = facts.names("target", (target.text, *remedy.also))

@@ -26,7 +26,8 @@ class Unused:
     nodes: int
     judged: int  # executions of which it is known: after the last pass, or between passes that were all looked at
     after_last: bool  # did some run after the last pass?
-    unread: str = ""  # the name that it gives its value, where nothing reads that name
+    name: str = ""  # that it gives its value
+    unread: bool = False  # nothing reads that name
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,8 @@ def unused(history: History) -> list[Unused]:
         if judged and not any(meets(used, each.first, each.end) for each in one.executions):
             nodes = sum(each.end - each.first for each in one.executions)
             last = any(_is_last(history, each) for each in judged)
-            unread = one.gives[0] if one.unread else ""
-            found.append(Unused(one.site, len(one.executions), nodes, len(judged), last, unread))
+            name = one.gives[0] if one.gives else ""
+            found.append(Unused(one.site, len(one.executions), nodes, len(judged), last, name, one.unread))
     return found
 
 

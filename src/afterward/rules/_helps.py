@@ -18,9 +18,13 @@ HELPS: dict[tuple[str, str], str] = {
     ("detach_state", "step_start"): _STEP_START,
     ("detach_state", "step_end"): "detach {target} at the end of each step<: {code}>; gradients then do not flow into "
     "earlier steps",
-    ("detach_state", "own_reset"): "cut what the layer keeps in {target} at the start of each step, by its own method: "
-    "{code}; gradients then do not flow into earlier steps",
-    ("detach_state", "begun_again"): "reset {target} at the start of each step: {code}; each step then begins as the "
+    (
+        "detach_state",
+        "own_reset",
+    ): "cut what the layer keeps in {target} at the start of each step, by its own method<: "
+    "{code}>; "
+    "gradients then do not flow into earlier steps",
+    ("detach_state", "begun_again"): "reset {target} at the start of each step<: {code}>; each step then begins as the "
     "first one did, and gradients do not flow into earlier steps",
     ("detach_state", "stored"): _STORED,
     ("detach_state", "read"): "detach {target} where it is read; what it was computed from then gets no gradient "
@@ -39,7 +43,7 @@ HELPS: dict[tuple[str, str], str] = {
     ("recompute_forward", ""): "recompute {target} before each `backward()`< (run {lines} again)>; costs one forward "
     "pass each time, and gradients use the current parameters",
     ("recompute_forward", "other"): "recompute {target} before each `backward()`; costs one forward pass each time",
-    ("recompute_forward", "restore"): "put the input back at the start of each step: {code}; the step then starts "
+    ("recompute_forward", "restore"): "put the input back at the start of each step<: {code}>; the step then starts "
     "from it again",
     ("combine_losses", ""): "add the losses and call `backward()` once on the sum; {effect}, and "
     "nothing is kept in memory",
@@ -146,7 +150,7 @@ HELPS: dict[tuple[str, str], str] = {
     (
         "zero_grad",
         "own_loss",
-    ): "call {clear} right before the `backward()` on {lines}, or detach what the other loss takes "
+    ): "call {clear} right before the `backward()` on {lines}, or detach what the other loss "
     "takes from that network; each step then uses its own loss only",
     ("item_for_logging", ""): "store a number instead: `.item()` (or `.detach()` for a tensor); {effect}",
     ("item_for_logging", "tensor"): "store it without its graph: `.detach()`; {effect}",

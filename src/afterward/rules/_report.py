@@ -96,4 +96,5 @@ def unknown(late: Pass) -> Diagnosis:
     """A pass that failed in a way of which no more is known."""
     assert late.where is not None
     site = late.where.dated_site
-    return Diagnosis(Label(site, Role.REUSED), form="unknown", reused=site, caught=late.caught)
+    value = facts.code("value", late.receiver)
+    return Diagnosis(Label(site, Role.REUSED), form="unknown", facts=(value,), reused=site, caught=late.caught)

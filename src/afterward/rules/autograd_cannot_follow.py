@@ -45,6 +45,23 @@ WORDS = {
         here="detaches it in place",
         help="use `.detach()` and assign its result",
     ),
+    "saved-tensor-detached-in-place": told(
+        "a tensor that a graph has saved was detached in place",
+        "<{value}><!value:a tensor> was detached in place after an operation had saved it",
+        "`detach_()` takes the tensor itself out of the graph, and the backward of an operation that saved it needs "
+        "to know where it came from.",
+        here="needs it",
+        stored="detaches {value} in place",
+        help="use `.detach()` and assign its result: the name then holds another tensor, and the graph keeps its own",
+    ),
+    "recurrent-layer-in-eval-mode": told(
+        "a recurrent layer in eval mode is differentiated",
+        "a recurrent layer in eval mode is differentiated on a GPU",
+        "In eval mode cuDNN keeps nothing of a recurrent layer for a backward pass.",
+        here="needs what was not kept",
+        help="call `train()` on the model before the forward pass, or switch cuDNN off around it: "
+        "`torch.backends.cudnn.flags(enabled=False)`",
+    ),
     "vmap-item": told(
         "a number is taken out of a tensor under `vmap`",
         "one number is taken out of a tensor under `vmap`",

@@ -46,4 +46,22 @@ WORDS = {
         here="differentiates through it",
         help="pass `use_reentrant=False` to `checkpoint`",
     ),
+    "checkpoint-returns-no-graph": told(
+        "a checkpointed function returns values without a graph",
+        "<{value}><!value:the checkpointed function> returns values without a graph",
+        "The checkpoint promised gradients, because an input requires them, and called the function again during "
+        "`backward()`: what it returned is connected to nothing. It computes under `no_grad`, or detaches its result.",
+        here="calls it again",
+        made="<{value} is checkpointed here><!value:checkpointed here>",
+        stored="returns what has no graph",
+        help="call it without `checkpoint`, or remove its `no_grad` or `.detach()` if it should be trained",
+    ),
+    "selective-checkpoint-twice": told(
+        "two backward passes over a selective checkpoint",
+        "a second backward pass over what a selective checkpoint computed",
+        "A selective checkpoint keeps some results for one backward pass and gives them away in it; "
+        "`retain_graph=True` does not keep them.",
+        here="the second pass",
+        help="add the losses and call `backward()` once, or call `checkpoint` without `context_fn`",
+    ),
 }

@@ -51,7 +51,7 @@ def _diagnose(history: History, early: Pass, late: Pass, shared: frozenset[LeafI
 
 WORDS = Words(
     fault="ranks diverge: the gradients of a second `backward()` are not reduced",
-    headline="ranks diverge: the gradients of this second `backward()` are not reduced",
+    headline="ranks diverge: what this second `backward()` adds to <{who}><!who:{parameters}> is not reduced",
     why="DistributedDataParallel reduces gradients once per forward pass, in the first `backward()`. This second one "
     "adds to <{who}><!who:{parameters}> on each rank alone, so the parameters drift apart, and no error is raised.",
     labels={

@@ -69,7 +69,7 @@ def _diagnose(case: Case) -> Diagnosis:
     if where is not None and late.where is not None:
         # The statement that called the wrapped module: the innermost one of a call that the pass is also in.
         built = where.site_at(case.loop, max(where.shared_call(late.where) - 1, 0))
-    general = diagnosis(case, remedies=(remedy.combine_losses(case),))
+    general = diagnosis(case, facts.code("late", late.receiver), remedies=(remedy.combine_losses(case),))
     reduced = [label for label in general.secondary if label.role == Role.FREED]
     first = [Label(built, Role.BUILT)] if built is not None else []
     return replace(general, built=built, notes=(), retain=None, secondary=(*first, *reduced))
@@ -81,6 +81,7 @@ def _unknown(late: Pass) -> Diagnosis:
     return Diagnosis(
         Label(site, Role.REUSED),
         form="unknown",
+        facts=(facts.code("value", late.receiver),),
         reused=site,
         bridge=Bridge(late.receiver, "expression") if late.receiver else None,
         caught=late.caught,
@@ -92,7 +93,7 @@ _FAULT = "a second `backward()` over one forward pass of a DistributedDataParall
 WORDS = {
     "": Words(
         fault=_FAULT,
-        headline=_FAULT,
+        headline="a second `backward()`<, of {late},> over one forward pass of a DistributedDataParallel module",
         why="DistributedDataParallel reduces each parameter's gradient once per forward pass. {freed_by} "
         "[already did|does] "
         "that; this `backward()` reaches the same parameters again.",
@@ -104,7 +105,7 @@ WORDS = {
     ),
     "unknown": Words(
         fault=_FAULT,
-        headline="a parameter of a DistributedDataParallel module [was|is] marked ready twice",
+        headline="`backward()`< of {value}> [marked|marks] a parameter of a DistributedDataParallel module ready twice",
         labels={"reused": "reaches a parameter whose gradient [was|is] already reduced"},
     ),
     "search": Words(

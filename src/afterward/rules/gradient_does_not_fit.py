@@ -68,9 +68,9 @@ WORDS = {
         help="give it that shape, `.view_as(tensor)`; or it belongs to another parameter",
     ),
     "assigned-gradient-of-another-type": told(
-        "a gradient of another dtype is assigned to `.grad`",
-        "the gradient assigned to `.grad` does not have the dtype of <{value}><!value:its tensor>< ({dtype})>",
-        "`.grad` has the dtype and the device of its tensor.",
+        "a gradient of another dtype or device is assigned to `.grad`",
+        "the gradient assigned to `.grad` does not have the dtype or the device of <{value}><!value:its tensor>",
+        "`.grad` has the dtype and the device of its tensor. PyTorch says: {said}.",
         here="assigns it<?value: to the gradient of {value}>",
         help="convert it: `.to(tensor)`",
     ),

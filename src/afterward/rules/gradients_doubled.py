@@ -76,6 +76,7 @@ def _diagnose(earlier: Pass, run: Pass) -> Diagnosis:
     return warning(
         site,
         facts.lines("first", first),
+        facts.code("value", earlier.receiver),
         Fact("sum", FactKind.VERBATIM, "sum" if len(earlier.used or ()) < len(run.used or ()) else ""),
         remedy=_remedy(run),
         secondary=(Label(first, "first"),),
@@ -90,6 +91,7 @@ def _diagnose_fresh(earlier: Pass, run: Pass, times: int) -> Diagnosis:
     return warning(
         site,
         facts.lines("first", first),
+        facts.code("value", earlier.receiver),
         Fact("loss", FactKind.VERBATIM, f"{run.value:.6g}", measured=True),
         facts.count("times", times, "step"),
         remedy=_remedy(run),
@@ -107,14 +109,15 @@ def _remedy(run: Pass) -> Remedy:
 
 
 _FAULT = "the gradients of one loss are added twice"
-_HEADLINE = "the gradients of one loss are added twice: on {first} and here"
+_HEADLINE = "the gradients of <{value}><!value:one loss> are added twice: on {first} and here"
 
 WORDS = {
     "": Words(
         fault=_FAULT,
         headline=_HEADLINE,
-        why="The `backward()` on {first} [already added|adds] the gradients of its loss, and this one [was|is] "
-        "called on <?sum:a sum that contains the same loss><!sum:the same loss again>. Nothing [was|is] cleared in "
+        why="The `backward()` on {first} [already added|adds] the gradients of <{value}><!value:its loss>, and "
+        "this one [was|is] "
+        "called on <?sum:a sum that contains it><!sum:the same loss again>. Nothing [was|is] cleared in "
         "between, so <?sum:that part of the gradient><!sum:the whole gradient> counts twice.",
         labels={"fault": "adds the gradients of {first} again", "first": "[added|adds] these gradients first"},
     ),

@@ -138,12 +138,12 @@ def _diagnose_same(history: History, twice: list[Taken]) -> Diagnosis:
 
 
 _WHICH = "<{grad}><!grad:a gradient>< and {more} more>"
+_WERE = "<?more:[were|are]><!more:[was|is]>"
 
 _ADDED = Words(
     fault="gradients of earlier steps are added to those of this step",
-    headline="the gradients of earlier steps [were|are] not cleared: each update uses the summed gradients of "
-    "several steps",
-    why=f"`backward()` adds to `.grad`. {_WHICH} [was|is] used by an update and not cleared after it, so each "
+    headline=f"{_WHICH} {_WERE} not cleared: each update uses the summed gradients of several steps",
+    why=f"`backward()` adds to `.grad`. {_WHICH} {_WERE} used by an update and not cleared after it, so each "
     f"update uses the "
     "summed gradients of several steps.",
     labels={"fault": f"adds to {_WHICH}, which an earlier update already [used|uses]"},

@@ -34,7 +34,7 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
             facts.count("times", one.times, "run"),
             facts.share("share", one.nodes / recorded),
             facts.count("judged", one.judged, "run"),
-            facts.code("name", one.unread),
+            facts.code("name", one.name),
             # Between passes its value may go on into a loss, without its graph: whether that is meant is not known.
             remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "" if one.after_last else "between", one.site),
             form="unread" if not much else "at_end" if one.after_last else "",
@@ -49,7 +49,7 @@ def _is_much(one: Unused, recorded: int) -> bool:
 def _words(how: str) -> Words:
     return Words(
         fault="a graph is recorded that no `backward()` uses",
-        headline="a graph is recorded here that no `backward()` uses",
+        headline="<{name} is computed with a graph><!name:a graph is recorded here> that no `backward()` uses",
         why="Each operation on a parameter is recorded, and what its backward would need is saved, until the result is "
         f"dropped. <Of the {{judged}} that could be judged ({how}), no `backward()` used a single node.><!judged:No "
         "`backward()` uses it.>",

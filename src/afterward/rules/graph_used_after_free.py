@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Role, Severity
 from afterward.model.history import History, Pass
 from afterward.model.words import Words
@@ -33,6 +34,7 @@ def _refused(late: Pass) -> Diagnosis:
     return Diagnosis(
         Label(site, Role.REUSED),
         form="refused",
+        facts=(facts.code("value", late.receiver),),
         remedies=(
             Remedy("combine_losses", Effect.SAME_GRADIENTS, "without_retain", site),
             Remedy("retain_graph", Effect.SAME_GRADIENTS, "donated", site),
@@ -55,7 +57,7 @@ WORDS = {
     ),
     "unknown": Words(
         fault=_FAULT,
-        headline=_FAULT,
+        headline="`backward()`< of {value}> goes through a graph that was already freed",
         why="This `backward()` reaches a part of the graph that [was|is] freed before. The record does not show "
         "which call "
         "[freed|frees] it.",
@@ -63,7 +65,7 @@ WORDS = {
     ),
     "refused": Words(
         fault="the graph of a compiled region cannot be kept",
-        headline="the graph of a compiled region cannot be kept with `retain_graph=True`",
+        headline="`retain_graph=True` cannot keep the graph< of {value}>: it is that of a compiled region",
         why="`torch.compile` lets the backward of a region write over the values that the region [saved|saves] "
         "(donated "
         "buffers). That saves memory, and rules out a second `backward()`, so PyTorch refuses before it begins. "

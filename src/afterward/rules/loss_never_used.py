@@ -29,7 +29,7 @@ def _unread(history: History, one: Unused, without: frozenset[int]) -> Diagnosis
     names = (history.leaf(leaf).name for leaf in without)
     return warning(
         one.site,
-        facts.code("name", one.unread),
+        facts.code("name", one.name),
         facts.count("times", one.judged, "time"),
         facts.count("parameters", len(without), "parameter", measured=False),
         facts.names("who", tuple(sorted(filter(None, names)))),
@@ -38,11 +38,11 @@ def _unread(history: History, one: Unused, without: frozenset[int]) -> Diagnosis
             Effect.CHANGES_GRADIENTS,
             "left_out",
             one.site,
-            one.unread,
-            facts=(facts.code("target", one.unread),),
+            one.name,
+            facts=(facts.code("target", one.name),),
         ),
         form="unread",
-        bridge=Bridge(one.unread, "local"),
+        bridge=Bridge(one.name, "local"),
         nodes=one.nodes,
     )
 

@@ -23,6 +23,7 @@ def _one_pass(one: Singles) -> Diagnosis:
     return warning(
         one.site,
         facts.count("times", one.times, "row"),
+        facts.code("name", one.name),
         facts.lines("backward", one.used),
         facts.count("nodes", one.nodes, "node"),
         remedy=Remedy("batch_samples", Effect.SAME_GRADIENTS, "", one.site),
@@ -39,6 +40,7 @@ def _each_iteration(one: Singles) -> Diagnosis:
     return warning(
         one.site,
         facts.count("times", one.times, "iteration"),
+        facts.code("name", one.name),
         facts.lines("backward", one.used),
         remedy=Remedy("batch_samples", Effect.SKETCH, form, one.site),
         form=form,
@@ -51,7 +53,7 @@ def _each_iteration(one: Singles) -> Diagnosis:
 def _each(passes: str) -> Words:
     return Words(
         fault="a training loop takes one sample at a time",
-        headline="the training loop takes one sample at a time",
+        headline="<{name} is computed for><!name:the training loop takes> one sample at a time",
         why="The model takes a batch, and an iteration needs nothing from the one before but the parameters. Now "
         f"{passes} run once for each sample.",
         labels={
@@ -64,7 +66,7 @@ def _each(passes: str) -> Words:
 WORDS = {
     "rows": Words(
         fault="a batch goes through the network one sample at a time",
-        headline="a batch goes through the network one sample at a time",
+        headline="<{name} is computed for><!name:a batch goes through the network> one sample at a time",
         why="The model takes a batch, and no row needs the result of another. Now every operation runs and is recorded "
         "once for each row< (the `backward()` on {backward} goes through {nodes})>.",
         labels={

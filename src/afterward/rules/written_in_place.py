@@ -75,7 +75,8 @@ WORDS = {
     ),
     "unknown": Words(
         fault=_FAULT,
-        headline="a value that this `backward()` needs [was|is] overwritten in place",
+        headline="a value that <the `backward()` of {value}><!value:this `backward()`> needs [was|is] "
+        "overwritten in place",
         why="A value that this `backward()` needs [was|is] modified in place. The record does not show where.",
         labels={"reused": "needs a value that [was|is] overwritten"},
     ),

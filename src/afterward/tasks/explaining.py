@@ -32,6 +32,10 @@ def explain(text: str) -> Explanation:
     from afterward.rules import all_rules, find_rule
 
     wanted = text.strip()
+    if not wanted:
+        raise UnknownRule(
+            "nothing to explain: give a code, a name or an error message; `afterward rules` lists the rules"
+        )
     with suppress(UnknownRule):
         return Explanation(find_rule(wanted).page())
     page = messages.page_named(wanted) or messages.find(text) or messages.find_part(text)

@@ -1,3 +1,4 @@
+"""https://github.com/cattaneod/PointNetVlad-Pytorch/issues/4"""
 import torch, torch.nn as nn
 def shuffled(clouds, shift):
     for i in range(len(clouds)):

@@ -1,3 +1,4 @@
+"""https://github.com/2U1/Qwen-VL-Series-Finetune/pull/178"""
 import torch, torch.nn as nn
 class Mixed(nn.Module):
     def __init__(self):

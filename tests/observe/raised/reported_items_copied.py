@@ -1,3 +1,4 @@
+"""https://github.com/Project-MONAI/MONAI/issues/1178"""
 import copy, torch, torch.nn as nn
 class CopyItems:
     def __init__(self, keys, names):

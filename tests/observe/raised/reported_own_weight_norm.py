@@ -1,3 +1,4 @@
+"""https://github.com/locuslab/deq/issues/23"""
 import copy, torch, torch.nn as nn
 class Normed(nn.Module):
     def __init__(self, conv):

@@ -35,7 +35,8 @@ class FailedGraph:
         nodes = []
         name_of = compat.operation_name
         found, states_of, where_of = self.found, self._reader.states, wording.where
-        for position, (raw, order, links) in enumerate(zip(found.nodes, self.orders, found.links, strict=True)):
+        for position, (raw, order) in enumerate(zip(found.nodes, self.orders, strict=True)):
+            links = raw.next_functions  # as torch gives them: (node or None, output), made again whenever asked for
             name = name_of(raw)
             short, has_memory = self._operations.get(name) or self._operation(name)
             place = places.get(order)

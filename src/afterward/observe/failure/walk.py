@@ -22,7 +22,6 @@ class Walk:
     nodes: list[Any] = field(default_factory=list)
     inputs: list[tuple[tuple[int, int], ...]] = field(default_factory=list)  # (position of the node, output)
     position: dict[Any, int] = field(default_factory=dict)
-    links: list[Any] = field(default_factory=list)  # the inputs as torch gives them: (node or None, output)
 
 
 def roots_of(outputs: Iterable[Any]) -> list[tuple[Any, int]]:
@@ -53,9 +52,7 @@ def walk(roots: Iterable[Any], limit: int | None = None) -> Walk:
     index = 0
     while index < len(found.nodes) and (limit is None or index < limit):
         edges = []
-        links = found.nodes[index].next_functions  # made again whenever it is asked for
-        found.links.append(links)
-        for node, output in links:
+        for node, output in found.nodes[index].next_functions:
             if node is None:
                 continue
             place = position.get(node)
@@ -175,7 +172,7 @@ def _bare_sums(found: Walk, orders: list[int]) -> dict[int, bool]:
     while todo and len(seen) < SUMMANDS:
         position, linear = todo.pop()
         kind = operation(found.nodes[position].name())
-        if kind in ("Add", "Sub") and any(node is None for node, _ in found.links[position]):
+        if kind in ("Add", "Sub") and any(node is None for node, _ in found.nodes[position].next_functions):
             bare[orders[position]] = linear
         # Of a product with another value that has a history, a bare summand does matter: to the other's gradient.
         inputs = found.inputs[position]

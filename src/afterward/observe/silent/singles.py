@@ -181,7 +181,9 @@ def _single(
     spot, where = after.places.where(place), after.places.where(seen.place)
     if spot is not None and where is not None:
         around = after.places.sources.site(after.places.table[loop])
-        yield Singles(spot.site, around, times, nodes, where.dated_site, kind)
+        statement = after.places.sources.statement(place.number)
+        given = targets(statement) if statement is not None else []
+        yield Singles(spot.site, around, times, nodes, where.dated_site, kind, given[0].text if given else "")
 
 
 def _each_iteration(after: EndedRun, each: OneEach) -> Iterator[Singles]:

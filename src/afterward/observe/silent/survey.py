@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
+from afterward.follow.flow import receiver
 from afterward.follow.reading import head, reads
 from afterward.model.gradients import Entry
 from afterward.model.history import (
@@ -296,10 +297,10 @@ class Surveyor:
         )
 
     def _pass(self, number: int, event: PassSeen, places: Places) -> Pass:
-        detail = self.details.get(id(event))
+        detail, where = self.details.get(id(event)), places.where(event.place)
         return Pass(
             number,
-            places.where(event.place),
+            where,
             clock_of(event),
             tuple(Edge(order) for order in event.roots) if not event.one_of_several else (),
             event.call,
@@ -323,6 +324,7 @@ class Surveyor:
             nested=event.nested,
             count=event.count,
             reads=self._reads(event, places),
+            receiver=receiver(places.sources, where) if where is not None else "",
         )
 
     def _reads(self, event: PassSeen, places: Places) -> frozenset[str]:

@@ -1,0 +1,46 @@
+"""AFT515: an optimizer or a gradient scaler refuses what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from afterward.model.diagnosis import Diagnosis, Severity
+from afterward.model.history import History
+from afterward.rules import rule
+from afterward.rules._raised import raised, told
+
+
+@rule("AFT515", Severity.ERROR)
+def update_refused(history: History) -> Iterator[Diagnosis]:
+    """An optimizer or a gradient scaler refuses: a parameter in two groups, gradients unscaled twice or in half."""
+    return raised(history, "AFT515")
+
+
+WORDS = {
+    "parameter-in-two-groups": told(
+        "a parameter is in two groups of an optimizer",
+        "<{value}><?others: and {others}><!value:a parameter> <?others:are><!others:is> in two groups of the optimizer",
+        "Each group would use the gradient of its parameters once, so one step would use this gradient twice.",
+        here="gives it in a second group",
+        help="leave it out of one group: for instance `[p for p in model.parameters() if id(p) not in others]` with "
+        "`others = {id(p) for p in head.parameters()}`",
+    ),
+    "scaler-unscaled-twice": told(
+        "gradients are unscaled twice in one step",
+        "the gradients of <{value}><!value:an optimizer> are unscaled a second time before `update()`",
+        "Each call divides the gradients by the scale, so the second would make them too small. `step()` of the scaler "
+        "unscales by itself where that was not done.",
+        here="unscales them again",
+        help="call `unscale_` once between `backward()` and `step()`, and `update()` once at the end of each step",
+    ),
+    "half-gradients-unscaled": told(
+        "a gradient scaler is used with parameters in half precision",
+        "<{value}><!value:a parameter> is in half precision, and so is its gradient",
+        "A scaler is for parameters in `float32` whose operations run in half precision under `autocast`. A gradient "
+        "in `float16` would lose small values when it is unscaled.",
+        here="unscales the gradients",
+        stored="{value} gets its value here",
+        help="keep the model in `float32`: remove `.half()` or `dtype=torch.float16` (of adapters too), and compute "
+        "under `torch.autocast`",
+    ),
+}
