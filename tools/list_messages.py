@@ -33,7 +33,8 @@ PYTHON = (
 _RUN = re.compile(rb"[\x20-\x7e\n]{24,}")
 _ABOUT = re.compile(
     r"autograd|backward\b|grad_fn|requires?[ _]grad|\bleaf\b|\bgradients?\b|in-?place\b|\bviews?\b.*\b(of|was|is)\b|"
-    r"saved (tensor|variable)|inference (tensor|mode)|version counter|retain_graph|parameter group|deepcopy|checkpoint",
+    r"hook .*(returned|changed)|saved (tensor|variable)|inference (tensor|mode)|version counter|retain_graph|"
+    r"parameter group|deepcopy|checkpoint",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[a-z]+ [a-z]+ [a-z]+", re.IGNORECASE)
@@ -42,7 +43,26 @@ _CODE = re.compile(
     r"\bnodes?_\*|``|::meth|aten::|operator\(\)|std::|c10::|^\s{4,}"
 )
 _ASSERTION = "INTERNAL ASSERT FAILED"
+UNEXPLAINED = "not looked at"  # a test asks that no text is left so
 _PIECE = 16  # characters of a piece that tell a message
+# A library holds a long message in pieces; these do not stand in the page's own line: (what tells it, the page).
+PARTS = (
+    (
+        r"view of a view which was created|base or another view of its base|modified inplace with grad mode|"
+        r"inside the no_grad block",
+        "view-of-no-grad-written",
+    ),
+    (r"inside the inference_mode block", "view-of-inference-written"),
+    (r"^Hint: enable anomaly detection", "saved-value-overwritten"),
+    (
+        r"reentrant backward|marked as ready twice|concurrent forward-backward|multiple 'checkpoint' functions|"
+        r"unused parameter becomes|show up unexpectedly|participate in the backward pass",
+        "ready-twice",
+    ),
+    (r"Function's forward is a view|modifies inplace an input that is a view", "view-of-custom-function-written"),
+    (r"of gradients tuple", "gradients-not-one-each"),
+    (r"of the input tensors does not require grad", "input-needs-no-gradient"),
+)
 # What is said, and is not about the life of graphs, leaves and gradients of a program: (what tells it, why).
 REASONS = (
     (
@@ -94,7 +114,40 @@ REASONS = (
     (r"storage|allocator|device|pin(ned)? memory|stream|event", "memory and devices"),
     (r"buffer|state[_ ]dict|load|save|pickle|serializ|unpickl|deepcopy", "saving and loading"),
     (r"param_groups|parameter group|optimizer|step_size|closure|momentum|weight_decay", "options of optimizers"),
-)
+    (r"&lt;br>|<br>|BRANCH_|leaf (values|contributes)|weight for each leaf|half_pixel|slice|numpy|"
+     r"attribute \"y\"|Default to|"
+     r"optional value|can be inplace|Coefficient|1-D tensor", "documentation inside the library, never raised"),
+    (r"^After |^Running |graph\(?$|DORGQL|embedded backward block|Number of unknowns|inplace version of|"
+     r"In-place input|"
+     r"Neither opaque|inplace computation|autograd bindings|Hooks for compiling|initialization failed|emit inplace",
+     "no message: a log line or a piece of code"),
+    (r"grad_dtype|grad_variables|only_inputs|volatile|legacy|deprecated|asarray", "options and their old names"),
+    (r"hook|callback", "how hooks are registered"),
+    (r"must be a|should return|should be|expects? a|expected|not a Tensor|'dict'|too long|specified twice|"
+     r"has to be|must return|"
+     r"must implement|to be a", "an argument of the wrong type"),
+    (r"checkpoint", "options of checkpoints"),
+    (r"_\w+\(|_get_|_will_|_current_|_compiled_|_set_|_unsafe|autograd_meta|undefined tensor|version_counter|"
+     r"view info|view_func|"
+     r"creation_meta|attr_version|non-backward view|SavedVariable|graph task|GradientEdge|gradient edge|"
+     r"anomaly metadata|grad_fn",
+     "private or advanced functions of torch"),
+    (r"DataParallel", "the replicas of DataParallel"),
+    (r"view size|View is not valid|contiguous|layout|uint8|complex tensors|dtype:|spacing|edge_order|"
+     r"torch\.gradient|resize|symeig|"
+     r"transposition|scaling the gradient|negative slope", "one operation's arguments"),
+    (r"meta tensor|GIL|threads?\b|tensor count|partition", "memory and devices"),
+    (r"requires grad as a (scalar|constant)|making it a parameter|in-place operation \(|updated value|"
+     r"gradient function|view chain",
+     "TorchScript and tracing"),
+    (r"Rpc|autograd message|autogradContext", "distributed autograd over RPC"),
+    (r"can't replace an? (None|empty) gradient", "how hooks are registered"),
+    (r"region_activation|boxed_grads|autograd functions, see|defer and flush", "the compiler itself"),
+    (r"did not get gradient|not compute gradients|not set on root|have requires_grad True", "TorchScript and tracing"),
+    (r"No tensors provided|__setstate__|DTensor|already a gradient with dtype", "an argument of the wrong type"),
+    (r"reuse an out tensor", "memory and devices"),
+    (r"strict mode|twice differentiable|higher-order gradient", "a requirement of torch.func on its arguments"),
+)  # fmt: skip
 
 
 def in_libraries(folder: Path, names: tuple[str, ...]) -> Iterator[str]:
@@ -145,13 +198,17 @@ def about_graphs(folder: Path, libraries: tuple[str, ...] = LIBRARIES) -> list[s
 
 def verdict(text: str) -> tuple[str, str]:
     """(page, rules) of a message; or ("", why it has none)."""
-    page = messages.find(text) or messages.find_part(text) or _page_of_fragment(text)
+    page = messages.find(text) or messages.find_part(text) or _page_of_fragment(text) or _page_of_part(text)
     if page is not None:
         return page.name, ", ".join(page.rules) or "page only"
     for pattern, why in REASONS:
         if re.search(pattern, text, re.IGNORECASE):
             return "", why
-    return "", "a misuse that its own text explains"
+    return "", UNEXPLAINED
+
+
+def _page_of_part(text: str) -> messages.Page | None:
+    return next((messages.page_named(name) for pattern, name in PARTS if re.search(pattern, text)), None)
 
 
 def _page_of_fragment(text: str) -> messages.Page | None:

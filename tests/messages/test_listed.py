@@ -31,3 +31,9 @@ def test_what_is_reported_has_a_page() -> None:
     assert set(lister.REPORTED) <= {page.name for page in messages.all_pages()}
     page = lister.PAGE.read_text(encoding="utf-8")
     assert all(line in page.splitlines() for line in lister.reported())
+
+
+def test_every_text_has_a_page_or_a_reason() -> None:
+    lister = tool.load("list_messages")
+    assert f"| {lister.UNEXPLAINED} |" not in lister.PAGE.read_text(encoding="utf-8")
+    assert {name for _, name in lister.PARTS} <= {page.name for page in messages.all_pages()}

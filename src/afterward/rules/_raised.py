@@ -106,7 +106,7 @@ def _figures(one: Raised, operand: Operand) -> tuple[facts.Fact, ...]:
         facts.verbatim("extents", "; ".join(map(_extent, operand.extents))),
         facts.lines("made", operand.made.site if operand.made is not None else None),
         facts.lines("stored", operand.stored),
-        facts.verbatim("said", one.message.partition("\n")[0]),
+        facts.verbatim("said", one.message.partition("\n")[0].rstrip(".")),  # a template ends the sentence
     )
 
 

@@ -76,4 +76,18 @@ WORDS = {
         here="calls `requires_grad_()`",
         help="remove it, and pass the tensor as an argument of the function",
     ),
+    "negative-slope-in-place": told(
+        "an activation with a negative slope writes in place",
+        "an activation with a negative slope was computed in place, so its gradient cannot be computed",
+        "Only the output is left, and with a negative slope its sign does not say which side of zero the input was on.",
+        here="needs its gradient",
+        help="pass `inplace=False`, or make the slope positive",
+    ),
+    "pack-hook-writes": told(
+        "a hook for saved tensors overwrites what it is given",
+        "a pack hook overwrites the value that is saved",
+        "It is given the very tensor that the program goes on computing with.",
+        here="saves a value, and calls the pack hook",
+        help="return a new tensor from the pack hook: `saved * 0.5` instead of `saved.mul_(0.5)`",
+    ),
 }

@@ -74,4 +74,20 @@ WORDS = {
         here="saves it",
         help="store it on the context: `ctx.factor = factor`",
     ),
+    "written-input-not-returned": told(
+        "a custom function overwrites an input and does not return it",
+        "<{value}><!value:a custom function> marks an input as overwritten (`mark_dirty`) and does not return it",
+        "The graph of an overwritten tensor continues with the function that wrote it, so `forward` has to return "
+        "that very tensor.",
+        here="applies the function",
+        stored="its `forward` returns here",
+        help="return the tensor itself from `forward`, or compute out of place and remove `mark_dirty`",
+    ),
+    "forward-not-written": told(
+        "a custom function has no `forward`",
+        "<{value}><!value:a custom function> has no `forward`",
+        "`apply` calls the static method `forward(ctx, *arguments)` of the class.",
+        here="applies the function",
+        help="write a static method `forward(ctx, *arguments)`",
+    ),
 }

@@ -81,4 +81,21 @@ WORDS = {
         here="the function returns several numbers",
         help="reduce inside the function (`.sum()`), or use `torch.func.jacrev`",
     ),
+    "hook-returns-another-count": told(
+        "a module's hook returns another number of gradients",
+        "<{value}><!value:a module's backward hook> does not return one gradient for each that it replaces",
+        "{said}. What the hook returns replaces the gradients of the module's inputs (of its outputs in a pre-hook); "
+        "where no input requires a gradient there is none to replace.",
+        here="this `backward()` calls the hook",
+        stored="{value} returns here",
+        help="return a tuple with one gradient for each of them, or nothing to leave them as they are",
+    ),
+    "hook-changes-the-gradient": told(
+        "a hook returns a gradient that does not fit its tensor",
+        "the hook <{value} ><!value:>returns something other than a gradient of its tensor's shape and dtype",
+        "{said}. What a hook returns replaces the gradient; a lambda returns the value of its expression.",
+        here="this `backward()` calls the hook",
+        stored="{value} returns here",
+        help="return a tensor of the gradient's shape and dtype, or nothing to leave the gradient as it is",
+    ),
 }

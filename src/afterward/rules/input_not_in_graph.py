@@ -37,4 +37,12 @@ WORDS = {
         stored="{value} is made here, without `requires_grad`",
         help="call `.requires_grad_()` on it before the forward pass",
     ),
+    "strict-derivative-of-nothing": told(
+        "a strict derivative of a function that does not depend on its input",
+        "the function that is differentiated does not depend on its input",
+        "{said}. It detaches the input, takes a number out of it, returns a constant, or is linear where a second "
+        "derivative is asked for.",
+        here="differentiates it, with `strict=True`",
+        help="compute the result from the input with torch operations, or pass `strict=False` if zero is right",
+    ),
 }

@@ -12,7 +12,7 @@ from afterward.rules._raised import raised, told
 
 @rule("AFT515", Severity.ERROR)
 def update_refused(history: History) -> Iterator[Diagnosis]:
-    """An optimizer or a gradient scaler refuses: a parameter in two groups, gradients unscaled twice or in half."""
+    """An optimizer or a gradient scaler refuses: a parameter in two groups, gradients unscaled twice, no closure."""
     return raised(history, "AFT515")
 
 
@@ -42,5 +42,14 @@ WORDS = {
         stored="{value} gets its value here",
         help="keep the model in `float32`: remove `.half()` or `dtype=torch.float16` (of adapters too), and compute "
         "under `torch.autocast`",
+    ),
+    "closure-missing": told(
+        "an optimizer that evaluates the loss itself is stepped without a closure",
+        "`step()` of <{value}><!value:this optimizer> needs a closure",
+        "It computes the loss several times in one step, with other parameters each time.",
+        here="steps without a closure",
+        stored="{value} gets its value here",
+        help="put `zero_grad()`, the forward pass and `backward()` into a function that returns the loss, and call "
+        "`step(closure)`",
     ),
 }

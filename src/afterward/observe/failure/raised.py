@@ -46,9 +46,11 @@ def examine_raised(
 
 
 _OPERATION = re.compile(r"^[Ff]unction '?(\w+)'? returned")
-_OF_FUNCTIONS = {
+_HOOK = re.compile(r"hook '(\w+)'")
+_OF_NO_TENSOR = {  # messages about a function, a hook or an optimizer
     "custom-backward-count", "custom-backward-shape", "backward-not-written", "differentiated-once-only",
-    "checkpoint-returns-no-graph",
+    "checkpoint-returns-no-graph", "hook-returns-another-count", "hook-changes-the-gradient", "closure-missing",
+    "written-input-not-returned", "forward-not-written", "negative-slope-in-place", "strict-derivative-of-nothing",
 }  # fmt: skip
 _CUT_OFF = {  # messages about a tensor that some statement has cut off, and what tells that statement's kind
     "input-not-in-the-graph": "",
@@ -67,7 +69,7 @@ class _Examination(Autopsy):
         scene.statement = self._statement(frame, scene.line)
         about = ABOUT.get(page.name)
         found = list(about(scene) if about is not None else named(scene, _OTHERWISE))
-        found += [("", one) for one in outputs_of(scene)] if page.name in _OF_FUNCTIONS else []
+        found += [("", one) for one in outputs_of(scene)] if page.name in _OF_NO_TENSOR else []
         found = [] if page.about == "run" else found
         tensors = _each_once(found)
         if about is not None and not tensors and page.name == "grad-is-none":
@@ -81,9 +83,9 @@ class _Examination(Autopsy):
             return None
         written = {id(tensor): text for text, tensor in scene.tensors()}
         operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
-        first = self._special(page.name, scene) or self._custom_function(page.name, message)
+        first = self._special(page.name, scene, message) or self._custom_function(page.name, message)
         first = first or self._operation_named(message)
-        first = first or (operands[0] if operands and page.name not in _OF_FUNCTIONS else None)
+        first = first or (operands[0] if operands and page.name not in _OF_NO_TENSOR else None)
         if first is not None and page.name == "input-not-in-the-graph":
             first = replace(first, shared=tuple(self._shared(outputs_of(scene), tensors[0][1])))
         return History(
@@ -92,16 +94,25 @@ class _Examination(Autopsy):
             gaps=gaps,
         )
 
-    def _special(self, page: str, scene: Scene) -> Operand | None:
-        """What a message is about where that is no tensor at hand: a checkpointed function, an optimizer, or a tensor
-        that is no part of the graph any more."""
-        if page == "checkpoint-returns-no-graph":
-            return next(map(self._checkpointed, scene.local("ctx")), None)
-        if page == "scaler-unscaled-twice":
-            return next((Operand(scene.written_as(one), False, False) for one in scene.local("optimizer")), None)
-        if page == "saved-tensor-detached-in-place":
-            return self._detached_in_place()
-        return None
+    def _special(self, page: str, scene: Scene, message: str) -> Operand | None:
+        """What a message is about where that is no tensor at hand: a checkpointed function, an optimizer, a hook, or a
+        tensor that is no part of the graph any more."""
+        finders: dict[str, Callable[[], Iterator[Operand]]] = {
+            "checkpoint-returns-no-graph": lambda: map(self._checkpointed, scene.local("ctx")),
+            "scaler-unscaled-twice": lambda: (_named(scene.written_as(one)) for one in scene.local("optimizer")),
+            "closure-missing": lambda: map(_named, scene.owners_of("step")),
+            "forward-not-written": lambda: map(_named, scene.owners_of("apply")),
+            "written-input-not-returned": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
+            "hook-returns-another-count": lambda: map(self._hook, scene.local("hook")),
+            "hook-changes-the-gradient": lambda: map(self._hook, scene.functions(_HOOK.findall(message))),
+            "saved-tensor-detached-in-place": self._detached_in_place,
+        }
+        return next(finders[page](), None) if page in finders else None
+
+    def _hook(self, function: Any) -> Operand:
+        """A hook of the program's own, and where it returns."""
+        name = getattr(function, "__name__", "")
+        return Operand(name if name.isidentifier() else "", False, False, stored=self._last_return(function))
 
     def _checkpointed(self, node: Any) -> Operand:
         """The function that a checkpoint calls, and where the checkpoint was made."""
@@ -110,7 +121,11 @@ class _Examination(Autopsy):
         place = self.where(self.places.get(order_of(node)))
         return Operand(name, False, True, "checkpoint", place, self._last_return(function) if name else None)
 
-    def _detached_in_place(self) -> Operand | None:
+    def _applied(self, name: str, function: Any) -> Operand:
+        """A custom function as the statement writes it, and where its `forward` returns."""
+        return Operand(name, False, False, stored=self._last_return(function.forward))
+
+    def _detached_in_place(self) -> Iterator[Operand]:
         """What the program detached in place, and where, if only one of its statements does such a thing."""
         found: dict[tuple[int, str], Operand] = {}
         for place in self.trail:
@@ -120,7 +135,7 @@ class _Examination(Autopsy):
                     name = ast.unparse(node.func.value)
                     site = self.sources.site(self.sources.statements.table[place.number])
                     found[place.number, name] = Operand(name, True, False, stored=site)
-        return next(iter(found.values())) if len(found) == 1 else None
+        return iter(found.values() if len(found) == 1 else ())
 
     def _may_disconnect(self, cut: Cut, scene: Scene, tensor: Any) -> bool:
         """Was what was cut computed from this tensor? Where it cannot be looked at any more, it may have been."""
@@ -224,7 +239,7 @@ class _Examination(Autopsy):
         }
         by_name: Callable[[Any], bool] = lambda node: named is not None and node.name() == named[1]  # noqa: E731
         test = tests.get(page, by_name)
-        for node in sorted(self.found.nodes, key=order_of, reverse=True) if page in _OF_FUNCTIONS else ():
+        for node in sorted(self.found.nodes, key=order_of, reverse=True) if page in _OF_NO_TENSOR else ():
             if test(node):
                 function = compat.custom_function_of(node)
                 name = function.__name__ if function is not None else ""
@@ -256,3 +271,7 @@ def _each_once(found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     for text, tensor in found:
         firsts.setdefault(id(tensor), (text, tensor))
     return list(firsts.values())
+
+
+def _named(name: str) -> Operand:
+    return Operand(name, False, False)

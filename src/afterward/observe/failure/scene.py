@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from afterward.observe import compat
@@ -40,6 +40,18 @@ class Scene:
             if isinstance(node, (ast.Name, ast.Attribute)) and value_of(node, self.frames[0]) is value:
                 return ast.unparse(node)
         return ""
+
+    def owners_of(self, method: str) -> Iterator[str]:
+        """What the statement calls this method of, as it is written there."""
+        for node in ast.walk(self.statement) if self.statement is not None else ():
+            if isinstance(node, ast.Attribute) and node.attr == method:
+                yield ast.unparse(node.value)
+
+    def functions(self, names: Iterable[str]) -> Iterator[Any]:
+        """The functions that the program's frames know by these names, the innermost first."""
+        for name in names:
+            found = (value_of(ast.Name(name), frame) for frame in self.frames)
+            yield from (one for one in found if isinstance(one, (FunctionType, MethodType)))
 
     def local(self, *names: str) -> Iterator[Any]:
         """What library frames call by one of these names, the innermost first."""
