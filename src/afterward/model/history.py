@@ -87,6 +87,20 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a larger tensor, without a graph, that a layer took one by one in what a pass goes through."""
+
+    tensor: int  # which one; rows of another shape have another number
+    at: frozenset[int]  # where they lie in it
+    of: int  # how many such rows lie in it
+    site: Site  # the statement that takes them
+    loop: Site  # whose iterations, or the comprehension that, took them; calling no function of the program's
+    name: str = ""  # what that statement gives its value to
+    nodes: int = 0  # of the pass
+    apart: bool = True  # no use of a parameter leads to another use of the same one
+
+
+@dataclass(frozen=True, slots=True)
 class Pass:
     """One run of the engine: a call of `.backward()` or of `autograd.grad()`.
 
@@ -131,6 +145,7 @@ class Pass:
     searched: bool = False  # its DistributedDataParallel module searches each forward pass for unused parameters
     nested: bool = False  # it ran inside of another pass, as a checkpoint's does
     count: int = 0  # of the passes of its kind (`backward` or `grad`), up to this one, those that are forgotten too
+    rows: Rows | None = None
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 
@@ -266,19 +281,6 @@ class Number:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Singles:
-    """A loop that hands one sample after the other to code that takes a batch."""
-
-    site: Site  # the statement of the loop's body
-    loop: Site
-    times: int
-    nodes: int  # of the whole pass
-    used: Site
-    kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
-    name: str = ""  # what that statement gives its value to
-
-
 @dataclass(frozen=True)
 class History:
     """Nodes, passes, steps, writes and gaps of one program, in order.
@@ -299,7 +301,6 @@ class History:
     kept: tuple[Kept, ...] = ()
     idle: tuple[Idle, ...] = ()
     numbers: tuple[Number, ...] = ()  # that passes which were looked at did not use
-    singles: tuple[Singles, ...] = ()
     raised: tuple[Raised, ...] = ()  # an error of autograd that no pass over a used-up graph raised
     gaps: tuple[Gap, ...] = ()
     observed: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -120,6 +121,14 @@ class EndedRun:
         pairs = (pair for several in self.executions.values() for pair in several)
         found = statements_built(self.places.sources, pairs, lambda place: event_moment(place.order_at, place.moment))
         return Built(found, self.followed_nodes, over)
+
+    def places_of(self, orders: Iterable[int]) -> dict[int, Place]:
+        """The statements that made these nodes, as far as they are still on record."""
+        marks, found = self.recorder.marks[:], dict[int, Place]()
+        if marks and (wanted := sorted(orders)):
+            marks.append(marks[-1])
+            self.recorder.replay.copy().feed(marks, self.recorder.base, answers=found, wanted=wanted)
+        return found
 
     def built_by(self, order: int) -> Place | None:
         """The innermost statement whose execution, calls included, made a node."""

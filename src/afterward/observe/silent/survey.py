@@ -28,6 +28,7 @@ from afterward.model.history import (
     Number,
     Optimizer,
     Pass,
+    Rows,
     Step,
     Value,
 )
@@ -52,7 +53,7 @@ from afterward.observe.silent.growth import Grown
 from afterward.observe.silent.idle import find_idle
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 from afterward.observe.silent.numbers import numbers_beside
-from afterward.observe.silent.singles import SingleRows, find_singles
+from afterward.observe.silent.rows import RowNotes
 from afterward.observe.silent.stored_graphs import Storage, of_several
 from afterward.observe.silent.touches import steps_not_run, touches_of
 from afterward.observe.silent.updates import Known, Updates
@@ -97,7 +98,7 @@ class Surveyor:
         self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
         self.kept: dict[str, Kept] = {}
         self.rows: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many in all
-        self.single_rows = SingleRows()
+        self.rows_taken = RowNotes()
         self.storage = Storage()
         self.grown = Grown()
         self.bare: list[Bare] = []
@@ -229,10 +230,11 @@ class Surveyor:
         places = Places(recorder)
         after = EndedRun(recorder, places, self.updates, self.leaf_names)
         leaf_numbers = sorted(after.reached | after.held)
+        rows = self.rows_taken.rows(after) if final else {}
         return with_library_steps(
             History(
                 (),
-                tuple(self._pass(number, event, places) for number, event in enumerate(after.passes)),
+                tuple(self._pass(number, event, places, rows) for number, event in enumerate(after.passes)),
                 tuple(
                     self._step(number, event, owner, places)
                     for number, (event, owner) in enumerate(zip(after.steps, after.owners, strict=True))
@@ -246,7 +248,6 @@ class Surveyor:
                 numbers=tuple(self._numbers(after)),
                 built=after.built(over=final),
                 fed=tuple(find_flat_parts(after, self.bare)),
-                singles=tuple(find_singles(after, self.single_rows)) if final else (),
                 gaps=tuple(gaps),
             )
         )
@@ -296,7 +297,7 @@ class Surveyor:
             id=number,
         )
 
-    def _pass(self, number: int, event: PassSeen, places: Places) -> Pass:
+    def _pass(self, number: int, event: PassSeen, places: Places, rows: dict[int, Rows]) -> Pass:
         detail, where = self.details.get(id(event)), places.where(event.place)
         return Pass(
             number,
@@ -320,6 +321,7 @@ class Surveyor:
             still_held=bool(detail and detail.reference is not None and detail.reference() is not None),
             by_library=bool(detail and detail.by_library and not self._asks(event, places)),
             created=self._created(event),
+            rows=rows.get(id(event)),
             through=event.through,
             nested=event.nested,
             count=event.count,
