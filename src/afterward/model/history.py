@@ -84,6 +84,16 @@ class Leaf:
     taken: Where | None = (
         None  # the statement that puts it into a graph, of the last pass for a leaf no optimizer holds
     )
+    # Of what an optimizer holds, and of what stands in its place:
+    shape: tuple[int, ...] | None = None
+    trains: bool = True  # it asked for gradients when it was last looked at
+    met: bool = True  # some pass has reached it, or it had a gradient
+    moved: bool = False  # it got other values
+    followed: bool = True  # nothing that is not seen can reach it
+    recorded: bool = False  # something was computed from it with a graph
+    module: str = ""  # whose parameters the program asked for, and got this one among them
+    assigned: Site | None = None  # the statement that last gave a value to the name that holds it
+    constructed: bool = False  # that stands in an `__init__`
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +156,7 @@ class Pass:
     nested: bool = False  # it ran inside of another pass, as a checkpoint's does
     count: int = 0  # of the passes of its kind (`backward` or `grad`), up to this one, those that are forgotten too
     rows: Rows | None = None
+    open: bool = False  # it goes on to where it was not followed
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 
@@ -157,6 +168,11 @@ class Optimizer:
     name: str
     leaves: frozenset[LeafId] = frozenset()
     step_not_run: bool = False  # the program has a statement that steps it, which was not executed
+    followed: bool = False  # what it holds is known up to its end
+    hidden: int = 0  # parameters that it holds besides, out of sight
+    of_torch: bool = True  # a step of it changes nothing without a gradient
+    had_gradient: bool = False  # some parameter of it had a gradient when it was looked at
+    still: int = 0  # of its steps, up to the last one, that changed nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +208,7 @@ class Cut:
     how: str
     name: str
     site: Site
+    leaves: frozenset[LeafId] = frozenset()  # what was computed from these lost its history there
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,21 +251,6 @@ class Kept:
     used: bool = True
     by_count: bool = False  # many values, each of its own step; not one that leads to many steps
     of_several: bool = False  # the values have several elements each: no `.item()` gives them as a number
-
-
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """An optimizer that steps though no pass reaches some or all of its parameters."""
-
-    optimizer: str
-    steps: int  # that changed none of them
-    parameters: int  # that no pass reached
-    site: Site
-    cut: Cut | None = None  # what lies between them and every loss
-    held: int = 0  # parameters it holds in all; 0: none but those
-    names: tuple[str, ...] = ()  # of those that no pass reached
-    instead: tuple[str, ...] = ()  # parameters of the same shapes that the passes reach; no optimizer holds them
-    replaced: Site | None = None  # the statement that put the others in their place
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +301,6 @@ class History:
     values: tuple[Value, ...] = ()
     built: Built = field(default_factory=Built)  # by statement and execution
     kept: tuple[Kept, ...] = ()
-    idle: tuple[Idle, ...] = ()
     numbers: tuple[Number, ...] = ()  # that passes which were looked at did not use
     raised: tuple[Raised, ...] = ()  # an error of autograd that no pass over a used-up graph raised
     gaps: tuple[Gap, ...] = ()

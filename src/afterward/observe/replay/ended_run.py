@@ -153,8 +153,8 @@ class EndedRun:
         """The node counter as each pass began."""
         return [event.counter for event in self.passes]
 
-    def last_assigning(self, name: str, *, but_not_in: str = "\n") -> Site | None:
-        """The statement that was last to put something into this name, unless that is in such a function."""
+    def last_assigning(self, name: str) -> tuple[Site | None, bool]:
+        """The statement that was last to put something into this name, and whether that is in an `__init__`."""
         wanted: dict[int, bool] = {}
         for mark in reversed(self.recorder.marks):
             number = mark >> SHIFT
@@ -164,5 +164,5 @@ class EndedRun:
                 wanted[number] = found
             if wanted[number]:
                 entry = self.places.table[number]
-                return None if entry.function.endswith(but_not_in) else self.places.sources.site(entry)
-        return None
+                return self.places.sources.site(entry), entry.function.endswith("__init__")
+        return None, False

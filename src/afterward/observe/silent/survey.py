@@ -48,9 +48,9 @@ from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.replay.places import Places
+from afterward.observe.silent.cuts_before_steps import cuts_before_steps, holders_of
 from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
-from afterward.observe.silent.idle import find_idle
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 from afterward.observe.silent.numbers import numbers_beside
 from afterward.observe.silent.rows import RowNotes
@@ -244,7 +244,7 @@ class Surveyor:
                 gradients=tuple(self._gradients(after)),
                 values=tuple(self.values),
                 kept=tuple(self._kept(places, after.passes)),
-                idle=tuple(find_idle(after)),
+                cuts=tuple(cuts_before_steps(after)),
                 numbers=tuple(self._numbers(after)),
                 built=after.built(over=final),
                 fed=tuple(find_flat_parts(after, self.bare)),
@@ -258,6 +258,8 @@ class Surveyor:
             for member in known.held:
                 owners.setdefault(member, []).append(known.name)
         unchanged, taken = self.updates.untouched, _taken(after)
+        held = {leaf: one for known in self.updates.known.values() for leaf, one in known.held.items()}
+        assigned = holders_of(after)
         return tuple(
             Leaf(
                 leaf,
@@ -265,6 +267,12 @@ class Surveyor:
                 tuple(owners.get(leaf, ())),
                 unchanged=leaf in unchanged,
                 taken=taken.get(leaf),
+                shape=held[leaf].shape if leaf in held else self.updates.shapes.get(leaf),
+                trains=leaf not in held or held[leaf].trains,
+                met=leaf in after.reached or (leaf in held and held[leaf].reached),
+                moved=leaf in held and held[leaf].moved,
+                assigned=assigned.get(leaf, (None, False))[0],
+                constructed=assigned.get(leaf, (None, False))[1],
             )
             for leaf in leaf_numbers
         )
@@ -272,7 +280,17 @@ class Surveyor:
     def _optimizers(self, after: EndedRun) -> Iterator[Optimizer]:
         written = steps_not_run(after)
         for known in self.updates.known.values():
-            yield Optimizer(known.number, known.name, frozenset(known.held), stem(known.name) in written)
+            late = sum(step.moment > known.moved_at for step in after.steps_of(known))
+            yield Optimizer(
+                known.number,
+                known.name,
+                frozenset(known.held),
+                stem(known.name) in written,
+                followed=known.complete,
+                of_torch=known.of_torch,
+                had_gradient=known.had_gradient,
+                still=late if known.still > 1 else known.still,
+            )
 
     def _numbers(self, after: EndedRun) -> Iterator[Number]:
         runs, known = {id(event): number for number, event in enumerate(after.passes)}, after.reached | after.held
