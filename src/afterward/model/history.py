@@ -84,6 +84,30 @@ class Leaf:
     taken: Where | None = (
         None  # the statement that puts it into a graph, of the last pass for a leaf no optimizer holds
     )
+    # Of what an optimizer holds, and of what stands in its place:
+    shape: tuple[int, ...] | None = None
+    trains: bool = True  # it asked for gradients when it was last looked at
+    met: bool = True  # some pass has reached it, or it had a gradient
+    moved: bool = False  # it got other values
+    followed: bool = True  # nothing that is not seen can reach it
+    recorded: bool = False  # something was computed from it with a graph
+    module: str = ""  # whose parameters the program asked for, and got this one among them
+    assigned: Site | None = None  # the statement that last gave a value to the name that holds it
+    constructed: bool = False  # that stands in an `__init__`
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a larger tensor, without a graph, that a layer took one by one in what a pass goes through."""
+
+    tensor: int  # which one; rows of another shape have another number
+    at: frozenset[int]  # where they lie in it
+    of: int  # how many such rows lie in it
+    site: Site  # the statement that takes them
+    loop: Site  # whose iterations, or the comprehension that, took them; calling no function of the program's
+    name: str = ""  # what that statement gives its value to
+    nodes: int = 0  # of the pass
+    apart: bool = True  # no use of a parameter leads to another use of the same one
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +155,8 @@ class Pass:
     searched: bool = False  # its DistributedDataParallel module searches each forward pass for unused parameters
     nested: bool = False  # it ran inside of another pass, as a checkpoint's does
     count: int = 0  # of the passes of its kind (`backward` or `grad`), up to this one, those that are forgotten too
+    rows: Rows | None = None
+    open: bool = False  # it goes on to where it was not followed
     created: tuple[NodeId, ...] = ()  # first and next after last of the nodes that `create_graph=True` made
 
 
@@ -142,6 +168,11 @@ class Optimizer:
     name: str
     leaves: frozenset[LeafId] = frozenset()
     step_not_run: bool = False  # the program has a statement that steps it, which was not executed
+    followed: bool = False  # what it holds is known up to its end
+    hidden: int = 0  # parameters that it holds besides, out of sight
+    of_torch: bool = True  # a step of it changes nothing without a gradient
+    had_gradient: bool = False  # some parameter of it had a gradient when it was looked at
+    still: int = 0  # of its steps, up to the last one, that changed nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +208,7 @@ class Cut:
     how: str
     name: str
     site: Site
+    leaves: frozenset[LeafId] = frozenset()  # what was computed from these lost its history there
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,21 +254,6 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
-    """An optimizer that steps though no pass reaches some or all of its parameters."""
-
-    optimizer: str
-    steps: int  # that changed none of them
-    parameters: int  # that no pass reached
-    site: Site
-    cut: Cut | None = None  # what lies between them and every loss
-    held: int = 0  # parameters it holds in all; 0: none but those
-    names: tuple[str, ...] = ()  # of those that no pass reached
-    instead: tuple[str, ...] = ()  # parameters of the same shapes that the passes reach; no optimizer holds them
-    replaced: Site | None = None  # the statement that put the others in their place
-
-
-@dataclass(frozen=True, slots=True)
 class Fed:
     """What one pass returned, without a graph, went into what a later pass starts from."""
 
@@ -266,19 +283,6 @@ class Number:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Singles:
-    """A loop that hands one sample after the other to code that takes a batch."""
-
-    site: Site  # the statement of the loop's body
-    loop: Site
-    times: int
-    nodes: int  # of the whole pass
-    used: Site
-    kind: str = "pass"  # one pass over all samples; "step": a pass and a step for each; "sum": a pass each, then a step
-    name: str = ""  # what that statement gives its value to
-
-
 @dataclass(frozen=True)
 class History:
     """Nodes, passes, steps, writes and gaps of one program, in order.
@@ -297,9 +301,7 @@ class History:
     values: tuple[Value, ...] = ()
     built: Built = field(default_factory=Built)  # by statement and execution
     kept: tuple[Kept, ...] = ()
-    idle: tuple[Idle, ...] = ()
     numbers: tuple[Number, ...] = ()  # that passes which were looked at did not use
-    singles: tuple[Singles, ...] = ()
     raised: tuple[Raised, ...] = ()  # an error of autograd that no pass over a used-up graph raised
     gaps: tuple[Gap, ...] = ()
     observed: bool = True

@@ -11,6 +11,7 @@ from afterward.model.history import History, Leaf, Pass
 from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._idle import idle_optimizers
 from afterward.rules._silent import site_of, warning
 
 PASSES = 3  # looked-at passes that added to one gradient, which nothing used, read or cleared
@@ -45,7 +46,7 @@ def _has_an_end(fate: Fate) -> bool:
 
 def _is_another_fault(history: History, run: Pass) -> bool:
     """Does the pass reach nothing that is trained (AFT406), or is a layer's copy trained in its place (AFT404)?"""
-    return bool(history.idle) or not any(history.leaf(leaf).optimizers for leaf in run.reached)
+    return bool(idle_optimizers(history)) or not any(history.leaf(leaf).optimizers for leaf in run.reached)
 
 
 def _statement(leaf: Leaf, held: list[Leaf]) -> Site:

@@ -9,6 +9,7 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severit
 from afterward.model.history import History, Leaf, Pass
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._idle import idle_optimizers
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 PASSES = 3  # that were looked at, from one statement
@@ -18,7 +19,7 @@ STEPS = 2  # of any optimizer between the first of them and the last
 @rule("AFT406", Severity.WARNING)
 def loss_reaches_no_optimizer(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called on a loss again and again, and nothing that its gradients reach is ever updated."""
-    if history.idle:
+    if idle_optimizers(history):
         return  # one cause, reported once: a cut or a copy lies between this loss and its optimizer
     for runs in passes_by_site(history):
         reached = {leaf for run in runs for leaf in run.reached if run.call == "backward"}

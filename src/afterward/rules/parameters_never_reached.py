@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Role, Severity
-from afterward.model.history import History, Idle, Optimizer
+from afterward.model.history import History, Optimizer
 from afterward.model.site import Site, dated_site
 from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._built import left_out
 from afterward.rules._gradients import frozen_while_stepping
+from afterward.rules._idle import Idle, idle_optimizers
 from afterward.rules._silent import warning
 
 ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
@@ -20,7 +21,7 @@ ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a
 @rule("AFT404", Severity.WARNING)
 def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
     """An optimizer steps parameters that no `backward()` gives a gradient."""
-    for idle in history.idle:
+    for idle in idle_optimizers(history):
         explained = idle.cut is not None or idle.instead
         if explained or not left_out(history):  # else AFT304: a loss is there for them, and left out
             yield _diagnose(idle)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from afterward.tasks.run import Watched
 
 # Of a history, what a look back has noticed: each has the site of a statement.
-_NOTICED = ("kept", "idle", "singles")
+_NOTICED = ("kept",)
 
 
 @dataclass(frozen=True, slots=True)

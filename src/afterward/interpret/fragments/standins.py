@@ -16,14 +16,24 @@ from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.fragments.uses import Key, path_of
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import module_tree, optim
-from afterward.interpret.machine.values import OWNER, Class, Function, Instance, Lib, Module, Native, Unknown, Value
+from afterward.interpret.machine.values import (
+    OWNER,
+    Args,
+    Class,
+    Function,
+    Instance,
+    Kwargs,
+    Lib,
+    Module,
+    Native,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.core import Frame
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 ASSUMED = "assumed"  # what a stand-in is known by, in `inner`: the path it was made for
 _PLAIN = {Role.LIST: list, Role.TENSOR: Tensor}  # what nothing is assumed about but its kind

@@ -3,9 +3,7 @@ written: what went out of sight (`account`) is left out."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.flat_parts import find_flat_parts
@@ -20,7 +18,6 @@ from afterward.model.history import (
     Cut,
     Edge,
     History,
-    Idle,
     Leaf,
     Optimizer,
     Pass,
@@ -32,8 +29,7 @@ from afterward.model.steps import with_library_steps
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade, StepMade
     from afterward.interpret.machine.machine import Machine
-
-IDLE = 3  # steps in a row that change nothing, of an optimizer that did change something before
+    from afterward.interpret.machine.values import Instance
 
 
 def history(machine: Machine) -> History | None:
@@ -42,7 +38,9 @@ def history(machine: Machine) -> History | None:
     if not machine.passes or machine.broken:
         return None
     account.lose(account.strange)
-    leaves = {id(leaf): number for number, leaf in enumerate(machine.graph.leaves)}
+    held = (leaf for one in machine.optimizers for leaf in one.inner.get("params", ()) if isinstance(leaf, Tensor))
+    every = list({id(leaf): leaf for leaf in (*machine.graph.leaves, *held)}.values())
+    leaves = {id(leaf): number for number, leaf in enumerate(every)}
     lost = {node.number for node in machine.graph.reach(account.lost.values())}
     unsure = account.touched | {id(n.leaf) for n in machine.graph.reach(account.lost.values()) if n.leaf is not None}
     unsure |= _reached_by_gradients(machine)
@@ -79,6 +77,7 @@ def history(machine: Machine) -> History | None:
                 stale=numbers(one.stale),
                 overwritten=numbers(one.overwritten),
                 reads=path.reads(one.where),
+                open=one.open,
             )
         )
     identity = {id(optimizer): number for number, optimizer in enumerate(machine.optimizers)}
@@ -94,31 +93,19 @@ def history(machine: Machine) -> History | None:
         )
         for number, one in enumerate(machine.steps)
     )
-    taken = _taken(machine, unsure, owners)
     seen = History(
         (),
         tuple(passes),
         steps,
-        leaves=tuple(
-            Leaf(number, leaf.label, tuple(owners.get(id(leaf), ())), taken=taken.get(id(leaf)))
-            for number, leaf in enumerate(machine.graph.leaves)
-        ),
-        optimizers=tuple(
-            Optimizer(number, one.label or one.class_name, numbers(one.inner.get("params", ())))
-            for number, one in enumerate(machine.optimizers)
-        ),
+        leaves=tuple(_leaves(machine, every, unsure, owners)),
+        optimizers=tuple(_optimizer(machine, number, one, numbers) for number, one in enumerate(machine.optimizers)),
+        cuts=tuple(_cuts(machine, numbers)),
         gradients=tuple(_gradients(machine, numbers, unsure)),
         values=tuple(account.held),
         kept=tuple(
             one
             for one in each_once([*account.kept.values(), *kept_for_nothing(machine, lost)])
             if not is_window(machine, one)
-        ),
-        idle=(
-            *_idle(machine, unsure),
-            *_partly_idle(machine, unsure),
-            *_replaced(machine, unsure, owners),
-            *_run_for_nothing(machine, unsure),
         ),
         fed=tuple(find_flat_parts(machine)),
         built=path.built(lost),
@@ -139,104 +126,69 @@ def _is_open(machine: Machine, made: PassMade, lost: set[int]) -> bool:
     return len(made.created) == 2 and any(number in lost for number in range(*made.created))
 
 
-def _idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
-    """Optimizers whose steps change nothing, from the first one on or from some step on."""
-    if machine.account.blind:
-        return
+def _cuts(machine: Machine, numbers: Callable[[Iterable[Tensor]], frozenset[int]]) -> Iterator[Cut]:
+    """The cuts that keep leaves of optimizers from losses: the last ones before the first step that changes nothing,
+    which lie in the loss that it is for."""
     for optimizer in machine.optimizers:
-        held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
         steps = [step for step in machine.steps if step.optimizer is optimizer]
-        if not held or any(id(leaf) in unsure or not leaf.needs for leaf in held) or optimizer.inner.get("partial"):
-            continue
-        idle: list[StepMade] = []
-        for step in reversed(steps):
-            if step.leaves:
-                break
-            idle.insert(0, step)
-        if len(idle) < (2 if len(idle) == len(steps) else IDLE) or not _passes_between(machine, idle):
-            continue
-        since = steps[-1 - len(idle)].moment if len(idle) < len(steps) else 0
-        ids = {id(leaf) for leaf in held}
-        passes = [one for one in machine.passes if one.moment > since]
-        if any(one.open or any(id(leaf) in ids for leaf in one.leaves) for one in passes):
-            continue  # it was reached and its gradients were dropped, or it may be reached through something unknown
-        cuts = _cut_leaves(machine, idle[0].moment)  # the last one before the step lies in the loss that it is for
-        off = cuts[id(held[0])] if all(_is_cut_off(machine, leaf, cuts) for leaf in held) else None
-        cut = Cut(off.where, off.how, off.name, off.site) if off is not None else None
-        yield Idle(optimizer.label or optimizer.class_name, len(idle), len(held), idle[0].where.site, cut)
+        late = steps[len(steps) - _still(steps) :] or steps
+        cuts = _cut_leaves(machine, late[0].moment) if late else {}
+        by_cut: dict[int, list[Tensor]] = {}
+        for leaf in optimizer.inner.get("params", ()):
+            if _is_cut_off(machine, leaf, cuts):
+                by_cut.setdefault(id(cuts[id(leaf)]), []).append(leaf)
+        for leaves in by_cut.values():
+            cut = cuts[id(leaves[0])]
+            yield Cut(cut.where, cut.how, cut.name, cut.site, numbers(leaves))
 
 
-def _partly_idle(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
-    """Optimizers that train some of their parameters, while a cut keeps others from every loss."""
-    if machine.account.blind:
-        return
+def _still(steps: list[StepMade]) -> int:
+    """How many of these steps, the last ones, changed nothing."""
+    return next((number for number, step in enumerate(reversed(steps)) if step.leaves), len(steps))
+
+
+def _leaves(machine: Machine, every: list[Tensor], unsure: set[int], owners: dict[int, list[str]]) -> Iterator[Leaf]:
+    taken = _taken(machine, unsure, owners)
     reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
-    cuts = _cut_leaves(machine)
-    for optimizer in machine.optimizers:
-        held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
-        steps = [step for step in machine.steps if step.optimizer is optimizer]
-        if len(steps) < 2 or not any(id(leaf) in reached for leaf in held) or optimizer.inner.get("partial"):
-            continue
-        out = [leaf for leaf in held if id(leaf) not in reached and leaf.needs and _is_cut_off(machine, leaf, cuts)]
-        if not out or any(id(leaf) in unsure or _changed_by_hand(machine, leaf) for leaf in out):
-            continue
-        cut = cuts[id(out[0])]
-        yield Idle(
-            optimizer.label or optimizer.class_name,
-            len(steps),
-            len(out),
-            steps[0].where.site,
-            Cut(cut.where, cut.how, cut.name, cut.site),
-            len(held),
-            tuple(leaf.label for leaf in out if leaf.label),
+    cut = _cut_leaves(machine)
+    stepped = {id(leaf) for step in machine.steps for leaf in step.leaves}
+    modules: dict[int, str] = {}
+    names: dict[int, str] = {}  # by which the modules that the program trains have them now
+    for number, owner in enumerate(machine.account.asked.values()):
+        for name, leaf in parameters(owner):
+            modules.setdefault(id(leaf), str(number))
+            names.setdefault(id(leaf), as_written(f"{owner.label}.{name}"))
+    for number, leaf in enumerate(every):
+        key = id(leaf)
+        held = key in owners
+        yield Leaf(
+            number,
+            leaf.label if held else names.get(key, leaf.label),
+            tuple(owners.get(key, ())),
+            taken=taken.get(key),
+            trains=leaf.needs,
+            met=key in reached,
+            moved=key in stepped or _changed_by_hand(machine, leaf),
+            followed=key not in unsure,
+            recorded=key in machine.graph.used and key not in cut,
+            module=modules.get(key, ""),
         )
 
 
-def _run_for_nothing(machine: Machine, unsure: set[int]) -> Iterator[Idle]:
-    """Optimizers that train some of their parameters, and hold those of a network that is run and reaches no loss."""
-    if machine.account.blind or any(one.open for one in machine.passes):
-        return
-    reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
-    cuts = _cut_leaves(machine)
-    for optimizer in machine.optimizers:
-        held = {id(leaf): leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)}
-        steps = [step for step in machine.steps if step.optimizer is optimizer]
-        if len(steps) < 2 or not held.keys() & reached or optimizer.inner.get("partial"):
-            continue
-        for owner in machine.account.asked.values():
-            mine = [leaf for _, leaf in parameters(owner)]
-            never = {id(leaf) for leaf in mine if leaf.needs and id(leaf) in machine.graph.used} - reached - unsure
-            if not mine or len(never) < len(mine) or not never <= held.keys() or never & cuts.keys():
-                continue
-            if not any(_changed_by_hand(machine, leaf) for leaf in mine):
-                names = tuple(leaf.label for leaf in mine if leaf.label)
-                label = optimizer.label or optimizer.class_name
-                yield Idle(label, len(steps), len(mine), steps[0].where.site, None, len(held), names)
-
-
-def _replaced(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) -> Iterator[Idle]:
-    """Optimizers some of whose parameters have others in their place, which passes reach and no optimizer holds."""
-    if machine.account.blind:
-        return
-    reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
-    there = {
-        as_written(f"{owner.label}.{name}"): leaf
-        for owner in machine.account.asked.values()
-        for name, leaf in parameters(owner)
-    }
-    for optimizer in machine.optimizers:
-        held = [leaf for leaf in optimizer.inner.get("params", ()) if isinstance(leaf, Tensor)]
-        steps = [step for step in machine.steps if step.optimizer is optimizer]
-        out = [leaf for leaf in held if id(leaf) not in reached and there.get(leaf.label, leaf) is not leaf]
-        new = [there[leaf.label] for leaf in out]
-        if len(steps) < 2 or not out or any(id(one) in unsure for one in (*out, *new)):
-            continue
-        if all(id(one) in reached and id(one) not in owners and not _changed_by_hand(machine, one) for one in new):
-            names = tuple(leaf.label for leaf in out)
-            site = steps[0].where.site
-            yield Idle(
-                optimizer.label or optimizer.class_name, len(steps), len(out), site, None, len(held), names, names
-            )
+def _optimizer(
+    machine: Machine, number: int, one: Instance, numbers: Callable[[Iterable[Tensor]], frozenset[int]]
+) -> Optimizer:
+    held = one.inner.get("params", ())
+    steps = [step for step in machine.steps if step.optimizer is one]
+    return Optimizer(
+        number,
+        one.label or one.class_name,
+        numbers(held),
+        followed=not machine.account.blind and not one.inner.get("partial"),
+        hidden=len(held) - len(numbers(held)),
+        had_gradient=any(step.leaves for step in steps),
+        still=_still(steps),
+    )
 
 
 def _cut_leaves(machine: Machine, before: int | None = None) -> dict[int, Cutting]:
@@ -330,12 +282,3 @@ def _passes_not_followed(machine: Machine) -> set[int]:
         if before and before[-1].open and not any(id(leaf) in held for leaf in before[-1].leaves):
             found.add(before[-1].number)
     return found
-
-
-def _passes_between(machine: Machine, steps: list[StepMade]) -> bool:
-    """Was there a pass before each of these steps, after the one before?"""
-    moments = [one.moment for one in machine.passes]
-    return all(
-        bisect_right(moments, later.moment) > bisect_right(moments, earlier.moment)
-        for earlier, later in pairwise(steps)
-    ) and bool(moments and moments[0] < steps[0].moment)

@@ -28,11 +28,13 @@ from afterward.interpret.library.torch import (
 )
 from afterward.interpret.machine.values import (
     MISSING,
+    Args,
     Bound,
     Class,
     Function,
     Instance,
     Iter,
+    Kwargs,
     Lib,
     Method,
     Native,
@@ -40,9 +42,6 @@ from afterward.interpret.machine.values import (
     Unknown,
     Value,
 )
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 is_module = module_tree.is_module
 call_module: Callable[..., Any] = nn.call

@@ -12,17 +12,7 @@ from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.part import Part
-from afterward.interpret.machine.values import (
-    Bound,
-    Class,
-    Function,
-    Instance,
-    Iter,
-    Lib,
-    Stream,
-    Unknown,
-    Value,
-)
+from afterward.interpret.machine.values import Bound, Class, Function, Instance, Iter, Lib, Stream, Unknown, Value
 
 CONTAINERS = (list, dict, tuple, set, frozenset, deque, str, bytes)
 BIG = arithmetic.ELEMENTS

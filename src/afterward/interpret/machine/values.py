@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from afterward.interpret.graph.graph import Cutting
 
 Value = Any  # a constant, a container, or one of the classes below
+Args = list[Value]  # of a call: those by place, and those by name
+Kwargs = dict[str, Value]
 
 
 class Unknown:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 SURVEYS = 8  # looks at everything that is alive, at most
 QUIET = 1 << 15  # passes noted in a row before the recorder is tidied up
-SECOND = 2  # the pass of a site that is looked at more closely: the first may be unlike the others
 EARLY_SURVEY = 4  # the pass of a site at which everything is looked at first: a program may have but few steps
 SECOND_SURVEY = 64  # the pass of a site at which everything is looked at once more: what grows by epochs shows now
 LATE_LOOKS = (16, 256)  # the passes of a site at which suspects are looked at once more
@@ -122,7 +121,7 @@ class Looks:
                 self._look(recorder, seen, outputs, args)
                 if 1 < count <= FIRST_LOOKS and seen.used is not None and recorder is self.session.recorders.main:
                     roots = (node for node, _ in roots_of(outputs))
-                    self.surveyor.single_rows.look(roots, seen, closely=count == SECOND)
+                    self.surveyor.rows_taken.look(roots, seen)
                 for node, _ in roots_of(outputs)[:1]:
                     node_numbers.numbers.ask(node, site)
         elif seen.creates_graph and node_numbers.numbers.engines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -121,6 +122,14 @@ class EndedRun:
         found = statements_built(self.places.sources, pairs, lambda place: event_moment(place.order_at, place.moment))
         return Built(found, self.followed_nodes, over)
 
+    def places_of(self, orders: Iterable[int]) -> dict[int, Place]:
+        """The statements that made these nodes, as far as they are still on record."""
+        marks, found = self.recorder.marks[:], dict[int, Place]()
+        if marks and (wanted := sorted(orders)):
+            marks.append(marks[-1])
+            self.recorder.replay.copy().feed(marks, self.recorder.base, answers=found, wanted=wanted)
+        return found
+
     def built_by(self, order: int) -> Place | None:
         """The innermost statement whose execution, calls included, made a node."""
         best: Place | None = None
@@ -144,8 +153,8 @@ class EndedRun:
         """The node counter as each pass began."""
         return [event.counter for event in self.passes]
 
-    def last_assigning(self, name: str, *, but_not_in: str = "\n") -> Site | None:
-        """The statement that was last to put something into this name, unless that is in such a function."""
+    def last_assigning(self, name: str) -> tuple[Site | None, bool]:
+        """The statement that was last to put something into this name, and whether that is in an `__init__`."""
         wanted: dict[int, bool] = {}
         for mark in reversed(self.recorder.marks):
             number = mark >> SHIFT
@@ -155,5 +164,5 @@ class EndedRun:
                 wanted[number] = found
             if wanted[number]:
                 entry = self.places.table[number]
-                return None if entry.function.endswith(but_not_in) else self.places.sources.site(entry)
-        return None
+                return self.places.sources.site(entry), entry.function.endswith("__init__")
+        return None, False

@@ -28,6 +28,7 @@ from afterward.model.history import (
     Number,
     Optimizer,
     Pass,
+    Rows,
     Step,
     Value,
 )
@@ -47,12 +48,12 @@ from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.replay.places import Places
+from afterward.observe.silent.cuts_before_steps import cuts_before_steps, holders_of
 from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
-from afterward.observe.silent.idle import find_idle
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 from afterward.observe.silent.numbers import numbers_beside
-from afterward.observe.silent.singles import SingleRows, find_singles
+from afterward.observe.silent.rows import RowNotes
 from afterward.observe.silent.stored_graphs import Storage, of_several
 from afterward.observe.silent.touches import steps_not_run, touches_of
 from afterward.observe.silent.updates import Known, Updates
@@ -97,7 +98,7 @@ class Surveyor:
         self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
         self.kept: dict[str, Kept] = {}
         self.rows: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many in all
-        self.single_rows = SingleRows()
+        self.rows_taken = RowNotes()
         self.storage = Storage()
         self.grown = Grown()
         self.bare: list[Bare] = []
@@ -229,10 +230,11 @@ class Surveyor:
         places = Places(recorder)
         after = EndedRun(recorder, places, self.updates, self.leaf_names)
         leaf_numbers = sorted(after.reached | after.held)
+        rows = self.rows_taken.rows(after) if final else {}
         return with_library_steps(
             History(
                 (),
-                tuple(self._pass(number, event, places) for number, event in enumerate(after.passes)),
+                tuple(self._pass(number, event, places, rows) for number, event in enumerate(after.passes)),
                 tuple(
                     self._step(number, event, owner, places)
                     for number, (event, owner) in enumerate(zip(after.steps, after.owners, strict=True))
@@ -242,11 +244,10 @@ class Surveyor:
                 gradients=tuple(self._gradients(after)),
                 values=tuple(self.values),
                 kept=tuple(self._kept(places, after.passes)),
-                idle=tuple(find_idle(after)),
+                cuts=tuple(cuts_before_steps(after)),
                 numbers=tuple(self._numbers(after)),
                 built=after.built(over=final),
                 fed=tuple(find_flat_parts(after, self.bare)),
-                singles=tuple(find_singles(after, self.single_rows)) if final else (),
                 gaps=tuple(gaps),
             )
         )
@@ -257,6 +258,8 @@ class Surveyor:
             for member in known.held:
                 owners.setdefault(member, []).append(known.name)
         unchanged, taken = self.updates.untouched, _taken(after)
+        held = {leaf: one for known in self.updates.known.values() for leaf, one in known.held.items()}
+        assigned = holders_of(after)
         return tuple(
             Leaf(
                 leaf,
@@ -264,6 +267,12 @@ class Surveyor:
                 tuple(owners.get(leaf, ())),
                 unchanged=leaf in unchanged,
                 taken=taken.get(leaf),
+                shape=held[leaf].shape if leaf in held else self.updates.shapes.get(leaf),
+                trains=leaf not in held or held[leaf].trains,
+                met=leaf in after.reached or (leaf in held and held[leaf].reached),
+                moved=leaf in held and held[leaf].moved,
+                assigned=assigned.get(leaf, (None, False))[0],
+                constructed=assigned.get(leaf, (None, False))[1],
             )
             for leaf in leaf_numbers
         )
@@ -271,7 +280,17 @@ class Surveyor:
     def _optimizers(self, after: EndedRun) -> Iterator[Optimizer]:
         written = steps_not_run(after)
         for known in self.updates.known.values():
-            yield Optimizer(known.number, known.name, frozenset(known.held), stem(known.name) in written)
+            late = sum(step.moment > known.moved_at for step in after.steps_of(known))
+            yield Optimizer(
+                known.number,
+                known.name,
+                frozenset(known.held),
+                stem(known.name) in written,
+                followed=known.complete,
+                of_torch=known.of_torch,
+                had_gradient=known.had_gradient,
+                still=late if known.still > 1 else known.still,
+            )
 
     def _numbers(self, after: EndedRun) -> Iterator[Number]:
         runs, known = {id(event): number for number, event in enumerate(after.passes)}, after.reached | after.held
@@ -296,7 +315,7 @@ class Surveyor:
             id=number,
         )
 
-    def _pass(self, number: int, event: PassSeen, places: Places) -> Pass:
+    def _pass(self, number: int, event: PassSeen, places: Places, rows: dict[int, Rows]) -> Pass:
         detail, where = self.details.get(id(event)), places.where(event.place)
         return Pass(
             number,
@@ -320,6 +339,7 @@ class Surveyor:
             still_held=bool(detail and detail.reference is not None and detail.reference() is not None),
             by_library=bool(detail and detail.by_library and not self._asks(event, places)),
             created=self._created(event),
+            rows=rows.get(id(event)),
             through=event.through,
             nested=event.nested,
             count=event.count,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.gradients import BY_HAND
-from afterward.model.history import History, Leaf, Pass, Singles, Step
+from afterward.model.history import History, Leaf, Pass, Step
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.silent import call_title
@@ -44,9 +44,6 @@ def quiet_story(history: History, found: Diagnosis, sources: SourceTexts) -> Sto
     leaves = [leaf for leaf in history.leaves if leaf.id in reached]
     if leaves and all(leaf.unchanged for leaf in leaves):
         return _unheld(leaves, site, len(runs), sources)
-    for singles in history.singles:
-        if singles.site.same_lines(site) or singles.loop.same_lines(site):
-            return _singles(singles, sources)
     return None
 
 
@@ -203,48 +200,6 @@ def _unheld(leaves: list[Leaf], site: Site, passes: int, sources: SourceTexts) -
     sheet.say(f"The `backward()` on line {site.line} gives these parameters gradients.", "frees", event=used)
     sheet.say(f"No optimizer holds them: nothing changed them in {passes:,} steps.", "fails", block=unstepped)
     return sheet.story(f"`{name}` gets gradients, but no optimizer holds it")
-
-
-def _singles(singles: Singles, sources: SourceTexts) -> Story:
-    if singles.kind != "pass":
-        return _single_iterations(singles, sources)
-    sheet = Sheet()
-    lane = sheet.lane(_lane(singles.site, sources, sources.named(singles.site) or "one sample"))
-    blocks = []
-    count = min(singles.times, ITERATIONS)
-    for number in range(1, count + 1):
-        if number == count and singles.times > count:
-            sheet.column(f"{singles.times - count:,} more", "gap")
-        sheet.column(f"sample {singles.times if number == count else number:,}")
-        blocks.append(sheet.block(lane, "fresh", "one sample"))
-    sheet.column("after the loop", "after")
-    used = sheet.event(Event(0, "pass", _call(singles.used, sources), singles.used.line, (lane,)))
-    for block in blocks:
-        sheet.end(block, used)
-    sheet.say(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a step.", block=blocks[0])
-    sheet.say(f"So one `backward()` goes through {counted(singles.nodes, 'node')}.", "frees", event=used)
-    return sheet.story("Samples go through the network one by one, though it takes a batch")
-
-
-def _single_iterations(singles: Singles, sources: SourceTexts) -> Story:
-    sheet = Sheet()
-    lane = sheet.lane(_lane(singles.site, sources, sources.named(singles.site) or "one sample"))
-    count = min(singles.times, ITERATIONS)
-    for number in range(1, count + 1):
-        if number == count and singles.times > count:
-            sheet.column(f"{singles.times - count:,} more", "gap")
-        sheet.column(f"iteration {singles.times if number == count else number:,}")
-        block = sheet.block(lane, "fresh", "one sample")
-        used = sheet.event(Event(0, "pass", _call(singles.used, sources), singles.used.line, (lane,)))
-        sheet.end(block, used)
-        if number == 1:
-            sheet.say(f"Line {singles.site.line} takes one row of a tensor.", block=block)
-            sheet.say(
-                f"Line {singles.used.line} calls `backward()` through its {counted(singles.nodes, 'node')}.",
-                "frees",
-                event=used,
-            )
-    return sheet.story("Each iteration trains on one sample, though the model takes a batch")
 
 
 def _lane(site: Site, sources: SourceTexts, name: str, role: str = "value") -> Lane:

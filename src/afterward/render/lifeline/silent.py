@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.figures import human
-from afterward.model.history import Cut, History, Idle, Kept, Pass, Step
+from afterward.model.history import Cut, History, Kept, Pass, Step
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.rules._built import Overwritten, overwritten
+from afterward.rules._idle import Idle, idle_optimizers
 
 CALL = 22  # letters of a call
 SHOWN = 3  # passes of a site shown; more would not fit a page
@@ -55,7 +56,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     kept = next((k for k in history.kept if k.name == name), None)
     if kept is not None:
         return _kept(history, kept, sources)
-    idle = next((i for i in history.idle if i.site.same_lines(site)), None)
+    idle = next((i for i in idle_optimizers(history) if i.site.same_lines(site)), None)
     if idle is not None:
         return _idle(history, idle, idle.cut, sources)
     loss = next((u for u in overwritten(history) if u.site.same_lines(site)), None)

@@ -6,13 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from afterward.interpret.library.torch import optim, passes
-from afterward.interpret.machine.values import Instance, Lib, Value
+from afterward.interpret.machine.values import Args, Instance, Kwargs, Lib, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 _SAME = frozenset(
     {"prepare", "prepare_model", "prepare_optimizer", "prepare_data_loader", "prepare_scheduler", "setup",

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import ops
-from afterward.interpret.machine.values import Function, Instance, Lib, PartialDict, Raised, Unknown, Value
+from afterward.interpret.machine.values import (
+    Args,
+    Function,
+    Instance,
+    Kwargs,
+    Lib,
+    PartialDict,
+    Raised,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 _FRAMES = ("ndata", "edata", "srcdata", "dstdata")
 

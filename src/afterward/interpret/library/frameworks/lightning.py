@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import driving
 from afterward.interpret.library.torch import module_tree, optim, passes
-from afterward.interpret.machine.values import MISSING, Class, Instance, Lib, Native, PartialDict, Unknown, Value
+from afterward.interpret.machine.values import (
+    MISSING,
+    Args,
+    Class,
+    Instance,
+    Kwargs,
+    Lib,
+    Native,
+    PartialDict,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def is_module(value: Value) -> bool:

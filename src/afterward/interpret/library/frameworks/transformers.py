@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.library.frameworks import accelerate, driving
 from afterward.interpret.library.torch import data, module_tree, optim, passes
-from afterward.interpret.machine.values import MISSING, Class, Instance, Lib, Native, Unknown, Value
+from afterward.interpret.machine.values import MISSING, Args, Class, Instance, Kwargs, Lib, Native, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 _NAMES = ("model", "args", "data_collator", "train_dataset", "eval_dataset")
 

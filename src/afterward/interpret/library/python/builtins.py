@@ -14,9 +14,11 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic, reflect, stdlib
 from afterward.interpret.library.python.words import words
 from afterward.interpret.machine.values import (
+    Args,
     Bound,
     Instance,
     Iter,
+    Kwargs,
     Lib,
     Method,
     PartialDict,
@@ -29,8 +31,6 @@ from afterward.interpret.machine.values import (
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 MATH = {"pi": math.pi, "e": math.e, "inf": math.inf, "tau": math.tau}
 standard = stdlib.call

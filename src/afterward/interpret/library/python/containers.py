@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.core import spelled
-from afterward.interpret.machine.values import Iter, Lib, PartialDict, Raised, Unknown, Value
+from afterward.interpret.machine.values import Args, Iter, Kwargs, Lib, PartialDict, Raised, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.values import (
     MISSING,
+    Args,
     Bound,
     Class,
     Function,
     Instance,
     Iter,
+    Kwargs,
     Lib,
     Method,
     Native,
@@ -26,9 +28,6 @@ from afterward.interpret.machine.values import (
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def isinstance_(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:

@@ -15,11 +15,13 @@ from afterward.interpret.history import refused
 from afterward.interpret.library.python import arithmetic, reflect
 from afterward.interpret.machine.values import (
     MISSING,
+    Args,
     Bound,
     Class,
     Function,
     Instance,
     Iter,
+    Kwargs,
     Lib,
     Native,
     PartialDict,
@@ -30,9 +32,6 @@ from afterward.interpret.machine.values import (
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import ops
-from afterward.interpret.machine.values import Value
+from afterward.interpret.machine.values import Args, Kwargs, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 OPTIONS = {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop"}
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import GraphNode, Tensor, Version
-from afterward.interpret.machine.values import Bound, Function, Instance, Native, Value
+from afterward.interpret.machine.values import Args, Bound, Function, Instance, Kwargs, Native, Value
 from afterward.model.life.parts import Saved
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 # These leave the region, so that what follows is another one: how many there are is not known then.
 _LEAVING = frozenset({"item", "tolist", "numpy", "backward", "print", "cpu", "grad", "breakpoint", "graph_break"})

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import ops, transforms
-from afterward.interpret.machine.values import Class, Instance, Lib, Unknown, Value
+from afterward.interpret.machine.values import Args, Class, Instance, Kwargs, Lib, Unknown, Value
 from afterward.model.life.parts import Saved
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def make(machine: Machine, path: str, args: Args, kwargs: Kwargs) -> Value:

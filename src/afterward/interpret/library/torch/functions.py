@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python.words import words
 from afterward.interpret.library.torch import compiled, module_tree, nn, objects, ops, optim, passes, tensors
-from afterward.interpret.machine.values import Instance, Iter, Lib, Native, Stream, Unknown, Value
+from afterward.interpret.machine.values import Args, Instance, Iter, Kwargs, Lib, Native, Stream, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 _MAKES = words(
     "arange complex_data empty eye full hamming_window hann_window linspace logspace normal ones rand randint randn "

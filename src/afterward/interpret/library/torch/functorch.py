@@ -6,13 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.machine.values import Native, PartialDict, Value
+from afterward.interpret.machine.values import Args, Kwargs, Native, PartialDict, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def transform(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Value:

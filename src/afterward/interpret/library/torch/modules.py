@@ -10,9 +10,11 @@ from afterward.interpret.library.torch import module_tree, nn, tensors
 from afterward.interpret.library.torch.module_tree import as_written, children, is_opaque, parameters, walk
 from afterward.interpret.machine.values import (
     MISSING,
+    Args,
     Bound,
     Instance,
     Iter,
+    Kwargs,
     Lib,
     Method,
     ModuleParts,
@@ -23,9 +25,6 @@ from afterward.interpret.machine.values import (
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def _parameters(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:

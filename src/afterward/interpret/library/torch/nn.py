@@ -11,10 +11,12 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import graphs
 from afterward.interpret.library.torch import compiled, layers, ops, tensors
 from afterward.interpret.machine.values import (
+    Args,
     Bound,
     Function,
     Instance,
     Iter,
+    Kwargs,
     Lib,
     Native,
     PartialDict,
@@ -26,9 +28,6 @@ from afterward.model.life.table import OWN
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def construct(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:

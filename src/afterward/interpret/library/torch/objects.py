@@ -27,10 +27,12 @@ from afterward.interpret.library.torch import (
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import (
     MISSING,
+    Args,
     Bound,
     Class,
     Function,
     Instance,
+    Kwargs,
     Lib,
     Method,
     Native,
@@ -43,8 +45,6 @@ from afterward.model.site import Site
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 _SAME_PLACE = {
     "torch.nn.modules.": "torch.nn.", "torch.optim.optimizer.": "torch.optim.", "torch.nn.parameter.": "torch.nn.",

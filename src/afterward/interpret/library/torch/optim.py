@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
 from afterward.interpret.library.torch import passes
-from afterward.interpret.machine.values import MISSING, Bound, Instance, Iter, Lib, Native, PartialDict, Stream, Value
+from afterward.interpret.machine.values import (
+    MISSING,
+    Args,
+    Bound,
+    Instance,
+    Iter,
+    Kwargs,
+    Lib,
+    Native,
+    PartialDict,
+    Stream,
+    Value,
+)
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def is_optimizer(value: Value) -> bool:

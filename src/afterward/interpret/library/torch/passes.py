@@ -11,7 +11,7 @@ from afterward.interpret.graph.graph import BackwardRun, GraphNode, Tensor, Vers
 from afterward.interpret.history import record
 from afterward.interpret.library.torch import module_tree, ops
 from afterward.interpret.machine.core import spelled
-from afterward.interpret.machine.values import Class, Function, Instance, Iter, Lib, Raised, Stream, Value
+from afterward.interpret.machine.values import Class, Function, Instance, Iter, Kwargs, Lib, Raised, Stream, Value
 from afterward.model.history import BY_GRAD
 from afterward.model.life import recording
 from afterward.model.life.engine import Root, run_backward, wanted_by
@@ -25,7 +25,6 @@ from afterward.model.site import Where
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Kwargs = dict[str, Value]
 
 _ERRORS = {Fault.SECOND_TIME: "second_backward", Fault.MODIFIED: "inplace"}
 

@@ -13,7 +13,18 @@ from afterward.interpret.history import refused
 from afterward.interpret.library.python.words import words
 from afterward.interpret.library.torch import ops, passes
 from afterward.interpret.machine.core import spelled
-from afterward.interpret.machine.values import MISSING, Instance, Iter, Lib, Method, Stream, Unknown, Value
+from afterward.interpret.machine.values import (
+    MISSING,
+    Args,
+    Instance,
+    Iter,
+    Kwargs,
+    Lib,
+    Method,
+    Stream,
+    Unknown,
+    Value,
+)
 from afterward.model.history import BY_GRAD
 from afterward.model.life import recording
 from afterward.model.life.table import table
@@ -21,8 +32,6 @@ from afterward.model.life.table import table
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 # Results of these are data: indices, truth values, shapes.
 DATA = words(

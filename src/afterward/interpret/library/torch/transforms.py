@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import ops
-from afterward.interpret.machine.values import Bound, Class, Function, Instance, Lib, Unknown, Value
+from afterward.interpret.machine.values import Args, Bound, Class, Function, Instance, Kwargs, Lib, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
-
-Args = list[Value]
-Kwargs = dict[str, Value]
 
 
 def is_transform(value: Value) -> bool:
