@@ -9,8 +9,10 @@ from functools import cached_property
 from afterward.model.built import Built
 from afterward.model.gap import Gap as Gap
 from afterward.model.gradients import UNSEEN, Entry, GradientLedger
+from afterward.model.memory import LineBytes
 from afterward.model.raised import Raised
 from afterward.model.site import Site, Where
+from afterward.model.timing import Timing
 
 NodeId = int
 LeafId = int
@@ -302,6 +304,8 @@ class History:
     built: Built = field(default_factory=Built)  # by statement and execution
     kept: tuple[Kept, ...] = ()
     numbers: tuple[Number, ...] = ()  # that passes which were looked at did not use
+    timings: tuple[Timing, ...] = ()  # of the statements that ran again and again at the beginning of a run
+    largest: tuple[LineBytes, ...] = ()  # of the pass looked at whose graph had saved most, line by line
     raised: tuple[Raised, ...] = ()  # an error of autograd that no pass over a used-up graph raised
     gaps: tuple[Gap, ...] = ()
     observed: bool = True

@@ -19,6 +19,7 @@ from afterward.render.html_account import account_html
 from afterward.render.html_graph import graph_data
 from afterward.render.html_memory import memory_html, watched_html
 from afterward.render.html_source import answer_html, capital, notes_html, prose, remedies_html, source_html, text
+from afterward.render.html_time import time_html
 from afterward.render.lifeline import sound_picture, story_of
 from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
@@ -130,7 +131,7 @@ def _footer(report: Report) -> str:
     if report.gaps:
         items = "".join(f"<li>{text(gap)}</li>" for gap in report.gaps)
         gaps = f"<p>Not seen:</p><ul>{items}</ul>"
-    summary = f"<p>{text(report.summary)}</p>" if report.summary else ""
+    summary = f"<p>{text(report.summary)}</p>" if report.summary and report.findings else ""
     return f"<footer>{summary}{gaps}<p><small>afterward {afterward.__version__}</small></p></footer>\n"
 
 
@@ -148,14 +149,16 @@ def _nothing(run: SavedRun, sources: SourceTexts) -> str:
             '<p class="why">There was no graph to follow, so nothing is said about this run.</p></article>'
         )
     watched = "".join(watched_html(chapter.history, sources) for chapter in run.chapters)
-    memory = "".join(memory_html(chapter.history, sources) for chapter in run.chapters)
+    costs = "".join(
+        time_html(chapter.history, sources) + memory_html(chapter.history, sources) for chapter in run.chapters
+    )
     summary = f"<p>{text(capital(run.report.summary))}.</p>" if run.report.summary else ""
     story = sound_picture(run)
     drawn = _picture(story, 0) if story is not None else ""
     return (
         '<article id="finding-1"><h1 class="info">No problems found</h1>'
         f'<p class="fine">\u2713 Every backward pass had the graph it needed.</p>{summary}'
-        f"{watched}{drawn}{memory}</article>"
+        f"{watched}{drawn}{costs}</article>"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from afterward.model.figures import human
@@ -17,12 +18,12 @@ from afterward.render.source import SourceTexts, counted, shortened
 PASSES = 60
 LABELLED = 14  # as many have a label each
 LINES = 12
-WATCHED = ("line", "call", "times recorded", "nodes", "saved values", "its graph")
+WATCHED = ("line", "call", "times", "nodes", "saved values", "its graph")
 WIDTH, HEIGHT, LEFT, FLOOR, ROOF = 960, 190, 70, 150, 18
 
 
 def memory_html(history: History, sources: SourceTexts) -> str:
-    parts = [held(history), over_time(history), by_line(history, sources)]
+    parts = [held(history), over_time(history), by_line(history, sources) or largest(history, sources)]
     if not any(parts):
         return ""
     return f'<section class="memory" aria-label="Memory"><h2>Memory</h2>{"".join(parts)}</section>'
@@ -34,17 +35,28 @@ def watched_html(history: History, sources: SourceTexts) -> str:
     for run in history.passes:
         if run.where is not None:
             calls.setdefault((run.where.site.file, run.where.site.line), []).append(run)
-    rows = "".join(_watched(file, line, runs, sources) for (file, line), runs in sorted(calls.items()))
+    forgotten = _in_all(history.passes) - len(history.passes)
+    rows = "".join(
+        _watched(file, line, runs, forgotten, len(calls), sources) for (file, line), runs in sorted(calls.items())
+    )
     heads = "".join(f"<th>{head}</th>" for head in WATCHED)
     return f'<table class="facts"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>' if rows else ""
 
 
-def _watched(file: str, line: int, runs: list[Pass], sources: SourceTexts) -> str:
+def _in_all(passes: Sequence[Pass]) -> int:
+    """How many passes there were, those that are forgotten too."""
+    counts = {call: max(run.count for run in passes if run.call == call) for call in {run.call for run in passes}}
+    return max(sum(counts.values()), len(passes))
+
+
+def _watched(file: str, line: int, runs: list[Pass], forgotten: int, lines: int, sources: SourceTexts) -> str:
+    # Which line the passes of a long run were of that are forgotten is not known, unless there is but one.
+    times = f"{len(runs) + forgotten:,}" if lines == 1 else f"{len(runs):,}{' or more' if forgotten else ''}"
     nodes = max(run.nodes or len(run.used or ()) for run in runs)
     size = max(run.bytes for run in runs)
     kept = sum(run.retains_graph for run in runs)
     fate = "freed each time" if not kept else "kept each time" if kept == len(runs) else f"kept {kept:,} times"
-    facts = (f"{len(runs):,}", f"{nodes:,}" if nodes else "", human(size) if size else "", fate)
+    facts = (times, f"{nodes:,}" if nodes else "", human(size) if size else "", fate)
     cells = "".join(f'<td data-head="{head}">{text(fact)}</td>' for head, fact in zip(WATCHED[2:], facts, strict=True))
     code = shortened(sources.line(file, line).strip(), 60)
     return f"<tr><td>{place_html(file, line)}</td><td><code>{text(code)}</code></td>{cells}</tr>"
@@ -97,13 +109,13 @@ def over_time(history: History) -> str:
         f'<text class="scale" x="{LEFT - 8}" y="{_y(part * peak, peak) + 4:.1f}">{human(int(part * peak))}</text>'
         for part in (0.0, 0.5, 1.0)
     )
-    count = f"{len(looked):,} of {len(history.passes):,} passes were looked at"
+    count = f"{len(looked):,} of {_in_all(history.passes):,} passes were looked at"
     kept = any(run.retains_graph for run in shown)
-    words = "Measured as each pass began (the dots); " + (
-        "a dashed tooth is a graph that the pass kept. " if kept else "the pass then freed it. "
+    words = "Measured as each `backward()` starts (the dots); " + (
+        "a dashed tooth is a graph that it kept. " if kept else "it then frees them. "
     )
     return (
-        f'<figure class="chart"><figcaption>Saved values over time. {words}<small>{count}.</small></figcaption>'
+        f'<figure class="chart"><figcaption>Saved values over time. {prose(words)}<small>{count}.</small></figcaption>'
         f'<svg class="memory-time" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="Saved values as each pass began, at most {human(peak)}">{scale}{teeth}</svg>'
         f"{_as_table(shown)}</figure>"
@@ -124,7 +136,7 @@ def _facts(run: Pass) -> tuple[str, str, str, str]:
     """The number and the line of a pass, what it found, and what became of that."""
     did = "failed" if run.error is not None else "kept it" if run.retains_graph else "freed it"
     line = f"line {run.where.site.line}" if run.where is not None else ""
-    return (f"call {run.id + 1:,}", line, human(run.bytes), did)
+    return (f"call {run.count or run.id + 1:,}", line, human(run.bytes), did)
 
 
 def _y(size: float, peak: int) -> float:
@@ -167,9 +179,12 @@ class _Line:
 
 
 def by_line(history: History, sources: SourceTexts) -> str:
+    words, note = "Which lines made the values that this graph saved.", "Estimated from the shapes; inputs and "
     lines = _lines(history)
-    if not lines:
-        return ""
+    return _table(lines, words, f"{note}parameters are not counted.", sources) if lines else ""
+
+
+def _table(lines: dict[tuple[str, int], _Line], words: str, note: str, sources: SourceTexts) -> str:
     order = sorted(lines, key=lambda key: lines[key].total, reverse=True)
     most = lines[order[0]].total
     whole = sum(line.total for line in lines.values())
@@ -177,10 +192,9 @@ def by_line(history: History, sources: SourceTexts) -> str:
     rest = sum(lines[key].total for key in order[LINES:])
     more = f"<p><small>and {100 * rest / whole:.0f} % on {len(order) - LINES:,} more lines</small></p>" if rest else ""
     return (
-        '<figure class="chart"><figcaption>Which lines made the values that this graph saved. '
-        "<small>Estimated from the shapes; inputs and parameters are not counted."
-        f'</small></figcaption><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">source</th>'
-        f'<th scope="col">share</th><th scope="col"></th></tr></thead><tbody>{rows}</tbody></table>{more}</figure>'
+        f'<figure class="chart"><figcaption>{words} <small>{note}</small></figcaption><table class="by-line">'
+        '<thead><tr><th scope="col">line</th><th scope="col">source</th><th scope="col">share</th><th scope="col"></th>'
+        f"</tr></thead><tbody>{rows}</tbody></table>{more}</figure>"
     )
 
 
@@ -197,6 +211,16 @@ def _row(key: tuple[str, int], line: _Line, most: int, whole: int, sources: Sour
     place = place_html(file, number)
     share = f"{100 * line.total / whole:.0f} %"
     return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{share}</td><td>{bar}</td></tr>"
+
+
+def largest(history: History, sources: SourceTexts) -> str:
+    """The same of a run that did not fail: measured when a pass was looked at."""
+    lines: dict[tuple[str, int], _Line] = {}
+    for row in history.largest:
+        lines.setdefault((row.site.file, row.site.line), _Line()).alive += row.bytes
+    size = human(sum(line.total for line in lines.values()))
+    words = f"Which lines made the {size} that the largest graph had saved."
+    return _table(lines, words, "Measured; parameters are not counted.", sources) if lines else ""
 
 
 def _lines(history: History) -> dict[tuple[str, int], _Line]:

@@ -93,12 +93,17 @@ class Shown(NamedTuple):
     """What a pass is about to execute. Lives as long as one look does: it holds the program's leaves."""
 
     orders: array[int]  # of the nodes, leaves left out
-    bytes: int  # that they have saved, each storage counted once, parameters left out
+    storages: list[tuple[int, int]]  # that they have saved, parameters left out: order of the oldest such node, bytes
     leaves: dict[int, Any]
     used_at: dict[int, int]  # leaf -> order of the oldest node that takes it
     saved_at: dict[int, int]  # leaf -> order of the oldest node that has saved it
     bare: dict[int, bool]  # additions in the loss of something without a history: order, is the loss linear in it?
     walk: Walk
+
+    @property
+    def bytes(self) -> int:
+        """Of all storages, each counted once."""
+        return sum(size for _, size in self.storages)
 
     def applied_to(self, trained: Container[int]) -> set[int]:
         """The leaves, by address, that the graph applies to what depends on a trained one, as a network's weights are
@@ -159,9 +164,9 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
                 key, size = storage_key(tensor)
                 storages[key] = size
                 kept_at[key] = min(order, kept_at.get(key, order))
-    size = sum(size for key, size in storages.items() if key not in own)
+    saved = [(kept_at[key], size) for key, size in storages.items() if key not in own]
     saved_at = {leaf: kept_at[key] for key, leaf in own.items() if key in kept_at}
-    return Shown(used, size, leaves, used_at, saved_at, _bare_sums(found, orders), found)
+    return Shown(used, saved, leaves, used_at, saved_at, _bare_sums(found, orders), found)
 
 
 def _bare_sums(found: Walk, orders: list[int]) -> dict[int, bool]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 import weakref
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from time import time_ns  # bound here: a program may put another clock in its place
 from types import FrameType
 from typing import Any
 
@@ -17,13 +17,14 @@ from afterward.model.memory import Allocator, LineBytes, Memory, PassBytes
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, roots_of, storage_key, walk
 from afterward.observe.marks.stack import user_frames
-from afterward.observe.marks.statements import COUNTER, ENTER, EXIT, SHIFT, SUSPEND
+from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import Names, search
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.engine import Hook
 from afterward.observe.recording.recorder import Recorder, Recorders
+from afterward.observe.replay.executing import Executing
 from afterward.observe.silent.updates import parameters_of
 
 FIRST, EVERY = 8, 64  # passes of a site for which other living graphs are searched too
@@ -91,10 +92,12 @@ class Account:
         """The observer's hook on passes, with the counting before it."""
 
         def counted(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            began = time_ns()
             try:
                 self._pass_begins(outputs, args, kwargs, sys._getframe(1))
             except Exception:  # what cannot be read is not counted: the program goes on
                 self.too_large += 1
+            self.recorders.current().note_own_time(time_ns() - began)
             begins(outputs, args, kwargs)
 
         return counted
@@ -133,7 +136,7 @@ class Account:
     def _memory(self, recorder: Recorder, saved: Saved, names: Names, own: int, number: int, step: int) -> Memory:
         lines: dict[int, list[int]] = {}
         unplaced = 0
-        statement_of = _Statements(recorder)
+        statement_of = Executing(recorder)
         for address, (size, order) in saved.storages.items():
             statement = statement_of(order)
             if statement is None:
@@ -205,51 +208,6 @@ class Account:
             peak.bytes, peak.nodes, peak.site, peak.step, peak.lines, peak.unplaced, peak.other, peak.parameters,
             peak.packed, passes, allocator, self.too_large,
         )  # fmt: skip
-
-
-class _Statements:
-    """Which statement was being executed when a node was made, read off the marks as they are now."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.marks = recorder.marks
-        self.table = recorder.statements.table
-        self.known: dict[int, int | None] = {}
-
-    def __call__(self, order: int) -> int | None:
-        position = bisect_right(self.marks, order, key=lambda mark: mark & COUNTER) - 1
-        if position not in self.known:
-            self.known[position] = self._executing(position)
-        return self.known[position]
-
-    def counts(self, orders: Iterable[int]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for order in orders:
-            statement = self(order)
-            if statement is not None:
-                found[statement] = found.get(statement, 0) + 1
-        return found
-
-    def _executing(self, position: int) -> int | None:
-        """The statement that a mark begins; after a call has ended, the one that had called."""
-        while position >= 0:
-            number = self.marks[position] >> SHIFT
-            statement = self.table[number]
-            if not statement.flags & (EXIT | SUSPEND):
-                return number
-            position = self._entered(position, statement.scope) - 1
-        return None
-
-    def _entered(self, position: int, scope: int) -> int:
-        depth = 0
-        while position >= 0:
-            statement = self.table[self.marks[position] >> SHIFT]
-            if statement.scope == scope:
-                depth += bool(statement.flags & (EXIT | SUSPEND))
-                depth -= bool(statement.flags & ENTER)
-                if depth <= 0:
-                    return position
-            position -= 1
-        return position
 
 
 def _gradient_bytes(optimizers: Iterable[Any]) -> int:

@@ -178,6 +178,7 @@ class Looks:
             self.session.tape.steps_due = STEPS
             self.surveyor.bare += [Bare(seen, shown.bare)] if shown.bare else []
         self.surveyor.details[id(seen)] = detail
+        self.surveyor.largest.look(recorder, shown)
         recorder.keep_look(seen, array("Q", sorted(shown.orders)), shown.bytes)
 
     def _taken(self, shown: Shown) -> dict[int, int]:

@@ -189,10 +189,11 @@ class Session:
         """One line on what was watched."""
         recorders = [self.recorders.main, *self.recorders.others.values()]
         passes = sum(recorder.passes for recorder in recorders)
-        files = len(self.recorders.statements.sources)
+        files, gaps = len(self.recorders.statements.sources), len(self.gaps)
+        missed = f"; {gaps} gap{'s' if gaps != 1 else ''}: not everything could be watched" if gaps else ""
         return (
             f"watched {passes:,} backward pass{'es' if passes != 1 else ''} "
-            f"in {files} file{'s' if files != 1 else ''}; {len(self.gaps)} gap{'s' if len(self.gaps) != 1 else ''}"
+            f"in {files} file{'s' if files != 1 else ''}{missed}"
         )
 
     def gap(self, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -88,6 +89,12 @@ class EndedRun:
         recorder = self.recorder
         first = max(len(recorder.opening) - 1, 0) if recorder.base else OPENING
         return range(first, max(recorder.moment - OPENING, recorder.base, first))
+
+    @property
+    def first_marks(self) -> array[int]:
+        """The marks of the beginning of the run: the trail has a place for each, in the same order."""
+        recorder = self.recorder
+        return recorder.opening if recorder.base else recorder.marks[: self._unfollowed.start]
 
     @cached_property
     def paths(self) -> Trail:

@@ -45,9 +45,11 @@ from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.naming import WINDOW, Held, Names, living_optimizers, search
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
+from afterward.observe.recording.largest import Largest
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.replay.places import Places
+from afterward.observe.replay.timing import timings
 from afterward.observe.silent.cuts_before_steps import cuts_before_steps, holders_of
 from afterward.observe.silent.flat_parts import Bare, find_flat_parts
 from afterward.observe.silent.growth import Grown
@@ -100,6 +102,7 @@ class Surveyor:
         self.rows: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many in all
         self.rows_taken = RowNotes()
         self.storage = Storage()
+        self.largest = Largest()
         self.grown = Grown()
         self.bare: list[Bare] = []
         self.numbers: list[tuple[PassSeen, Number]] = []  # that the pass at hand did not use
@@ -248,6 +251,8 @@ class Surveyor:
                 numbers=tuple(self._numbers(after)),
                 built=after.built(over=final),
                 fed=tuple(find_flat_parts(after, self.bare)),
+                timings=tuple(timings(after)) if final else (),
+                largest=self.largest.lines(places.sources),
                 gaps=tuple(gaps),
             )
         )
