@@ -100,13 +100,7 @@ def same_pairs(compared: Comparison) -> Iterator[Note]:
     """What a loss has trained, it trains still; what the law forbids is not counted."""
     forbidden = compared.was.used_twice() | compared.was.foreign() | compared.was.counted_twice()
     less: dict[Loss, list[int]] = {}
-    now = {
-        (n, loss)
-        for steps in compared.now.steps.values()
-        for s in steps
-        for n, u in s.uses.items()
-        for loss in compared.now.used(u)
-    }
+    now = compared.now.trained()
     for optimizer, steps in compared.was.steps.items():
         for step in (step for step in steps if id(step) not in compared.unlawful):
             for number, use in step.uses.items():

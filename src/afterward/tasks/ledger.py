@@ -100,6 +100,11 @@ class Ledger:
         passes = [self.passes[number] for number in use.sources if number in self.passes]
         return frozenset(loss for taken in passes for loss in self.losses(taken))
 
+    def trained(self) -> set[tuple[int, Loss]]:
+        """Which parameter is trained by which loss."""
+        uses = (use for steps in self.steps.values() for step in steps for use in step.uses.items())
+        return {(number, loss) for number, use in uses for loss in self.used(use)}
+
     def led(self, step: StepTaken, number: int) -> int:
         """How many numbers of the losses that a step uses for a parameter lead to it."""
         sources = step.uses[number].sources if number in step.uses else ()

@@ -158,13 +158,7 @@ class Comparison:
 
     def reach(self) -> Iterator[Note]:
         """What the failing pass was to reach, and what was waiting for its step, is trained by that loss."""
-        trained = {
-            (number, loss)
-            for steps in self.now.steps.values()
-            for step in steps
-            for number, use in step.uses.items()
-            for loss in self.now.used(use)
-        }
+        trained = self.now.trained()
         holders, owners = self.now.holders(), self.was.owners()
         less: dict[Loss, list[int]] = {}
         for number, loss in sorted(self._expected(), key=str):

@@ -60,7 +60,6 @@ class Naming:
     kind: str
     call: int
     moment: int
-    in_module: bool
     file: str = ""
     statement: ast.stmt | None = None
 

@@ -18,12 +18,14 @@ from afterward.interpret.library.torch import (
     data,
     functions,
     layers,
+    makers,
     module_tree,
     modules,
     nn,
     objects,
     ops,
     optim,
+    tensor_members,
     tensors,
 )
 from afterward.interpret.machine.values import (
@@ -47,8 +49,8 @@ is_module = module_tree.is_module
 call_module: Callable[..., Any] = nn.call
 tensor_operator: Callable[..., Any] = tensors.binary
 tensor_method: Callable[..., Any] = tensors.method
-tensor_attribute: Callable[..., Any] = tensors.attribute
-set_tensor_attribute: Callable[..., Any] = tensors.set_attribute
+tensor_attribute: Callable[..., Any] = tensor_members.attribute
+set_tensor_attribute: Callable[..., Any] = tensor_members.set_attribute
 comparison: Callable[..., Any] = tensors.comparison
 tensor_item: Callable[..., Any] = ops.item
 write_item: Callable[..., Any] = ops.write_item
@@ -118,7 +120,7 @@ def _call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | N
     found = python.standard(machine, path, args, kwargs, node)
     if found is not MISSING:
         return found
-    found = objects.elsewhere(machine, path, args, kwargs, node)
+    found = makers.elsewhere(machine, path, args, kwargs, node)
     if found is not MISSING:
         return found
     if top not in python.HARMLESS:

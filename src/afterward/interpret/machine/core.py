@@ -324,7 +324,7 @@ class Core:
                 names = value.node.names.setdefault(value.slot, [])
                 if len(names) < 12:
                     at = (frame.file, frame.statement)
-                    names.append(Naming(name, kind, frame.call, frame.moment, frame.function == "", *at))
+                    names.append(Naming(name, kind, frame.call, frame.moment, *at))
                 if kind in ("local", "global"):
                     self.account.given[value.node.number] = (name, value.node)
             elif value.cut is not None:

@@ -19,6 +19,7 @@ from afterward.interpret.machine.core import Broken, Choices, Core, Frame
 from afterward.interpret.machine.effects import Effects
 from afterward.interpret.machine.expressions import Expressions
 from afterward.interpret.machine.generators import Generators, Running
+from afterward.interpret.machine.guards import Guards
 from afterward.interpret.machine.matching import Matching
 from afterward.interpret.machine.operators import Operators
 from afterward.interpret.machine.statements import Statements
@@ -89,16 +90,22 @@ class Machine(Core):
         self.make_function, self.declare_fields = calling.make_function, calling.declare_fields
         self.imports = Imports(self)
         self.import_module, self.submodule = self.imports.import_module, self.imports.submodule
-        self.branches, self.matching = Branches(self), Matching(self)
+        self.branches, self.matching, self.guards = Branches(self), Matching(self), Guards(self)
         self.run_block = Statements(self).run_block
 
     def run(self, module: Module) -> None:
         """Interpret a file as the program."""
+        self._run_to_its_end(lambda: self.run_module(module))
+
+    def enter(self, module: Module, run: Callable[[], None]) -> None:
+        """Do something in a module that has been run, as a program that imports it would."""
+        self.frames.append(Frame(0, "", module.file, module.scope))
+        self._run_to_its_end(run)
+
+    def _run_to_its_end(self, run: Callable[[], None]) -> None:
         try:
-            self.run_module(module)
-        except Raised:
-            pass
-        except OutOfBudget:
+            run()
+        except (Raised, Unsupported, OutOfBudget):
             pass
         finally:
             self.generators.close_all()
@@ -111,7 +118,6 @@ class Machine(Core):
         try:
             self.run_block(module.tree.body if module.tree is not None else [])
         finally:
-            module.loading = False
             self.class_names = names
             if self.frames:
                 self.frames.pop()
@@ -127,19 +133,6 @@ class Machine(Core):
             leaf.accumulator = leaf.version.leaf = None
             leaf.arrivals.clear()
         self.__dict__.clear()
-
-    def enter(self, module: Module, run: Callable[[], None]) -> None:
-        """Do something in a module that has been run, as a program that imports it would."""
-        self.frames.append(Frame(0, "", module.file, module.scope))
-        try:
-            run()
-        except (Raised, Unsupported):
-            pass
-        except OutOfBudget:
-            pass
-        finally:
-            self.generators.close_all()
-            self.frames.clear()
 
     # Faults
 

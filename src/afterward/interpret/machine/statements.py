@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph import keeping, unused_records
@@ -70,9 +70,9 @@ class Statements(Part):
             ast.For: self._loop,
             ast.AsyncFor: self._loop,
             ast.While: self._loop,
-            ast.With: self._with,
-            ast.AsyncWith: self._with,
-            ast.Try: self._try,
+            ast.With: machine.guards.with_,
+            ast.AsyncWith: machine.guards.with_,
+            ast.Try: machine.guards.try_,
             ast.FunctionDef: self._function,
             ast.AsyncFunctionDef: self._function,
             ast.ClassDef: self._class,
@@ -82,7 +82,7 @@ class Statements(Part):
         if hasattr(ast, "Match"):
             self.table[ast.Match] = machine.matching.match
         if hasattr(ast, "TryStar"):
-            self.table[ast.TryStar] = self._try
+            self.table[ast.TryStar] = machine.guards.try_
 
     def run_block(self, body: list[ast.stmt]) -> Any:
         """Execute statements until one leaves the block; returns how."""
@@ -270,78 +270,6 @@ class Statements(Part):
             self.machine.at(statement)
         iterations.over()
         return self.run_block(statement.orelse)
-
-    # Context managers and exceptions
-
-    def _with(self, statement: ast.With | ast.AsyncWith) -> Any:
-        leaving: list[Callable[[Raised | None], bool]] = []
-        try:
-            self.machine.effects += 1
-            for item in statement.items:
-                manager = self.machine.evaluate(item.context_expr)
-                value, leave = self.machine.enter_context(manager, item.context_expr)
-                leaving.append(leave)
-                if item.optional_vars is not None:
-                    self.machine.store(item.optional_vars, value)
-            left = self.run_block(statement.body)
-        except Raised as error:
-            swallowed = False
-            while leaving:
-                swallowed = leaving.pop()(error) or swallowed
-            if not swallowed:
-                raise
-            self._caught(error)
-            return None
-        except BaseException:
-            while leaving:
-                leaving.pop()(None)
-            raise
-        while leaving:
-            leaving.pop()(None)
-        return left
-
-    def _caught(self, error: Raised) -> None:
-        if error.fault is not None:
-            self.machine.broken[error.fault].caught = True
-
-    def _try(self, statement: ast.Try) -> Any:
-        left: Any = None
-        try:
-            left = self._guarded(statement)
-        except Raised as error:
-            handler = self._handler(statement.handlers, error)
-            if handler is None:
-                raise
-            self._caught(error)
-            before = self.machine.handled
-            self.machine.handled = error.value
-            if handler.name:
-                self.machine.frame.scope.assign(handler.name, error.value)
-            left = self.run_block(handler.body)
-            self.machine.handled = before
-        finally:
-            if statement.finalbody:
-                last = self.run_block(statement.finalbody)
-                left = last if last is not None else left
-        return left
-
-    def _guarded(self, statement: ast.Try) -> Any:
-        self.machine.guarded += 1
-        try:
-            left = self.run_block(statement.body)
-            return left if left is not None else self.run_block(statement.orelse)
-        finally:
-            self.machine.guarded -= 1
-
-    def _handler(self, handlers: Iterable[ast.ExceptHandler], error: Raised) -> ast.ExceptHandler | None:
-        for handler in handlers:
-            if handler.type is None:
-                return handler
-            wanted = self.machine.evaluate(handler.type)
-            for one in wanted if isinstance(wanted, tuple) else (wanted,):
-                if self.machine.catches(one, error.value):
-                    return handler
-        return None
 
     # Definitions
 

@@ -81,14 +81,13 @@ class Scope:
 class Module:
     """A file of the program."""
 
-    __slots__ = ("file", "loading", "name", "scope", "tree")
+    __slots__ = ("file", "name", "scope", "tree")
 
     def __init__(self, name: str, file: str, tree: ast.Module | None) -> None:
         self.name = name
         self.file = file
         self.tree = tree
         self.scope = Scope(None, self)
-        self.loading = True
 
     def dismantle(self, shared: Container[int] = ()) -> None:
         """Cut the circles from its names to functions and classes, and from these back to its names; but for classes

@@ -132,7 +132,6 @@ class Imports(Part):
     def _not_imported(self, name: str, file: str) -> Module:
         self.machine.gap(f"too much is imported: {name} is not known")
         made = self.machine.modules[file] = Module(name, file, None)
-        made.loading = False
         return made
 
     def _run_import(self, name: str, file: str) -> Module:

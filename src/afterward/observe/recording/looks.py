@@ -137,7 +137,7 @@ class Looks:
         self._looks[site] = count + quiet
         if not due or quiet:
             self._window += 1  # from here on something was not looked at
-        late = count in LATE_LOOKS and self.surveyor.suspects
+        late = count in LATE_LOOKS and self.surveyor.records.suspects
         if (count in (EARLY_SURVEY, FIRST_LOOKS, SECOND_SURVEY) or late) and self._surveys < SURVEYS:
             self._surveys += 1
             with unseen():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import weakref
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -17,13 +16,12 @@ from types import FrameType
 from typing import Any
 
 from afterward.follow.flow import receiver
-from afterward.follow.reading import head, reads
+from afterward.follow.reading import reads
 from afterward.model.gradients import Entry
 from afterward.model.history import (
     Edge,
     Gap,
     History,
-    Kept,
     Leaf,
     Number,
     Optimizer,
@@ -32,18 +30,14 @@ from afterward.model.history import (
     Step,
     Value,
 )
-from afterward.model.names import container_of, form_of, stem
-from afterward.model.operations import JOINING, operation
-from afterward.model.records import are_under_keys, forgets, has_fixed_places
+from afterward.model.names import stem
 from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
-from afterward.observe import compat
-from afterward.observe.failure.walk import saved_bytes, walk
 from afterward.observe.marks.stack import user_frames
-from afterward.observe.marks.statements import COUNTER, SHIFT
+from afterward.observe.marks.statements import COUNTER
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import next_node, order_of
-from afterward.observe.provenance.naming import WINDOW, Held, Names, living_optimizers, search
+from afterward.observe.provenance.naming import Names, living_optimizers, search
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.largest import Largest
 from afterward.observe.recording.recorder import Recorder, Recorders
@@ -52,19 +46,14 @@ from afterward.observe.replay.places import Places
 from afterward.observe.replay.timing import timings
 from afterward.observe.silent.cuts_before_steps import cuts_before_steps, holders_of
 from afterward.observe.silent.flat_parts import Bare, find_flat_parts
-from afterward.observe.silent.growth import Grown
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
 from afterward.observe.silent.numbers import numbers_beside
+from afterward.observe.silent.records import Records
 from afterward.observe.silent.rows import RowNotes
-from afterward.observe.silent.stored_graphs import Storage, of_several
 from afterward.observe.silent.touches import steps_not_run, touches_of
 from afterward.observe.silent.updates import Known, Updates
 from afterward.observe.silent.used_nodes import contains
 
-NEARLY = 0.8  # of the steps that have gone by must have left something in a container of objects
-SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
-MANY = 8  # graphs that lie in a container unused, before its source is not asked whether it forgets them
-STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
 NODES = 4000  # of a kept graph, looked at
 
 
@@ -98,12 +87,9 @@ class Surveyor:
         self.updates = updates
         self.ledger = ledger
         self.details: dict[int, Detail] = {}  # by the identity of the pass, which it holds
-        self.kept: dict[str, Kept] = {}
-        self.rows: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many in all
         self.rows_taken = RowNotes()
-        self.storage = Storage()
         self.largest = Largest()
-        self.grown = Grown()
+        self.records = Records()
         self.bare: list[Bare] = []
         self.numbers: list[tuple[PassSeen, Number]] = []  # that the pass at hand did not use
         self.leaf_names: dict[int, str] = {}
@@ -120,7 +106,7 @@ class Surveyor:
             number = self.updates.leaves.at(address)
             if number is not None:
                 self.leaf_names.setdefault(number, name)
-        self._note_kept(names, recorder, seen, early=early)
+        self.records.look(names, recorder, seen, early=early)
         if seen is not None and seen.used is not None:
             self.values += _names_of(names, seen)
             earlier = [
@@ -132,93 +118,6 @@ class Surveyor:
     def _note_optimizers(self, found: dict[int, tuple[str, Any]]) -> None:
         for name, optimizer in found.values():
             self.updates.meet(optimizer, name)
-
-    def _note_kept(self, names: Names, recorder: Recorder, seen: PassSeen | None, *, early: bool) -> None:
-        """Values that hold graphs of several past steps: many in a container, or one sum of many."""
-        # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
-        backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
-        passes = [e for e in backward if not e.retains_graph] or backward
-        counters = _one_per_step(passes, recorder)
-        used = [event.used for event in passes if event.used is not None]
-        now = next_node()
-        # What was built since the pass before the one at hand belongs to a step that is not over.
-        over = counters[: -1 if counters and seen is not None and counters[-1] == seen.counter else None]
-        until = now + 1 if seen is None else over[-1] if over else 0
-        if not early:
-            self.storage.look(names, counters, now, at_end=seen is None)
-        groups: dict[str, list[Held]] = {}
-        for held in names.held:
-            groups.setdefault(container_of(held.name), []).append(held)
-        if early:  # so few values under keys may each be the newest of its kind
-            groups = {name: held for name, held in groups.items() if len(held) == 1 or not _under_keys(held)}
-        else:
-            groups |= self._rows(groups, counters)
-        for name, members in groups.items():
-            if name in names.windows:
-                continue  # the last few are kept, and no more come to it
-            ages = {bisect_right(counters, n) for held in members if (n := order_of(held.node)) < until}
-            found = walk_some(held.node for held in members)
-            orders = [order_of(node) for node in found]
-            sums = list(_sums(members))
-            inner = orders if len(sums) == len(members) else [order_of(node) for node in walk_some(sums)]
-            depth = {bisect_right(counters, order) for order in inner if order < until}
-            steps = min(max(len(ages), len(depth)), len(counters))
-            oldest = min(order_of(held.node) for held in members)
-            grown = not early and "[" in members[0].name and self.grown.since(name, oldest, found, now)
-            if steps < max(STEPS, self.kept[name].steps if name in self.kept else 0):
-                continue
-            if not grown and not _used_apart(orders, passes):
-                continue
-            if any(sum(contains(one, order) for one in used) > 1 for order in orders):
-                continue  # passes walk it again and again: a state, not a record
-            under_keys = _under_keys(members)
-            if under_keys and len(depth) < STEPS and SLOW * len(ages) < len(counters):
-                continue  # a few values, each replaced now and then
-            by_count = under_keys and len(ages) == steps
-            past = [node for node, order in zip(found, orders, strict=True) if order < until]
-            leaves = [node for node, order in zip(found, orders, strict=True) if order == compat.LEAF_ORDER]
-            size, several = saved_bytes([*past, *leaves]), of_several(members)
-            self.kept[name] = Kept(name, steps, len(past), size, by_count=by_count, of_several=several)
-
-    def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
-        """Containers whose elements keep something as an attribute, as `log[3].loss`: those that have grown since.
-
-        Such elements may also be the networks or agents of the program, each with the newest of its own.
-        """
-        rows: dict[str, list[Held]] = {}
-        for name, members in groups.items():
-            if "]." in name:
-                rows.setdefault(form_of(name), []).extend(members)
-        grown: dict[str, list[Held]] = {}
-        for form, members in rows.items():
-            ages = len({bisect_right(counters, order_of(held.node)) for held in members})
-            known, self.rows[form] = self.rows.get(form), (ages, len(counters))
-            if known is not None and ages > STEPS and ages - known[0] >= NEARLY * max(len(counters) - known[1], 1):
-                grown.setdefault(form.split("[")[0], members)
-        return {name: members for name, members in grown.items() if name not in groups}
-
-    @property
-    def suspects(self) -> bool:
-        """Is there something that only a later survey can tell from what is all right?"""
-        return self.storage.suspects or any(ages >= STEPS for ages, _ in self.rows.values())
-
-    def _kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
-        """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
-        best: dict[object, Kept] = {}
-        executed = places.executed if self.kept or self.storage.any else ()
-        ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
-        records = [
-            one
-            for one in (replace(each, name=places.in_own_words(each.name)) for each in self.kept.values())
-            if one.steps > WINDOW or not (forgets(ran, one.name) or (one.by_count and has_fixed_places(ran, one.name)))
-        ]
-        stored = (one for one in self.storage.kept(passes) if one.steps >= MANY or not forgets(ran, one.name))
-        for one in (*records, *stored):
-            one = replace(one, site=places.assigning(one.name))
-            key = (one.site, stem(one.name)) if one.site is not None else one.name
-            if key not in best or one.steps > best[key].steps:
-                best[key] = one
-        return best.values()
 
     # The end of the run
 
@@ -246,7 +145,7 @@ class Surveyor:
                 optimizers=tuple(self._optimizers(after)),
                 gradients=tuple(self._gradients(after)),
                 values=tuple(self.values),
-                kept=tuple(self._kept(places, after.passes)),
+                kept=tuple(self.records.kept(places, after.passes)),
                 cuts=tuple(cuts_before_steps(after)),
                 numbers=tuple(self._numbers(after)),
                 built=after.built(over=final),
@@ -389,48 +288,3 @@ def _taken(after: EndedRun) -> dict[int, Where | None]:
     taken = last.taken if last is not None else {}
     places = {order: after.built_by(order) for order in set(taken.values())}
     return {leaf: after.places.where(places[order]) for leaf, order in taken.items()}
-
-
-def _under_keys(members: list[Held]) -> bool:
-    return are_under_keys([held.name for held in members])
-
-
-def _nodes_of(statement: ast.stmt | None) -> Iterator[ast.AST]:
-    """What a statement does itself: of a compound one, its head."""
-    for part in head(statement) if statement is not None else ():
-        yield from ast.walk(part)
-
-
-def walk_some(starts: Iterable[Any]) -> list[Any]:
-    """The nodes behind these, up to a limit."""
-    found = walk(starts, limit=NODES)
-    return found.nodes
-
-
-def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
-    """The node counter at each pass of the busiest site: a step may hold passes of several sites."""
-    by_site: dict[int, list[int]] = {}
-    for event in passes:
-        before = event.moment - recorder.base - 1  # the mark of the statement that called it
-        noted = recorder.marks[before] >> SHIFT if 0 <= before < len(recorder.marks) else -1
-        site = event.site if event.site >= 0 else noted
-        if site >= 0:
-            by_site.setdefault(site, []).append(event.counter)
-    return max(by_site.values(), key=len, default=[])
-
-
-def _sums(members: Iterable[Held]) -> Iterator[Any]:
-    """The nodes of those values that are sums."""
-    return (held.node for held in members if operation(held.node.name()) in JOINING)
-
-
-def _used_apart(orders: list[int], passes: list[PassSeen]) -> bool:
-    """Have several passes used these, some of them for the same parameters?
-
-    What one pass has used as a whole is its rollout. What each used for other parameters is one iteration over several
-    networks. Neither is a record of many steps. A leaf that one pass alone reaches is an input of its batch.
-    """
-    reached = Counter(leaf for run in passes for leaf in run.leaves or ())
-    mine = [run for run in passes if run.used is not None and any(contains(run.used, order) for order in orders)]
-    trained = (frozenset(leaf for leaf in run.leaves or () if reached[leaf] > 1) or run.leaves for run in mine)
-    return len(set(trained)) < len(mine)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python.words import words
-from afterward.interpret.library.torch import compiled, module_tree, nn, objects, ops, optim, passes, tensors
+from afterward.interpret.library.torch import compiled, makers, module_tree, nn, objects, ops, optim, passes, tensors
 from afterward.interpret.machine.values import Args, Instance, Iter, Kwargs, Lib, Native, Stream, Unknown, Value
 
 if TYPE_CHECKING:
@@ -34,83 +35,103 @@ _NOTHING = words(
 
 
 def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    """Call a function or class of torch."""
+    """Call a function or class of torch: by its path, by its package, by what it is, or by its name alone."""
     name = path.rsplit(".", 1)[-1]
     if path in _MODES:
         return objects.mode(machine, _MODES[path], f"torch.{name}()", args, kwargs)
     if name == "set_grad_enabled":
         return objects.set_grad(machine, args[0] if args else kwargs.get("mode", True), node)
-    if path in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
-        given = args[0] if args else kwargs.get("data")
-        flag = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
-        return nn.make_parameter(machine, given, flag)
-    if path.startswith("torch.nn.functional."):
-        return functional(machine, name, args, kwargs, node)
-    if path.startswith(("torch.nn.utils.", "torch.utils.", "torch.distributions.", "torch.amp.", "torch.cuda.")):
-        return objects.make(machine, path, args, kwargs, node)
-    if path.startswith("torch.nn.init."):
-        machine.account.only_filled(args[0] if args else None)
-        return args[0] if args else None
-    if path == "torch.nn.data_parallel" and len(args) > 1:
-        return machine.call(args[0], list(args[1]) if isinstance(args[1], tuple) else [args[1]], {}, node)
-    if module_tree.looks_like_module(path):
-        made = Instance(Lib(path))
-        nn.construct(machine, made, name, args, kwargs)
-        return made
-    if optim.looks_like_optimizer(path):
-        made = Instance(Lib(path))
-        optim.construct(machine, made, args, kwargs)
-        return made
-    if path == "torch.autograd.grad":
-        return passes.grad(machine, args, kwargs, node)
-    if path == "torch.autograd.backward":
-        names = ["tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs"]
-        given_all = dict(zip(names, args, strict=False)) | kwargs
-        roots = given_all.get("tensors")
-        listed = list(roots) if isinstance(roots, (list, tuple)) else [roots]
-        return passes.backward(machine, listed, given_all, node)
-    if path == "torch.autograd.Variable":
-        return _variable(machine, args, kwargs)
-    if path == "torch.compile":
-        return compiled.compile_(machine, args, kwargs)
-    if path in ("torch.jit.script", "torch.jit.trace", "torch.jit.ignore"):
-        return args[0] if args else Native(lambda m, a, k: a[0] if a else m.unknown(), name)
-    if path.startswith(("torch.func.", "torch.vmap", "torch.jit.", "torch.distributed.", "torch.optim.")):
-        return objects.make(machine, path, args, kwargs, node)
-    if path in ("torch.is_tensor",):
-        return isinstance(args[0], Tensor) if args and not isinstance(args[0], Unknown) else machine.unknown()
-    if path == "torch.is_grad_enabled":
-        return machine.graph.records
-    if name in _NOTHING:
-        machine.graph.elsewhere |= name in ("set_default_device", "set_default_tensor_type")
-        return None
-    if name in _MAKES and path.count(".") == 1:
-        made_data = _leaf_or_data(machine, Tensor(), kwargs)
-        made_data.attributes[ops.ON_PROCESSOR] = "device" not in kwargs and not machine.graph.elsewhere
-        shape = _shape(name, args, kwargs)
-        if shape:
-            made_data.attributes["shape"] = shape
-        return made_data
-    if name in _WRAPS:
-        return _wrap(machine, name, args, kwargs, node)
-    if path.startswith("torch.Tensor.") and args and isinstance(args[0], Tensor):
-        return tensors.method(machine, args[0], name, args[1:], kwargs, node)
-    if path.startswith(("torch.linalg.", "torch.fft.", "torch.special.", "torch.sparse.", "torch.Tensor.")):
-        if path == "torch.linalg.norm" or path == "torch.linalg.vector_norm":
-            return tensors.function(machine, "norm", args, kwargs, node)
-        if path == "torch.sparse.mm":
-            return ops.apply(machine, "mm", args[:2])
-        if name == "qr":
-            made_q = ops.generic(machine, "LinalgQrBackward0", args[:1], "own", outs=2)
-            return machine.named_pair(made_q[0], made_q[1], ("Q", "R"))
-        return tensors.function(machine, name, args, kwargs, node)
-    if path.count(".") > 1:
-        return objects.make(machine, path, args, kwargs, node)
-    if name == "broadcast_tensors":
-        return tuple(args)
-    if name == "device":
-        return machine.unknown("device", *[one for one in args if isinstance(one, str)])
-    return tensors.function(machine, name, args, kwargs, node)
+    run = _BY_PATH.get(path) or _of_package(_PACKAGES, path)
+    if run is not None:
+        return run(machine, path, args, kwargs, node)
+    for is_one, construct in _CLASSES:
+        if is_one(path):
+            made = Instance(Lib(path))
+            construct(machine, made, name, args, kwargs)
+            return made
+    by_name = _BY_NAME.get(name) if name not in _MAKES or path.count(".") == 1 else None
+    run = _of_package(_REST, path) or by_name or _of_package(_NUMERIC, path)
+    if run is None:
+        run = makers.make if path.count(".") > 1 else _plain
+    return run(machine, path, args, kwargs, node)
+
+
+def _of_package(packages: tuple[tuple[str, _Call], ...], path: str) -> _Call | None:
+    return next((run for start, run in packages if path.startswith(start)), None)
+
+
+def _plain(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """An operation of this name."""
+    return tensors.function(machine, path.rsplit(".", 1)[-1], args, kwargs, node)
+
+
+def _functional(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return functional(machine, path.rsplit(".", 1)[-1], args, kwargs, node)
+
+
+def _parameter(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    given = args[0] if args else kwargs.get("data")
+    return nn.make_parameter(machine, given, args[1] if len(args) > 1 else kwargs.get("requires_grad", True))
+
+
+def _init(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    machine.account.only_filled(args[0] if args else None)
+    return args[0] if args else None
+
+
+def _data_parallel(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if len(args) < 2:
+        return makers.make(machine, path, args, kwargs, node)
+    return machine.call(args[0], list(args[1]) if isinstance(args[1], tuple) else [args[1]], {}, node)
+
+
+def _backward(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    names = ["tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs"]
+    given = dict(zip(names, args, strict=False)) | kwargs
+    roots = given.get("tensors")
+    return passes.backward(machine, list(roots) if isinstance(roots, (list, tuple)) else [roots], given, node)
+
+
+def _as_it_is(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return args[0] if args else Native(lambda m, a, k: a[0] if a else m.unknown(), path.rsplit(".", 1)[-1])
+
+
+def _is_tensor(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return isinstance(args[0], Tensor) if args and not isinstance(args[0], Unknown) else machine.unknown()
+
+
+def _nothing(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    machine.graph.elsewhere |= path.endswith(("set_default_device", "set_default_tensor_type"))
+    return None
+
+
+def _make(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """`torch.zeros(...)` and its like: a new tensor without a graph."""
+    made = _leaf_or_data(machine, Tensor(), kwargs)
+    made.attributes[ops.ON_PROCESSOR] = "device" not in kwargs and not machine.graph.elsewhere
+    shape = _shape(path.rsplit(".", 1)[-1], args, kwargs)
+    if shape:
+        made.attributes["shape"] = shape
+    return made
+
+
+def _of_tensor(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    if args and isinstance(args[0], Tensor):
+        return tensors.method(machine, args[0], path.rsplit(".", 1)[-1], args[1:], kwargs, node)
+    return _plain(machine, path, args, kwargs, node)
+
+
+def _norm(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return tensors.function(machine, "norm", args, kwargs, node)
+
+
+def _qr(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    made = ops.generic(machine, "LinalgQrBackward0", args[:1], "own", outs=2)
+    return machine.named_pair(made[0], made[1], ("Q", "R"))
+
+
+def _device(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return machine.unknown("device", *[one for one in args if isinstance(one, str)])
 
 
 def functional(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -177,8 +198,9 @@ def _leaf_or_data(machine: Machine, made: Tensor, kwargs: Kwargs) -> Tensor:
     return made
 
 
-def _wrap(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+def _wrap(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     """`torch.tensor(x)`: numbers into a tensor; whatever history they had is gone."""
+    name = path.rsplit(".", 1)[-1]
     given = args[0] if args else kwargs.get("data")
     if name in ("as_tensor", "asarray", "Tensor") and isinstance(given, Tensor):
         return given
@@ -201,3 +223,48 @@ def _variable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.graph.register(made)
         return made
     return given
+
+
+_Call = Callable[["Machine", str, Args, Kwargs, "ast.AST | None"], Value]
+_BY_PATH: dict[str, _Call] = {
+    "torch.nn.Parameter": _parameter,
+    "torch.nn.parameter.Parameter": _parameter,
+    "torch.nn.data_parallel": _data_parallel,
+    "torch.autograd.grad": lambda machine, path, args, kwargs, node: passes.grad(machine, args, kwargs, node),
+    "torch.autograd.backward": _backward,
+    "torch.autograd.Variable": lambda machine, path, args, kwargs, node: _variable(machine, args, kwargs),
+    "torch.compile": lambda machine, path, args, kwargs, node: compiled.compile_(machine, args, kwargs),
+    **dict.fromkeys(("torch.jit.script", "torch.jit.trace", "torch.jit.ignore"), _as_it_is),
+    "torch.is_tensor": _is_tensor,
+    "torch.is_grad_enabled": lambda machine, path, args, kwargs, node: machine.graph.records,
+    **dict.fromkeys(("torch.linalg.norm", "torch.linalg.vector_norm"), _norm),
+    "torch.sparse.mm": lambda machine, path, args, kwargs, node: ops.apply(machine, "mm", args[:2]),
+    "torch.linalg.qr": _qr,
+    "torch.broadcast_tensors": lambda machine, path, args, kwargs, node: tuple(args),
+    "torch.device": _device,
+}
+_PACKAGES: tuple[tuple[str, _Call], ...] = (
+    ("torch.nn.functional.", _functional),
+    ("torch.nn.init.", _init),
+    *((f"torch.{package}.", makers.make) for package in ("nn.utils", "utils", "distributions", "amp", "cuda")),
+)
+_CLASSES: tuple[tuple[Callable[[str], bool], Callable[..., None]], ...] = (
+    (module_tree.looks_like_module, nn.construct),
+    (
+        optim.looks_like_optimizer,
+        lambda machine, made, name, args, kwargs: optim.construct(machine, made, args, kwargs),
+    ),
+)
+# What of these is no class.
+_REST: tuple[tuple[str, _Call], ...] = tuple(
+    (f"torch.{start}", makers.make) for start in ("func.", "vmap", "jit.", "distributed.", "optim.")
+)
+_BY_NAME: dict[str, _Call] = {
+    **dict.fromkeys(_NOTHING, _nothing),
+    **dict.fromkeys(_MAKES, _make),
+    **dict.fromkeys(_WRAPS, _wrap),
+}
+_NUMERIC: tuple[tuple[str, _Call], ...] = (
+    ("torch.Tensor.", _of_tensor),
+    *((f"torch.{package}.", _plain) for package in ("linalg", "fft", "special", "sparse")),
+)

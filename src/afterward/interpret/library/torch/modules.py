@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.torch import module_tree, nn, tensors
+from afterward.interpret.library.torch import module_tree, nn, tensor_members
 from afterward.interpret.library.torch.module_tree import as_written, children, is_opaque, parameters, walk
 from afterward.interpret.machine.values import (
     MISSING,
@@ -108,7 +108,7 @@ def _hook(which: str) -> Callable[..., Value]:
 def _requires_grad_(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     flag = args[0] if args else kwargs.get("requires_grad", True)
     for _, parameter in parameters(owner):
-        tensors.switch(machine, parameter, flag, machine.frame.statement, ".requires_grad_(False)")
+        tensor_members.switch(machine, parameter, flag, machine.frame.statement, ".requires_grad_(False)")
     return owner
 
 

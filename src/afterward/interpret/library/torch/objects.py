@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,12 +13,9 @@ from afterward.interpret.library.frameworks import accelerate, graphs, lightning
 from afterward.interpret.library.python import builtins as python
 from afterward.interpret.library.python import containers
 from afterward.interpret.library.torch import (
-    checkpoints,
     distributions,
-    functorch,
     module_tree,
     modules,
-    nn,
     ops,
     optim,
     passes,
@@ -163,77 +160,6 @@ def enter(
     return None
 
 
-# Making
-
-
-def make(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    """Call something in a subpackage of torch."""
-    name = path.rsplit(".", 1)[-1]
-    if name.startswith("clip_grad"):
-        return machine.unknown()
-    if path.startswith("torch.utils.checkpoint.checkpoint"):
-        return checkpoints.call(machine, name, args, kwargs, node)
-    if path.startswith("torch.utils.data."):
-        made = Instance(Lib(path))
-        made.inner["args"] = args
-        made.inner["source"] = args[0] if args else kwargs.get("dataset")
-        made.inner["collate"] = kwargs.get("collate_fn")
-        return made
-    if path.startswith("torch.distributions."):
-        return distributions.make(machine, path, args, kwargs)
-    if name == "GradScaler":
-        return Instance(Lib("torch.amp.GradScaler"))
-    if path == "torch.nn.utils.parametrize.register_parametrization" and len(args) >= 3:
-        owner, what, shaping = args[:3]
-        if isinstance(owner, Instance) and isinstance(what, str):
-            owner.inner.setdefault("parametrized", {})[what] = shaping
-        return owner
-    if path == "torch.nn.utils.parametrize.cached":
-        return Instance(Lib(path))
-    if path in ("torch.nn.utils.spectral_norm", "torch.nn.utils.weight_norm") or ".parametrizations." in path:
-        if args and isinstance(args[0], Instance):
-            shaping = Native(lambda m, a, k: ops.generic(m, f"{name}Backward", a, "all"), name)
-            args[0].inner.setdefault("parametrized", {})["weight"] = shaping
-        return args[0] if args else machine.unknown()
-    if name == "parameters_to_vector" and args:
-        return ops.generic(machine, "CatBackward0", machine.take(machine.iterate(args[0], node)), "")
-    if name in ("pack_padded_sequence", "pack_sequence", "pad_sequence") and args:
-        parts = args[0] if isinstance(args[0], list) else [args[0]]
-        return ops.generic(machine, "PackBackward", list(parts), "")
-    if name == "pad_packed_sequence" and args:
-        return ops.generic(machine, "PadBackward", args[:1], ""), machine.unknown()
-    if path.startswith(("torch.func.", "torch.vmap")) and name != "functional_call":
-        return functorch.transform(machine, name, args, kwargs)
-    if name == "functional_call" and len(args) >= 3 and isinstance(args[0], Instance):
-        return _functional_call(machine, args, kwargs, node)
-    if name in ("autocast", "profile", "record_function", "detect_anomaly", "set_detect_anomaly", "sdpa_kernel"):
-        return Instance(Lib("contextlib.nullcontext"))
-    return machine.unknown()
-
-
-def _functional_call(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    owner, given, inputs = args[0], args[1], args[2]
-    before: list[tuple[Instance, str, Value]] = []
-    by_name = {name: (module, name.rsplit(".", 1)[-1]) for name, module in _holders(owner)}
-    for name, value in given.items() if isinstance(given, dict) else ():
-        if name in by_name:
-            module, attribute = by_name[name]
-            before.append((module, attribute, module.attributes.get(attribute)))
-            module.attributes[attribute] = value
-    try:
-        return machine.call(owner, list(inputs) if isinstance(inputs, tuple) else [inputs], {}, node)
-    finally:
-        for module, attribute, value in before:
-            module.attributes[attribute] = value
-
-
-def _holders(owner: Instance) -> Iterator[tuple[str, Instance]]:
-    for prefix, module in module_tree.walk(owner):
-        for name, value in module.attributes.items():
-            if isinstance(value, Tensor) and value.is_parameter:
-                yield f"{prefix}.{name}" if prefix else name, module
-
-
 # Attributes and methods
 
 
@@ -352,29 +278,3 @@ def call(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs, node: as
         return transforms.forward(machine, owner, args[0])
     machine.escape(args, kwargs)
     return machine.unknown()
-
-
-def elsewhere(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    """Libraries around torch."""
-    name = path.rsplit(".", 1)[-1]
-    if name in ("Accelerator", "Fabric"):
-        return accelerate.make()
-    if name == "Trainer" and path.startswith("lightning"):
-        return lightning.make_trainer(machine, path, kwargs)
-    if graphs.is_layer(path):
-        made = Instance(Lib(path))
-        nn.construct(machine, made, name, args, kwargs)
-        return made
-    if path in ("dgl.graph", "dgl.DGLGraph", "dgl.heterograph", "dgl.rand_graph", "dgl.from_networkx"):
-        return graphs.make_graph()
-    if path.startswith("dgl.function."):
-        return graphs.builtin(path, args, kwargs)
-    if transformers.is_trainer(path):
-        made = Instance(Lib(path))
-        transformers.construct(machine, made, args, kwargs)
-        return made
-    if path.startswith("tqdm"):
-        if name in ("tqdm", "tqdm_notebook", "auto"):
-            return args[0] if args else machine.unknown()
-        return range(args[0]) if name == "trange" and args and isinstance(args[0], int) else machine.unknown()
-    return MISSING

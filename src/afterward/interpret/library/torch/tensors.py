@@ -6,27 +6,21 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from afterward.follow.reading import head
-from afterward.interpret.graph.account import MEMORY
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
 from afterward.interpret.library.python.words import words
-from afterward.interpret.library.torch import ops, passes
+from afterward.interpret.library.torch import ops
+from afterward.interpret.library.torch.tensor_members import SPECIAL
 from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import (
-    MISSING,
     Args,
     Instance,
     Iter,
     Kwargs,
-    Lib,
-    Method,
     Stream,
     Unknown,
     Value,
 )
-from afterward.model.history import BY_GRAD
-from afterward.model.life import recording
 from afterward.model.life.table import table
 
 if TYPE_CHECKING:
@@ -56,7 +50,6 @@ VIEWS = words(
     "reshape_as select squeeze squeeze_ swapaxes t transpose unflatten unfold unsqueeze view view_as"
 )
 _NUMBERS = {"item": ".item()", "tolist": ".tolist()", "numpy": ".numpy()", "__float__": "float(...)"}
-_GRADIENT = ("grad", "_grad")  # two names that torch has for it
 _DIMS = words("aminmax cummax cummin kthvalue max median min mode sort topk")
 PLAIN = words(
     "__len__ data_ptr device dim dtype element_size get_device is_complex is_contiguous is_cuda is_floating_point "
@@ -67,7 +60,7 @@ PLAIN = words(
 
 def method(machine: Machine, owner: Tensor, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     """Call a method of a tensor."""
-    special = _SPECIAL.get(name)
+    special = SPECIAL.get(name)
     if special is not None:
         return special(machine, owner, args, kwargs, node)
     if name == "size" and "shape" in owner.attributes:
@@ -109,22 +102,15 @@ def function(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.
         return ops.generic(machine, f"{name.capitalize()}Backward0", [first], "", view=True)
     if name.endswith("_") and not name.endswith("__") and isinstance(first, Tensor):
         return in_place(machine, name, first, args[1:], kwargs, node)
-    if name in _DIMS:
-        return _with_indices(machine, name, args, kwargs)
-    if name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack"):
-        return _joined(machine, name, first)
-    if name in ("split", "chunk", "unbind", "tensor_split", "split_with_sizes", "unsafe_chunk", "unsafe_split"):
-        return _pieces(machine, name, args, kwargs)
-    if name == "where":
-        return _where(machine, args, node)
-    if name == "einsum":
-        parts = args[1] if len(args) == 2 and isinstance(args[1], (list, tuple)) else args[1:]
-        return ops.generic(machine, "EinsumBackward", list(parts), "others")
-    if name in ("std_mean", "var_mean", "svd", "qr", "eigh", "slogdet", "lstsq", "meshgrid") and ops.known(name):
-        return ops.apply(machine, name, args[:1])
+    if name in _BY_NAME:
+        return _BY_NAME[name](machine, name, args, kwargs, node)
+    return _by_table(machine, name, args, kwargs)
+
+
+def _by_table(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Value:
     found = ops.resolve(name)
     if found is None:
-        return machine.unknown(cut=getattr(first, "cut", None))
+        return machine.unknown(cut=getattr(args[0], "cut", None))
     return _of_table(machine, found, args, kwargs)
 
 
@@ -152,7 +138,7 @@ def _of_table(machine: Machine, op: str, args: Args, kwargs: Kwargs) -> Value:
     return ops.apply(machine, op, args[:arity], extra)
 
 
-def _with_indices(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Value:
+def _with_indices(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     if len(args) > 1 and isinstance(args[1], Tensor) and name in ("max", "min"):
         return ops.apply(machine, f"{name}imum", args[:2])
     by_dim = len(args) > 1 or "dim" in kwargs or "k" in kwargs or name in ("sort", "topk", "kthvalue")
@@ -162,7 +148,8 @@ def _with_indices(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Va
     return machine.named_pair(made, ops.data(machine, args[:1], f".{name}() indices", None))
 
 
-def _joined(machine: Machine, name: str, parts: Value) -> Value:
+def _joined(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    parts = args[0]
     if isinstance(parts, (Iter, Stream)):
         parts = machine.take(machine.iterate(parts, None))
     op = "CatBackward0" if name not in ("stack", "dstack") else "StackBackward0"
@@ -173,7 +160,7 @@ def _joined(machine: Machine, name: str, parts: Value) -> Value:
     return machine.unknown()
 
 
-def _pieces(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Value:
+def _pieces(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     source = args[0]
     if not isinstance(source, Tensor):
         return machine.unknown()
@@ -195,7 +182,7 @@ def _pieces(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Value:
     return Stream(lambda: next(rows))
 
 
-def _where(machine: Machine, args: Args, node: ast.AST | None) -> Value:
+def _where(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     if len(args) < 3:
         return machine.unknown()
     if isinstance(args[0], Tensor) and not (_needs(args[1]) or _needs(args[2])) and node is not None:
@@ -203,6 +190,25 @@ def _where(machine: Machine, args: Args, node: ast.AST | None) -> Value:
         if not any(isinstance(value, Unknown) for value in args[1:3]):
             return made
     return ops.apply(machine, "where", args[1:3])
+
+
+def _einsum(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    parts = args[1] if len(args) == 2 and isinstance(args[1], (list, tuple)) else args[1:]
+    return ops.generic(machine, "EinsumBackward", list(parts), "others")
+
+
+def _of_several(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    return ops.apply(machine, name, args[:1]) if ops.known(name) else _by_table(machine, name, args, kwargs)
+
+
+_BY_NAME: dict[str, Callable[[Machine, str, Args, Kwargs, ast.AST | None], Value]] = {
+    **dict.fromkeys(_DIMS, _with_indices),
+    **dict.fromkeys(words("cat concat concatenate stack hstack vstack dstack column_stack row_stack"), _joined),
+    **dict.fromkeys(words("split chunk unbind tensor_split split_with_sizes unsafe_chunk unsafe_split"), _pieces),
+    "where": _where,
+    "einsum": _einsum,
+    **dict.fromkeys(words("std_mean var_mean svd qr eigh slogdet lstsq meshgrid"), _of_several),
+}
 
 
 def in_place(machine: Machine, name: str, target: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -264,147 +270,7 @@ def _cut_word(name: str) -> str:
     return "a comparison" if name in ("eq", "ne", "lt", "le", "gt", "ge") else f".{name}()"
 
 
-# Methods that are more than an operation
-
-
-def _backward(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    names = ["gradient", "retain_graph", "create_graph", "inputs"]
-    given = dict(zip(names, args, strict=False)) | kwargs
-    return passes.backward(machine, [owner], given, node)
-
-
-def _detach(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    made: Tensor = recording.detach(machine.graph, owner)  # type: ignore[assignment]
-    made.cut = ops.cut_of(machine, owner, ".detach()", node)
-    if made.cut is not None and made.cut.how == BY_GRAD:
-        made.cut = None  # whoever detaches plain numbers means them to be plain numbers
-    return made
-
-
-def _detach_(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    owner.cut = ops.cut_of(machine, owner, ".detach_()", node)
-    owner.node, owner.needs, owner.base = None, False, None
-    return owner
-
-
-def _clone(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    return ops.generic(machine, "CloneBackward0", [owner], "")
-
-
-def _requires_grad_(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    flag = args[0] if args else kwargs.get("requires_grad", True)
-    switch(machine, owner, flag, node, ".requires_grad_(False)")
-    return owner
-
-
-def switch(machine: Machine, owner: Tensor, flag: Value, node: ast.AST | None, how: str) -> None:
-    known = machine.truth(flag)
-    if owner.node is not None:
-        return
-    if known is True:
-        owner.needs, owner.switched = True, None
-        machine.graph.register(owner)
-    elif known is False:
-        if owner.needs:
-            owner.switched = machine.cutting(how, node)
-        owner.needs = False
-
-
-def _item_set(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if len(args) == 2 and node is not None:
-        ops.write_item(machine, owner, args[0], args[1], node)
-    return None
-
-
-def _hook(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    return machine.unknown()
-
-
-def _same(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    return owner
-
-
-def _retain_grad(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    owner.attributes[refused.RETAINS] = True
-    return None
-
-
-def _gone(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    machine.stop("`reinforce` is from before torch 0.4: this call fails today")
-    return None
-
-
-def _sum_to(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    return ops.generic(machine, "SumBackward0", [owner], "")
-
-
-def _map(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    return machine.unknown()
-
-
-_SPECIAL: dict[str, Callable[[Machine, Tensor, Args, Kwargs, ast.AST | None], Value]] = {
-    "backward": _backward, "detach": _detach, "detach_": _detach_, "clone": _clone, "requires_grad_": _requires_grad_,
-    "reinforce": _gone,
-    "register_hook": _hook, "retain_grad": _retain_grad, "__setitem__": _item_set, "sum_to_size": _sum_to, "map_": _map,
-    "apply_": _map, "register_post_accumulate_grad_hook": _hook,
-}  # fmt: skip
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.MatMult: "mm",
     ast.FloorDiv: "floor", ast.Mod: "remainder",
 }  # fmt: skip
-
-
-def _read_as(statement: ast.stmt | None, name: str) -> ast.AST | None:
-    """Where a statement reads an attribute of this name."""
-    inside = (node for part in head(statement) for node in ast.walk(part)) if statement is not None else ()
-    return next((node for node in inside if isinstance(node, ast.Attribute) and node.attr == name), statement)
-
-
-def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
-    """An attribute of a tensor; its methods are looked up when they are called."""
-    if name in owner.attributes:
-        return owner.attributes[name]
-    if name == "data":
-        made = Tensor()
-        made.cut = ops.cut_of(machine, owner, ".data", _read_as(machine.frame.statement, "data"))
-        made.attributes[MEMORY] = owner
-        return made
-    if name in _GRADIENT:
-        machine.account.read_gradient(owner)
-        if owner.grad is not None:
-            return owner.grad
-        if refused.has_no_gradient(machine, owner):
-            return None  # `backward()` fills it for leaves only
-        gradient = machine.unknown("grad", owner, machine.graph.clock)
-        gradient.plain = not any(one.creates for one in machine.passes)  # else it may have a graph of its own
-        return gradient
-    if name == "requires_grad":
-        return owner.requires_grad
-    if name == "is_leaf":
-        return owner.node is None
-    if name == "grad_fn":
-        if owner.node is None:
-            return None
-        made_fn = Instance(Lib("torch.autograd.graph.Node"))
-        made_fn.inner["node"] = owner.node
-        return made_fn
-    if name in ("T", "mT", "H", "mH"):
-        return ops.generic(machine, "TBackward0", [owner], "", view=True)
-    if name in ("shape", "dtype", "device", "ndim", "is_cuda", "layout", "names", "nbytes", "itemsize", "is_sparse"):
-        return machine.unknown("attr", owner, name)
-    if name.startswith("__") and name != "__setitem__":
-        return MISSING
-    return Method(owner, name)
-
-
-def set_attribute(machine: Machine, owner: Tensor, name: str, value: Value, node: ast.AST) -> None:
-    if name == "requires_grad":
-        switch(machine, owner, value, node, ".requires_grad = False")
-    elif name in _GRADIENT:
-        machine.account.gradient_given(owner, value, machine.here())
-        owner.grad = value if isinstance(value, Tensor) else None
-    elif name == "data":
-        machine.account.by_hand.add(id(owner))
-        machine.account.changed_by_hand(owner)
-    else:
-        owner.attributes[name] = value

@@ -35,23 +35,22 @@ def construct(owner: Instance, args: Args, kwargs: Kwargs) -> None:
 
 def forward(machine: Machine, owner: Value, x: Value) -> Value:
     """`transform(x)`: the kept result, where it is asked about the very value it was made from."""
-    if not isinstance(owner, Instance):
-        machine.account.lose([x])
-        return machine.unknown()
-    kept = owner.inner.get("kept")
-    if kept is not None and kept[0] is x:
-        return kept[1]
-    return _remember(machine, owner, x, _compute(machine, owner, "_call", x))[1]
+    return _transformed(machine, owner, x, 0)
 
 
 def inverse(machine: Machine, owner: Value, y: Value) -> Value:
+    return _transformed(machine, owner, y, 1)
+
+
+def _transformed(machine: Machine, owner: Value, given: Value, side: int) -> Value:
     if not isinstance(owner, Instance):
-        machine.account.lose([y])
+        machine.account.lose([given])
         return machine.unknown()
     kept = owner.inner.get("kept")
-    if kept is not None and kept[1] is y:
-        return kept[0]
-    return _remember(machine, owner, _compute(machine, owner, "_inverse", y), y)[0]
+    if kept is not None and kept[side] is given:
+        return kept[1 - side]
+    made = _compute(machine, owner, ("_call", "_inverse")[side], given)
+    return _remember(machine, owner, *((given, made) if side == 0 else (made, given)))[1 - side]
 
 
 def _remember(machine: Machine, owner: Instance, x: Value, y: Value) -> tuple[Value, Value]:
