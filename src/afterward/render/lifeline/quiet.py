@@ -11,6 +11,7 @@ from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.silent import call_title
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
+from afterward.render.lifeline.ways import ending
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.render.wording import said
 from afterward.rules._built import LeftOut, Unused, left_out, unused
@@ -138,10 +139,11 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     sheet.column("", "only")
     part = sheet.lane(Lane(flat.name, "plain numbers", flat.taken.line, role="bridge"))
     rest = sheet.lane(_lane(flat.site, sources, _receiver(flat.used, sources) or "the loss"))
-    taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, ()))
-    bare = sheet.block(part, "ghost", "no graph", facts=("not connected to any parameter",))
+    taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, (), deed="numbers only"))
+    bare = sheet.block(part, "ghost", "no graph", facts=("not connected to any parameter", "no effect on training"))
     built = sheet.block(rest, "done", "its graph", facts=(f"`{flat.name}` is no part of it",))
-    used = sheet.event(Event(0, "pass", _call(flat.used, sources), flat.used.line, (rest,)))
+    skips = f"skips {ending(flat.name)}"
+    used = sheet.event(Event(0, "pass", _call(flat.used, sources), flat.used.line, (rest,), deed=skips))
     sheet.end(built, used)
     sheet.say(f"The `autograd.grad` on line {flat.taken.line} returns plain numbers.", "frees", event=taken)
     sheet.say(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)
@@ -215,14 +217,16 @@ def _singles(singles: Singles, sources: SourceTexts) -> Story:
     for number in range(1, count + 1):
         if number == count and singles.times > count:
             sheet.column(f"{singles.times - count:,} more", "gap")
-        sheet.column(f"sample {singles.times if number == count else number:,}")
-        blocks.append(sheet.block(lane, "fresh", "one sample"))
+        sample = singles.times if number == count else number
+        sheet.column(f"sample {sample:,}")
+        blocks.append(sheet.block(lane, "fresh", f"{sample:,} of {singles.times:,}"))
     sheet.column("after the loop", "after")
     used = sheet.event(Event(0, "pass", _call(singles.used, sources), singles.used.line, (lane,)))
     for block in blocks:
         sheet.end(block, used)
     sheet.say(f"Line {singles.site.line} runs once per sample, {singles.times:,} times a step.", block=blocks[0])
     sheet.say(f"So one `backward()` goes through {counted(singles.nodes, 'node')}.", "frees", event=used)
+    sheet.say(f"The network takes all {singles.times:,} samples in one call, which is faster.", block=blocks[-1])
     return sheet.story("Samples go through the network one by one, though it takes a batch")
 
 
@@ -233,17 +237,19 @@ def _single_iterations(singles: Singles, sources: SourceTexts) -> Story:
     for number in range(1, count + 1):
         if number == count and singles.times > count:
             sheet.column(f"{singles.times - count:,} more", "gap")
-        sheet.column(f"iteration {singles.times if number == count else number:,}")
-        block = sheet.block(lane, "fresh", "one sample")
+        sample = singles.times if number == count else number
+        sheet.column(f"iteration {sample:,}")
+        block = sheet.block(lane, "fresh", f"{sample:,} of {singles.times:,}")
         used = sheet.event(Event(0, "pass", _call(singles.used, sources), singles.used.line, (lane,)))
         sheet.end(block, used)
         if number == 1:
-            sheet.say(f"Line {singles.site.line} takes one row of a tensor.", block=block)
+            sheet.say(f"Line {singles.site.line} takes one sample: one row of a tensor.", block=block)
             sheet.say(
                 f"Line {singles.used.line} calls `backward()` through its {counted(singles.nodes, 'node')}.",
                 "frees",
                 event=used,
             )
+    sheet.say(f"That runs {singles.times:,} times, though the model takes many samples in one call.", block=block)
     return sheet.story("Each iteration trains on one sample, though the model takes a batch")
 
 
