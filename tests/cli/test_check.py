@@ -41,7 +41,7 @@ def test_clean_is_zero_and_says_what_was_looked_at(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("x = 1\n")
     assert check(tmp_path, ".").stderr == "No problems found: 1 file, no training loops.\n"
     (tmp_path / "train.py").write_text("def f(:\n")
-    assert check(tmp_path, ".").stderr.splitlines()[-1].startswith("Nothing was checked: 1 file")
+    assert check(tmp_path, ".").stderr.splitlines()[-1].startswith("Nothing could be checked: 1 file")
 
 
 def test_what_was_not_analysed_is_counted_and_named(tmp_path: Path) -> None:

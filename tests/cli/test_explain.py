@@ -27,8 +27,21 @@ def test_a_message_gives_its_page(tmp_path: Path) -> None:
 def test_a_traceback_on_stdin_names_the_program_to_run(tmp_path: Path) -> None:
     done = warm.afterward("explain", cwd=tmp_path, input=TRACEBACK)
     assert done.returncode == 0
-    assert "afterward run train.py" in done.stdout.splitlines()[-1]
-    assert "AFT401" in done.stdout.splitlines()[-1]
+    said = " ".join(done.stdout.splitlines()[-2:])
+    assert "afterward run train.py" in said
+    assert "AFT401" in said
+
+
+def test_a_page_is_for_readers(tmp_path: Path) -> None:
+    done = warm.afterward("explain", "backward through the graph a second time", cwd=tmp_path)
+    assert "> Trying to backward through the graph a second time" in done.stdout
+    assert "- law:" not in done.stdout
+    assert "- rule:" not in done.stdout
+
+
+def test_the_beginning_of_a_name_is_completed(tmp_path: Path) -> None:
+    done = warm.afterward("explain", "state-carried", cwd=tmp_path)
+    assert "did you mean state-carried-over?" in done.stderr
 
 
 def test_a_misspelt_name_gets_the_nearest(tmp_path: Path) -> None:

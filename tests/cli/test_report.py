@@ -32,7 +32,7 @@ def test_a_run_leaves_a_page_and_a_history_that_makes_the_same_page(tmp_path: Pa
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "whose graph was already freed" in page
     assert '<span class="del">-loss.backward()' in page, "the change, as far as the source can tell"
-    assert "<b>checked</b> not run: by its source, the fault is gone" in page
+    assert "<b>checked</b> not run yet; in the source, the fault is gone" in page
     assert str(tmp_path) not in (tmp_path / "train.json").read_text()
     (tmp_path / "train.py").unlink()  # the history holds the source as it ran
     done = _afterward("report", "train.json", cwd=tmp_path)
@@ -116,7 +116,7 @@ def test_the_page_of_a_fix_shows_the_change_and_its_history() -> None:
     first = Trial("raised", run.report, sources=dict(run.sources), chapters=list(run.chapters))
     page = as_html(Fixed(report, first=first).saved())
     assert '<span class="add">+step(hidden.detach())\n</span>' in page
-    assert "<b>proven</b> 5 passes, no error, to the end" in page
+    assert "<b>proven</b> ran to the end without an error (5 passes)" in page
     assert 'class="lifeline"' in page
 
 

@@ -136,7 +136,7 @@ def test_a_remedy_shows_its_diff_and_its_proof() -> None:
     remedy = Remedy("detach_state", Effect.CUTS_GRADIENTS, "step_start", patch=patch, proof=proof)
     page = _page("x = 1\n", _finding(remedies=(remedy,)))
     assert '<span class="add">+x = cell(x, h.detach())\n</span>' in page
-    assert '<p class="proof proven"><b>proven</b> 20 passes, no error' in page
+    assert '<p class="proof proven"><b>proven</b> ran without an error' in page
 
 
 def test_a_page_says_in_words_what_its_picture_shows() -> None:
@@ -199,9 +199,9 @@ def test_the_account_is_part_of_the_page() -> None:
     )
     run = SavedRun(Report(("train.py",), memory=memory), (), {"train.py": "loss = net(x)\n"})
     page = as_html(read_saved(as_saved(run)))
-    assert "2.0 KB of saved values at the peak as pass 3 of train.py:1 began" in page
+    assert "2.0 KB of saved values at the peak when call 3 of train.py:1 started" in page
     assert "<td><code>loss = net(x)</code></td><td>2.0 KB</td>" in page
-    assert "512 B (grey) are in tensors that variables hold too" in page
+    assert "512 B (grey) are in tensors that a variable also holds" in page
     assert "<td>4 × backward</td><td>2.0 KB</td><td>9 B by 1 of them</td>" in page
 
 

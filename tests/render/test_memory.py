@@ -31,7 +31,7 @@ def test_long_tables_are_summed_up_and_keep_their_width(tmp_path: Path, monkeypa
     text = as_table(_memory(file, 200_000))
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "3 more lines" in text
-    assert "train.py:16  7 passes; 2 of them keeping up to 3.9 KB" in text
+    assert "train.py:16  7 calls; 2 of them keeping up to 3.9 KB" in text
     assert "allocator (cuda:0): 195.3 KB more than after the last step; saved values: 90 %" in text
 
 

@@ -126,7 +126,7 @@ def _verdict(report: Report, unread: int) -> str:
     found = [_count(counts[one], one.value) for one in Severity if counts[one] and one is not Severity.INFO]
     found += [f"{counts[Severity.INFO]:,} info"] if counts[Severity.INFO] else []
     if not found and unread >= report.looked_at.files:
-        return "Nothing was checked:"
+        return "Nothing could be checked:"
     if not found:
         everything = report.looked_at.training_loops and not report.looked_at.not_analysed
         return "All clear:" if everything else "No problems found:"

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from afterward.cli._output import print_row
 from afterward.render.terminal import wants_colour
 from afterward.tasks.explaining import Explanation, explain
 
@@ -13,8 +14,8 @@ from afterward.tasks.explaining import Explanation, explain
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "explain",
-        help="print the page of a rule, or of an error message of PyTorch's",
-        description="Print the page of a rule, or the page of an error message that PyTorch printed. Needs no torch.",
+        help="explain a rule, or an error message of PyTorch",
+        description="Prints the page of a rule, or the page of an error message of PyTorch. Needs no torch.",
         examples=(
             "afterward explain AFT103",
             'afterward explain "element 0 of tensors does not require grad"',
@@ -43,16 +44,16 @@ def perform(options: argparse.Namespace) -> int:
         show_page(found.page, sys.stdout)
     else:
         print(found.page, end="")
-    print(_next(found), end="")
+    if found.rules:
+        print()
+        print_row((), _next(found))
     return 0
 
 
 def _next(found: Explanation) -> str:
     """What to do next: see it in the reader's own program."""
-    if not found.rules:
-        return ""
-    program = found.program or "train.py"
+    program, several = found.program or "train.py", len(found.rules) > 1
     return (
-        f"\nNext: `afterward run {program}` names the line, the tensor and the cause in your program"
-        f" ({', '.join(found.rules)}).\n"
+        f"Next: `afterward run {program}` names the line, the tensor and the cause in your program"
+        f" ({'one of ' if several else ''}{', '.join(found.rules)})."
     )

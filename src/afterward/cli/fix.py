@@ -78,7 +78,7 @@ def perform(options: argparse.Namespace) -> int:
     if not fixed.proven:
         reason = f": {note_text(fixed.hindered)}" if fixed.hindered else ""
         tried = any(remedy.proof is not None for found in fixed.report.findings for remedy in found.remedies)
-        said = "none of the changes tried trains correctly" if tried else "this change is yours to make: none was tried"
+        said = "none of the changes tried trains correctly" if tried else "no change was tested: make this one by hand"
         print(f"afterward: {said}{reason}", file=sys.stderr)
         return 1
     if not 1 <= options.pick <= len(fixed.options):

@@ -35,6 +35,13 @@ class Page:
     about: str = "tensor"  # what explains it: a tensor of the statement, or the run before it
     in_a_run: tuple[str, ...] = ()  # messages that mean this where the tensors at hand say so
 
+    @property
+    def shown(self) -> str:
+        """The page for a reader: what PyTorch says, and no field that only programs read."""
+        head, _, rest = self.text.partition("\n\n")
+        said = "\n\n".join(f"> {message}" for message in self.messages)
+        return f"{head}\n\n{said}\n\n{_FIELD.sub('', rest).lstrip()}"
+
 
 @lru_cache(maxsize=1)
 def all_pages() -> tuple[Page, ...]:

@@ -17,7 +17,7 @@ def account_html(memory: Memory | None, sources: SourceTexts) -> str:
         return ""
     when = ""
     if memory.site is not None:
-        when = f" as pass {memory.step} of {shown(memory.site.file)}:{memory.site.line} began"
+        when = f" when call {memory.step} of {shown(memory.site.file)}:{memory.site.line} started"
     rows = "".join(_line(row, memory, sources) for row in memory.lines[:LINES])
     rest = memory.lines[LINES:]
     rows += _sum(f"{len(rest):,} more lines", sum(row.bytes for row in rest)) if rest else ""
@@ -28,9 +28,9 @@ def account_html(memory: Memory | None, sources: SourceTexts) -> str:
         f"<small>{human(memory.bytes)} of saved values at the peak{text(when)}</small></h2>"
         '<figure class="chart"><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">source</th>'
         f'<th scope="col">saved</th><th scope="col"></th></tr></thead><tbody>{rows}</tbody></table></figure>'
-        f"{_remarks(memory)}<h2>Passes</h2>"
-        '<figure class="chart"><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">passes</th>'
-        '<th scope="col">found at most</th><th scope="col">kept</th></tr></thead>'
+        f"{_remarks(memory)}<h2>Calls of backward</h2>"
+        '<figure class="chart"><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">calls</th>'
+        '<th scope="col">largest graph</th><th scope="col">kept</th></tr></thead>'
         f"<tbody>{passes}</tbody></table></figure></article>"
     )
 
@@ -64,7 +64,9 @@ def _remarks(memory: Memory) -> str:
     anyway = sum(row.held_anyway for row in memory.lines)
     said = []
     if anyway:
-        said.append(f"{human(anyway)} (grey) are in tensors that variables hold too: they outlive the graph.")
+        said.append(
+            f"{human(anyway)} (grey) are in tensors that a variable also holds: they stay when the graph is freed."
+        )
     if memory.other:
         said.append(f"{human(memory.other)} belong to other graphs that were in memory then.")
     if memory.parameters:

@@ -22,7 +22,7 @@ def as_table(memory: Memory, width: int = WIDTH) -> str:
 def _lines(memory: Memory, width: int) -> Iterator[str]:
     yield f"memory: {human(memory.bytes)} of saved values at the peak"
     if memory.site is not None:
-        yield f"        as pass {memory.step} of {_place(memory.site)} began"
+        yield f"        when call {memory.step} of {_place(memory.site)} started"
     rows = [(row.bytes, _place(row.site), _text(row)) for row in memory.lines[:SHOWN]]
     rest = memory.lines[SHOWN:]
     if rest:
@@ -36,7 +36,7 @@ def _lines(memory: Memory, width: int) -> Iterator[str]:
     yield f"{human(memory.bytes):>10}  100 %  in {memory.nodes:,} nodes"
     yield from _remarks(memory)
     yield ""
-    yield "passes, what they found saved at most, and what `retain_graph` keeps:"
+    yield "largest graph of each line that calls backward, and what `retain_graph` keeps:"
     for one in memory.passes:
         yield _fitted(f"{human(one.most):>10}  {_place(one.site)}  {_passes(one)}", width)
     if memory.allocator is not None:
@@ -47,9 +47,9 @@ def _lines(memory: Memory, width: int) -> Iterator[str]:
 def _remarks(memory: Memory) -> Iterator[str]:
     anyway = sum(row.held_anyway for row in memory.lines)
     if anyway:
-        yield f"{human(anyway):>10}  in tensors that variables hold too: they outlive the graph"
+        yield f"{human(anyway):>10}  in tensors that a variable also holds: they stay when the graph is freed"
     if memory.other:
-        yield f"{human(memory.other):>10}  in other graphs that were alive then"
+        yield f"{human(memory.other):>10}  in other graphs that were in memory then"
     if memory.parameters:
         yield f"{human(memory.parameters):>10}  of parameters saved too; not counted: they are in memory anyway"
     if memory.packed:
@@ -59,9 +59,9 @@ def _remarks(memory: Memory) -> Iterator[str]:
 
 
 def _passes(one: PassBytes) -> str:
-    count = f"{one.passes:,} pass{'es' if one.passes != 1 else ''}"
+    count = f"{one.passes:,} call{'s' if one.passes != 1 else ''}"
     if not one.retaining:
-        return f"{count}; freed by the pass"
+        return f"{count}; freed each time"
     some = "each" if one.retaining == one.passes else f"{one.retaining:,} of them"
     return f"{count}; {some} keeping up to {human(one.kept)}"
 

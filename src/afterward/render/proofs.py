@@ -12,11 +12,11 @@ from afterward.rules import words_of
 
 # By the kind of the note. `{finding}` is what is wrong with the changed program.
 PROOFS: dict[str, str] = {
-    "ran_to_end": "{passes}, no error, to the end",
-    "ran_to_limit": "{passes}, no error, stopped at the time limit",
-    "ran": "{passes}, no error",
-    "ran_untrained": "no error, to the end; the program calls no `backward()`",
-    "memory_flat": "graph memory flat at {size}",
+    "ran_to_end": "ran to the end without an error ({passes})",
+    "ran_to_limit": "ran without an error up to the time limit ({passes})",
+    "ran": "ran without an error ({passes})",
+    "ran_untrained": "ran to the end without an error; the program calls no `backward()`",
+    "memory_flat": "graph memory stays at {size}",
     "memory_grows": "graph memory would grow from step to step (to {size})",
     "memory_at_most": "graph memory at most {size}",
     "not_compared": "gradients not compared",
@@ -43,15 +43,15 @@ PROOFS: dict[str, str] = {
     "still": "still: {finding}",
     "then": "runs, but then: {finding}",
     "fails": "fails< in {step}>< on {line}>: {finding}< (changed on {written})>",
-    "writes_outside": "the program writes to {path}, outside of the folder that trials have a copy of",
-    "disk_full": "the program writes more than a trial can hold: what it writes is kept in memory",
-    "folder_too_large": "trials need a copy of {folder}, which is too large (more than {files} or {bytes})",
-    "not_isolated": "trials run in a copy of {folder}: this system allows no private view of its files ({reason}). Not "
+    "writes_outside": "the program writes to {path}, outside of the folder that test runs get a copy of",
+    "disk_full": "the program writes more than a test run can hold: what it writes is kept in memory",
+    "folder_too_large": "test runs need a copy of {folder}, which is too large (more than {files} or {bytes})",
+    "not_isolated": "test runs use a copy of {folder}: this system allows no private view of its files ({reason}). Not "
     "isolated: the network, and what other programs or C code write elsewhere",
-    "reads_terminal": "the program reads from the terminal, which a trial does not have: pipe its input in",
+    "reads_terminal": "the program reads from the terminal, which a test run does not have: pipe its input in",
     "not_tried": "not tried, the change above works",
     "not_applicable": "does not apply",
-    "checked": "not run: by its source, the fault is gone; `afterward fix` runs it and proves it",
+    "checked": "not run yet; in the source, the fault is gone. `afterward fix` runs it and tests it",
 }
 
 

@@ -52,8 +52,8 @@ HELPS: dict[tuple[str, str], str] = {
     "`retain_graph=True`; {effect}, and nothing is kept in memory",
     ("combine_losses", "each_iteration"): "call `backward()` in each iteration, or add up {target} and call "
     "`backward()` on the sum; every iteration then counts",
-    ("combine_losses", "left_out"): "add {target} to the loss that `backward()` is called on; if it is only to be "
-    "looked at, compute it under `torch.no_grad()`",
+    ("combine_losses", "left_out"): "add {target} to the loss that `backward()` is called on; if it is only "
+    "logged, compute it under `torch.no_grad()`",
     ("retain_graph", ""): _RETAIN.format("{effect}"),
     ("retain_graph", "other"): "pass `retain_graph=True` to the first `backward()`; keeps its graph in memory",
     ("retain_graph", "add_up"): _RETAIN.format("the gradients of both calls add up"),
@@ -86,7 +86,7 @@ HELPS: dict[tuple[str, str], str] = {
     (
         "reorder_step",
         "exchange",
-    ): "exchange the `step()` calls on {first} and {second}; each optimizer then steps after "
+    ): "swap the `step()` calls on {first} and {second}; each optimizer then steps after "
     "the `backward()` of its own loss",
     ("reorder_step", "instead"): "call {update} on {line}; each optimizer then steps after the `backward()` of its own "
     "loss",
@@ -105,7 +105,7 @@ HELPS: dict[tuple[str, str], str] = {
     (
         "move_step",
         "exchange",
-    ): "exchange the `step()` calls on {first} and {second}; each optimizer then steps after the "
+    ): "swap the `step()` calls on {first} and {second}; each optimizer then steps after the "
     "`backward()` of its own loss",
     ("move_step", "instead"): "call {update} on {line}; its parameters are then trained",
     ("out_of_place", ""): "make a new tensor instead of writing into {target} (use the function without the trailing "
@@ -116,7 +116,7 @@ HELPS: dict[tuple[str, str], str] = {
     ("out_of_place", "clone"): "compute with a clone of {target}, or call the module that writes to it first",
     ("remove_detach", ""): "remove {cut} where the loss is computed; gradients then flow through it",
     ("remove_detach", "on_line"): "remove {cut} on {lines}; they then get gradients",
-    ("remove_detach", "sample"): "draw with `.rsample()`, where the distribution has it; gradients then flow through "
+    ("remove_detach", "sample"): "draw with `.rsample()`, if the distribution has it; gradients then flow through "
     "what is drawn",
     ("remove_detach", "sample_on_line"): "draw with `.rsample()` instead of `.sample()` on {lines}; they then get "
     "gradients",
@@ -164,8 +164,7 @@ HELPS: dict[tuple[str, str], str] = {
         "batch_samples",
         "steps",
     ): "take mini-batches out of that tensor, with one `backward()` and one step for each; "
-    "that is another optimisation: one step per batch instead of one per sample makes fewer and less noisy steps, and "
-    "the learning rate may have to be raised",
+    "training then changes: steps are fewer and less noisy, and the learning rate may have to be raised",
     ("batch_samples", "sums"): "take mini-batches out of that tensor, with one `backward()` for each; a loss that is "
     "averaged over the batch gives the mean of these gradients instead of their sum",
     ("combine_losses", "reduced"): "add the losses and call `backward()` once on the sum; the gradients of both losses "
@@ -177,7 +176,7 @@ HELPS: dict[tuple[str, str], str] = {
     "for unused parameters in every step",
     ("no_reentrant", ""): "pass `use_reentrant=False` to `checkpoint`< on {lines}>; it then makes no backward pass of "
     "its own, and each parameter is marked once",
-    ("no_reentrant", "search"): "leave `find_unused_parameters=True` out of `DistributedDataParallel`, if every step "
+    ("no_reentrant", "search"): "remove `find_unused_parameters=True` from `DistributedDataParallel`, if every step "
     "uses all parameters",
     ("no_reentrant", "static"): "pass `static_graph=True` to `DistributedDataParallel`, if every step uses the same "
     "parameters the same number of times",

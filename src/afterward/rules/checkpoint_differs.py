@@ -59,7 +59,7 @@ WORDS = {
     "selective-checkpoint-twice": told(
         "two backward passes over a selective checkpoint",
         "a second backward pass over what a selective checkpoint computed",
-        "A selective checkpoint keeps some results for one backward pass and gives them away in it; "
+        "A selective checkpoint keeps some results for one backward pass and releases them in it; "
         "`retain_graph=True` does not keep them.",
         here="the second pass",
         help="add the losses and call `backward()` once, or call `checkpoint` without `context_fn`",

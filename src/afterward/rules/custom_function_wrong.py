@@ -24,7 +24,7 @@ WORDS = {
     "custom-backward-count": told(
         "a custom `backward` returns another number of gradients than `forward` has arguments",
         _ITS + " does not return one gradient for each argument of `forward`",
-        "{said}. The number that is expected is that of the arguments of `forward`, without `ctx`.",
+        "{said}. It must return one gradient for each argument of `forward`, without `ctx`.",
         here="this `backward()` calls it",
         made=_MADE,
         stored=_STORED,

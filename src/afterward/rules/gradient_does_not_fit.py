@@ -28,7 +28,7 @@ WORDS = {
     "loss-is-complex": told(
         "`backward()` is called on a complex number",
         "<{value}><!value:this tensor> is complex; `backward()` starts from a real number",
-        "A complex number has no direction in which it gets smaller.",
+        "Complex numbers have no order, so there is nothing to minimize.",
         here="calls `backward()` on <{value}><!value:this tensor>",
         help="make a real loss of it: `.abs()` or `.real`",
     ),
@@ -36,7 +36,7 @@ WORDS = {
         "a gradient has another dtype than its tensor",
         "a gradient has another dtype than its tensor",
         "{said}. Usually the target has another dtype than the model's output.",
-        here="this `backward()` meets it",
+        here="it happens in this `backward()`",
         help="give the target the output's dtype: `target.to(output.dtype)`",
     ),
     "gradient-of-another-shape": told(
@@ -44,7 +44,7 @@ WORDS = {
         "the gradient passed to `backward()` does not have the shape of <{value}><!value:this tensor>< ({shape})>",
         "It holds one number for each element of the output.",
         here="passes a gradient of another shape",
-        help="pass the gradient of this very tensor; to sum over all elements, `torch.ones_like(output)`",
+        help="pass a gradient of this tensor's shape; to sum over all elements, `torch.ones_like(output)`",
     ),
     "gradients-not-one-each": told(
         "not every output has its gradient",
@@ -65,7 +65,7 @@ WORDS = {
         "the gradient assigned to `.grad` does not have the shape of <{value}><!value:its tensor>< ({shape})>",
         "`.grad` has the shape of its tensor.",
         here="assigns it<?value: to the gradient of {value}>",
-        help="give it that shape, `.view_as(tensor)`; or it belongs to another parameter",
+        help="give it that shape, `.view_as(tensor)`, unless it belongs to another parameter",
     ),
     "assigned-gradient-of-another-type": told(
         "a gradient of another dtype or device is assigned to `.grad`",

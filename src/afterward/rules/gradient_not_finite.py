@@ -25,7 +25,7 @@ WORDS = {
         "one that comes after it in the forward pass and returned an infinite gradient: `sqrt` or `norm` at 0, `log` "
         "of 0, a division by 0, `torch.where` whose unused side is infinite. `afterward fix` runs the program again "
         "and finds the first one.>",
-        here="this `backward()` meets it",
+        here="it happens in this `backward()`",
         made="computed here; the gradient of this operation is not finite",
         help="keep the input of that operation away from the edge: `torch.sqrt(x + 1e-8)`, `x.clamp(min=1e-8)`",
     ),

@@ -80,13 +80,13 @@ WORDS = Words(
     headline=f"the gradients of {_WHO} are computed, and nothing uses or clears them",
     why=f"No optimizer holds {_WHO}. <In the {{times}} that were looked at, the><!times:The> `backward()` on "
     "{backward} [added|adds] to their gradients, and no step, no statement and no `zero_grad()` [touched|touches] "
-    "these. Where they are not to be trained, this part of the graph and its backward are computed for nothing.",
+    "these. If they should not be trained, this part of the graph and its backward are computed for nothing.",
     labels={
         "fault": f"records a graph for the gradients of {_WHO}",
         "computed": "computes these gradients in every iteration",
     },
     helps={
-        ("no_grad", "not_trained"): "if they are not to be trained, compute it under `torch.no_grad()`, or set their "
-        "`requires_grad` to `False`; {effect}. Else hand them to an optimizer",
+        ("no_grad", "not_trained"): "if they should not be trained, compute it under `torch.no_grad()`, or set their "
+        "`requires_grad` to `False`; {effect}. Otherwise pass them to an optimizer",
     },
 )

@@ -51,7 +51,7 @@ def _words(how: str) -> Words:
         fault="a graph is recorded that no `backward()` uses",
         headline="<{name} is computed with a graph><!name:a graph is recorded here> that no `backward()` uses",
         why="Each operation on a parameter is recorded, and what its backward would need is saved, until the result is "
-        f"dropped. <Of the {{judged}} that could be judged ({how}), no `backward()` used a single node.><!judged:No "
+        f"dropped. <Of the {{judged}} that could be checked ({how}), no `backward()` used a single node.><!judged:No "
         "`backward()` uses it.>",
         labels={
             "fault": "<recorded {nodes} in {times}, {share} of all that was recorded><!nodes:is recorded, and "

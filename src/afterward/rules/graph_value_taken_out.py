@@ -36,7 +36,7 @@ WORDS = {
     ),
     "non-leaf-copied": told(
         "an object that holds a graph is deep-copied",
-        "the deep copy meets <{value}><!value:a tensor>, which holds a graph",
+        "the deep copy reaches <{value}><!value:a tensor>, which holds a graph",
         "`copy.deepcopy` copies everything that an object holds; a computed tensor cannot be copied with its graph.",
         here="copies it",
         stored="{value} is stored here, with its graph",

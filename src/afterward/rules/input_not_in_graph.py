@@ -18,7 +18,7 @@ def input_not_in_graph(history: History) -> Iterator[Diagnosis]:
 
 WORDS = {
     "input-not-in-the-graph": told(
-        "a gradient is asked for of a tensor that the output does not depend on",
+        "the gradient of an input is asked for, and the output does not depend on it",
         "the output was not computed from <{value}><!value:one of the inputs>< and {others}>",
         "<?shared:{value} and the output are both computed from {shared}, but the output not from {value}: it is "
         "another tensor than the one that was used, even if the values are the same.><!shared:"
@@ -30,7 +30,7 @@ WORDS = {
         "{shared}>; if it may be unused, pass `allow_unused=True`: its gradient is then `None`",
     ),
     "input-needs-no-gradient": told(
-        "a gradient is asked for of a tensor that does not require gradients",
+        "the gradient of an input is asked for, and it does not require gradients",
         "<{value}><!value:one of the inputs> does not require gradients, so none was recorded",
         "What is recorded is decided during the forward pass.",
         here="asks for the gradient of <{value}><!value:it>",

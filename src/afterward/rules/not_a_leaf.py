@@ -59,7 +59,7 @@ WORDS = {
         "parameter.copy_(value)`",
     ),
     "hook-on-non-leaf": told(
-        "a hook of leaves is registered on a computed tensor",
+        "a hook for leaves is registered on a computed tensor",
         "<{value}><!value:this tensor> cannot have a post-accumulate hook: it was computed< ({made})>",
         "Gradients are accumulated in leaves only.",
         here="registers it on <{value}><!value:this tensor>",

@@ -18,7 +18,7 @@ def nothing_to_train(history: History) -> Iterator[Diagnosis]:
 
 WORDS = {
     "integer-requires-grad": told(
-        "an integer tensor is to require gradients",
+        "an integer tensor is asked to require gradients",
         "<{value} is an integer tensor, and><!value:an integer tensor> cannot require gradients",
         "A gradient says how the result changes when a value changes by a little; integers do not change by a little.",
         here="<asks for gradients of {value}><!value:makes an integer tensor that requires gradients>",
@@ -49,10 +49,10 @@ WORDS = {
         help="pass `model.parameters()`",
     ),
     "no-inputs": told(
-        "gradients of nothing are asked for",
+        "gradients are asked for, with an empty list of inputs",
         "the list of inputs is empty",
         "The inputs are the tensors whose gradients are wanted; an iterator that was used up gives none.",
-        here="asks for gradients of nothing",
+        here="asks for gradients, with no inputs",
         help="pass a list: `list(model.parameters())`",
     ),
 }

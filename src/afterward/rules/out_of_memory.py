@@ -90,7 +90,7 @@ WORDS = {
     "kept": _words(
         "the memory ran out while {name} keeps the graphs of {steps}",
         f"{{name}} holds {{nodes}}< and {{bytes}} of saved values> that no `backward()` uses again. {_ONE}.",
-        "store numbers or detached tensors in {target}, so that each graph goes when its step is over",
+        "store numbers or detached tensors in {target}, so that each graph is freed when its step is over",
         "kept",
     ),
     "grown": _words(

@@ -113,7 +113,7 @@ def _words(cause: str) -> Words:
             "{parameters}> "
             "got no gradient< ({who})>",
             "cut": "{cut} disconnects them from the loss",
-            "replaced": "puts others in their place< ({instead})>",
+            "replaced": "replaces them< ({instead})>",
         },
     )
 

@@ -21,7 +21,7 @@ WORDS = {
         "a parameter is in two groups of an optimizer",
         "<{value}><?others: and {others}><!value:a parameter> <?others:are><!others:is> in two groups of the optimizer",
         "Each group would use the gradient of its parameters once, so one step would use this gradient twice.",
-        here="gives it in a second group",
+        here="passes it in a second group",
         help="leave it out of one group: for instance `[p for p in model.parameters() if id(p) not in others]` with "
         "`others = {id(p) for p in head.parameters()}`",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,19 +45,21 @@ def explain(text: str) -> Explanation:
         names += [known.name for known in messages.all_pages()]
         raise UnknownRule(_unknown(wanted, names))
     known = {rule.code for rule in all_rules()}
-    return Explanation(page.text, tuple(code for code in page.rules if code in known), _program(text))
+    return Explanation(page.shown, tuple(code for code in page.rules if code in known), _program(text))
 
 
 def _unknown(wanted: str, names: list[str]) -> str:
     short = wanted if len(wanted) <= 60 else wanted[:57] + "..."
-    said = f"no rule and no message of PyTorch about graphs is known as {short!r}"
-    return said + (alike(wanted, names) or "; `afterward rules` lists the rules")
+    said = f"no rule and no known PyTorch message fits {short!r}"
+    begun = [name for name in names if name.startswith(wanted.lower())]
+    meant = f": did you mean {' or '.join(begun)}?" if 0 < len(begun) < 4 else alike(wanted, names)
+    return said + (meant or "; `afterward rules` lists the rules")
 
 
 def _program(text: str) -> str | None:
-    """The file that a traceback begins in: what was run."""
+    """The file that a traceback begins in: what was run, as seen from here."""
     own = [file for file in _FILE.findall(text) if not _LIBRARY.search(file)]
-    return own[0] if own else None
+    return own[0].removeprefix(os.getcwd() + os.sep) if own else None
 
 
 def message_in(text: str) -> Page | None:

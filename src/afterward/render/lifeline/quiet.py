@@ -11,6 +11,7 @@ from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.silent import call_title
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
+from afterward.render.lifeline.ways import ending
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.render.wording import said
 from afterward.rules._built import LeftOut, Unused, left_out, unused
@@ -135,10 +136,11 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     sheet.column("", "only")
     part = sheet.lane(Lane(flat.name, "plain numbers", flat.taken.line, role="bridge"))
     rest = sheet.lane(_lane(flat.site, sources, _receiver(flat.used, sources) or "the loss"))
-    taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, ()))
-    bare = sheet.block(part, "ghost", "no graph", facts=("not connected to any parameter",))
+    taken = sheet.event(Event(0, "pass", "autograd.grad", flat.taken.line, (), deed="numbers only"))
+    bare = sheet.block(part, "ghost", "no graph", facts=("not connected to any parameter", "no effect on training"))
     built = sheet.block(rest, "done", "its graph", facts=(f"`{flat.name}` is no part of it",))
-    used = sheet.event(Event(0, "pass", _call(flat.used, sources), flat.used.line, (rest,)))
+    skips = f"skips {ending(flat.name)}"
+    used = sheet.event(Event(0, "pass", _call(flat.used, sources), flat.used.line, (rest,), deed=skips))
     sheet.end(built, used)
     sheet.say(f"The `autograd.grad` on line {flat.taken.line} returns plain numbers.", "frees", event=taken)
     sheet.say(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)

@@ -105,7 +105,7 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
     for block in held:
         sheet.end(block, None)
     if passes:
-        sheet.say("Each step builds a graph, and its `backward()` is done with it.", "frees", event=passes[0])
+        sheet.say("Each step builds a graph, and its `backward()` uses it.", "frees", event=passes[0])
     where = f" (line {kept.site.line})" if kept.site is not None else ""
     sheet.say(
         f"`{kept.name}` stores a tensor together with its graph{where}, so that graph stays in memory.",
@@ -127,7 +127,8 @@ def _grows(runs: list[Pass], name: str, sources: SourceTexts) -> Story:
     blocks, events = [], []
     for number, run in enumerate(runs):
         sheet.column(_step(run, number + 1))
-        blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", "a graph"))
+        added = len((run.used or frozenset()) - (runs[number - 1].used or frozenset() if number else frozenset()))
+        blocks.append(sheet.block(lane, "kept" if number + 1 < len(runs) else "fresh", counted(added, "node")))
         if number and name:
             sheet.links.append(Link("bridge", blocks[-2], blocks[-1], name))
         facts = (f"goes through {counted(len(run.used or ()), 'node')}", *_bytes(run))

@@ -115,7 +115,7 @@ class Ways:
         freed = self.centre(source.ends) + 12 if source.ends is not None else start
         if start < freed and end - freed > pill_width(link.name) + 40:
             start = freed  # until then it lived; from there on only the name holds it
-        path, middle = self._rope(source, target, start, end)
+        path, middle = self._rope(source, target, start, end, pill_width(link.name))
         pill = self._pill(*middle, link.name) if link.name else ""
         self.pins["bridge", number] = middle
         return (
@@ -123,12 +123,15 @@ class Ways:
             f'd="{path}"/>{pill}</g>'
         )
 
-    def _rope(self, source: Block, target: Block, start: float, end: float) -> tuple[str, tuple[float, float]]:
+    def _rope(
+        self, source: Block, target: Block, start: float, end: float, name: float
+    ) -> tuple[str, tuple[float, float]]:
         """The way of the bridge, and the place for its name: along the lane, and past whatever stands there."""
         y0, y1 = self.level(source.lane), self.level(target.lane)
         if y0 == y1:
-            tight = end - start < 60  # no room for the name on the lane itself
-            return f"M{start:.1f} {y0:.1f}H{end - 5:.1f}", (self._widest(start, end), y0 + (HALF + 14 if tight else 0))
+            x, room = self._widest(start, end)
+            tight = room < name + 30  # no room for the name and its number on the lane itself
+            return f"M{start:.1f} {y0:.1f}H{end - 5:.1f}", (x, y0 + (HALF + 14 if tight else 0))
         if end - start < 150:
             path = f"M{start:.1f} {y0:.1f}" + curve(start, y0, end - 5, y1)
             return path, ((start + end) / 2, (y0 + y1) / 2)
@@ -142,14 +145,16 @@ class Ways:
         else:
             bend = max(bend, start)
             path = f"M{start:.1f} {y0:.1f}H{bend:.1f}" + curve(bend, y0, end - 5, y1)
-        return path, (self._widest(start, bend + 24), y0)
+        x, room = self._widest(start, bend + 24)
+        crossed = room < name + 36  # beside its number, a pass would stand in the name: it goes on the bend
+        return path, ((bend + end) / 2 + 20, (y0 + y1) / 2) if crossed else (x, y0)
 
-    def _widest(self, start: float, end: float) -> float:
-        """The middle of the widest stretch that no pass crosses."""
+    def _widest(self, start: float, end: float) -> tuple[float, float]:
+        """The middle and the width of the widest stretch that no pass crosses."""
         crossing = (self.centre(e.slot) for e in self.story.events if e.kind in ("pass", "late") and not e.muted)
         stops = sorted({start, end, *(x for x in crossing if start < x < end)})
         left, right = max(itertools.pairwise(stops), key=lambda pair: pair[1] - pair[0], default=(start, end))
-        return (left + right) / 2 + 11  # the number of the beat stands on its left
+        return (left + right) / 2 + 11, right - left  # the number of the beat stands on its left
 
     @staticmethod
     def _flow_path(start: float, y0: float, end: float, y1: float) -> str:
@@ -187,14 +192,19 @@ class Ways:
                 f'<g class="miss"><circle cx="{end:.1f}" cy="{roof - 8:.1f}" r="11"/>'
                 f'<path d="M{end - 4.5:.1f} {roof - 12.5:.1f}l9 9m0 -9l-9 9"/></g>'
             )
-        words = _NEEDS.get(goal.state, "") if link.misses and number == self.crests[0] else ""
+        says = number == self.crests[0] if link.misses else event.kind == "late"
+        words = _NEEDS.get(goal.state, "") if says else ""
         if words and x - end > 110 + 6.6 * len(words):
             cross += f'<text x="{(x + end) / 2:.1f}" y="{crest - 7:.1f}">{words}</text>'
         classes = "reach" if link.misses or event.kind == "late" else "reach mild"
         return f'<g class="{classes}" data-slot="{event.slot}"><path class="stroke" d="{path}"/>{cross}</g>'
 
 
-_NEEDS = {"dead": "needs what was freed", "spoilt": "needs what was overwritten"}
+_NEEDS = {
+    "dead": "needs what was freed",
+    "spoilt": "needs what was overwritten",
+    "kept": "goes through all earlier graphs again",
+}
 
 
 def ending(name: str, room: int = 19) -> str:
