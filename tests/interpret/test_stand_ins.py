@@ -76,3 +76,21 @@ for step in range(100):
     opt.step()
 """
     assert codes(source, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("update", "expected"),
+    [("first_step(zero_grad=True)", []), ("add_param_group({})", ["AFT410"])],
+)
+def test_an_optimizer_of_its_own_kind(update: str, expected: list[str], tmp_path: Path) -> None:
+    """What its other methods do to its parameters is not known."""
+    source = f"""
+import torch
+def train(model, criterion, optimizer, loader):
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.{update}
+        optimizer.zero_grad()
+"""
+    assert codes(source, tmp_path) == expected
