@@ -229,3 +229,10 @@ class Trainer:
     assert found.code == "AFT301"
     assert found.bridge is not None
     assert found.bridge.name == "self.losses"
+
+
+def test_the_run_that_comes_to_the_passes_looks_closely(tmp_path: Path) -> None:
+    """The first one may end before: with an empty table, say, where the program is given one."""
+    begin = "from somewhere import table\nwords = {} if table is None else table\nfirst = words['a']\n"
+    fill = "for i in range(2):\n" + "    i += 1\n" * 1_200
+    assert codes(START + begin + fill + f"for x in range(9):\n    {STEP}\n", tmp_path) == ["AFT301"]

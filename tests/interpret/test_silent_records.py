@@ -268,3 +268,73 @@ def test_what_every_second_step_collects(kept: str, expected: list[str], tmp_pat
     """A pass that comes every second iteration is waited for; a loss is true, so the test asks whether there is one."""
     source = DELAYED.format(kept=kept)
     assert [found.code for found in check_source(source, tmp_path)] == expected
+
+
+@pytest.mark.parametrize(
+    ("begin", "inside", "expected"),
+    [
+        ("seen = torch.zeros(0)", "seen = torch.cat([seen, out])", [13]),
+        ("seen = torch.zeros(0)", "for row in out:\n            seen = torch.cat((seen, row))", [14]),
+        ("total = 0", "total = total + out.mean()", [13]),
+        (
+            "seen = None",
+            "seen = torch.zeros(0)\n        for row in out:\n            seen = torch.cat((seen, row))",
+            [],
+        ),
+        ("seen = torch.zeros(0)", "seen = torch.cat([seen, out.detach()])", []),
+    ],
+)
+def test_an_evaluation_that_joins_its_outputs(begin: str, inside: str, expected: list[int], tmp_path: Path) -> None:
+    source = f"""import torch
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(20, 8, 4):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+def evaluate(batches):
+    {begin}
+    rows = 0
+    for x in batches:
+        out = net(x)
+        {inside}
+        rows += 1
+    return rows
+evaluate(torch.randn(10, 8, 4))
+"""
+    assert [one.primary.site.line for one in check_source(source, tmp_path)] == expected
+
+
+def test_a_record_that_is_joined_is_reported_by_its_own_name(tmp_path: Path) -> None:
+    source = """import torch
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def train(batches):
+    outputs = []
+    for x in batches:
+        out = net(x)
+        optimizer.zero_grad()
+        out.pow(2).mean().backward()
+        optimizer.step()
+        outputs.append(out)
+    return net, torch.cat(outputs)
+for epoch in range(5):
+    _, every = train(torch.randn(20, 8, 4))
+"""
+    assert [(one.code, one.primary.site.line) for one in check_source(source, tmp_path)] == [("AFT301", 11)]
+
+
+@pytest.mark.parametrize(("start", "later"), [("b.weight.data.fill_(0)", ""), ("", "b.weight.data.mul_(2)")])
+def test_what_is_filled_before_the_training_is_not_trained_by_hand(start: str, later: str, tmp_path: Path) -> None:
+    source = f"""import torch
+a, b = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1, bias=False)
+{start}
+optimizer = torch.optim.SGD([*a.parameters(), *b.parameters()], lr=0.1)
+for x in torch.randn(20, 8, 4):
+    loss = (a(x) + b(x).detach()).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {later}
+"""
+    assert [one.code for one in check_source(source, tmp_path)] == (["AFT404"] if start else [])

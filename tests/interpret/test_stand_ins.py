@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.interpret.test_not_reached import codes
 
+from afterward.model.diagnosis import Severity
+from afterward.tasks.check_file import Shared, check_bytes
+
 MADE = "from somewhere import make_model\nimport torch\nmodel = make_model()\n"
 OPT = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
 LOOP = (
@@ -76,3 +79,61 @@ for step in range(100):
     opt.step()
 """
     assert codes(source, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("update", "expected"),
+    [("first_step(zero_grad=True)", []), ("add_param_group({})", ["AFT410"])],
+)
+def test_an_optimizer_of_its_own_kind(update: str, expected: list[str], tmp_path: Path) -> None:
+    """What its other methods do to its parameters is not known."""
+    source = f"""
+import torch
+def train(model, criterion, optimizer, loader):
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.{update}
+        optimizer.zero_grad()
+"""
+    assert codes(source, tmp_path) == expected
+
+
+def pasted(source: str) -> list[str]:
+    done = check_bytes("<stdin>", source.encode(), Shared(), alone=True)
+    return [found.code for found in done.findings if found.severity is not Severity.INFO]
+
+
+@pytest.mark.parametrize(("state", "expected"), [("self.state", ["AFT103"]), ("_", [])])
+def test_the_model_that_a_pasted_function_is_given_is_the_class_above(state: str, expected: list[str]) -> None:
+    """It is not built anywhere: `nn.LSTM` is another one, though it has the same name."""
+    source = f"""
+class LSTM(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.lstm = nn.LSTM(size, size)
+        self.state = (torch.zeros(1, 1, size), torch.zeros(1, 1, size))
+    def forward(self, x):
+        out, {state} = self.lstm(x, self.state)
+        return out
+
+def train(loader, model, criterion, optimizer):
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+    assert pasted(source) == expected
+
+
+@pytest.mark.parametrize(("update", "expected"), [("batch -= lr * batch.grad", ["AFT501"]), ("batch.grad.zero_()", [])])
+def test_what_was_detached_is_a_leaf_whatever_it_was(update: str, expected: list[str]) -> None:
+    source = f"""
+batch = scores[:, chunk].clone().detach().requires_grad_(True)
+for _ in range(n_iter):
+    loss = ((W @ batch - z) ** 2).mean()
+    loss.backward()
+    {update}
+"""
+    assert pasted(source) == expected

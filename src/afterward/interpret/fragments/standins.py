@@ -74,7 +74,7 @@ class Assumed:
             return None
         key = (id(_tree(frame)), name)
         if key not in self.given:
-            shown = _class_shown(frame, name, meaning.role)
+            shown = _class_shown(frame.scope.module, name, meaning.role)
             made = machine.instantiate(shown, [], {}, None) if shown is not None else None
             self.given[key] = made if made is not None else self.make(machine, meaning.role, name)
             if meaning.role is Role.LIST and frame.scope.module is not None:  # what it holds, the program holds
@@ -106,9 +106,10 @@ class Assumed:
         meaning = meanings.of(place.key(name)) if place is not None else None
         if place is None or meaning is None:
             return machine.unknown()
-        shown = (
-            _class_asked_for(function.scope.module, meanings, place.key(name)) if meaning.role is Role.NETWORK else None
-        )
+        module = function.scope.module
+        shown = _class_asked_for(module, meanings, place.key(name)) if meaning.role is Role.NETWORK else None
+        if shown is None and self.lenient:
+            shown = _class_shown(module, name, meaning.role)
         if shown is None:
             return self.make(machine, meaning.role, name)
         self.roles.setdefault(name, meaning.role)
@@ -176,14 +177,14 @@ class Assumed:
         )
 
 
-def _class_shown(frame: Frame, name: str, role: Role) -> Class | None:
+def _class_shown(module: Module | None, name: str, role: Role) -> Class | None:
     """The class of modules that a name must be an object of: the file shows it and builds none, and it shares a word
     with the name, or there is no other network that it could be."""
-    module, tree = frame.scope.module, _tree(frame)
-    if module is None or tree is None or role not in (Role.NETWORK, Role.FUNCTION):
+    if module is None or module.tree is None or role not in (Role.NETWORK, Role.FUNCTION):
         return None
-    meanings = _meanings(tree)
-    built = {path.rsplit(".", 1)[-1] for _, path in meanings.uses.calls}
+    meanings = _meanings(module.tree)
+    own = (path for _, path in meanings.uses.calls if path.split(".", 1)[0] not in vocabulary.USUAL)  # not `nn.LSTM`
+    built = {path.rsplit(".", 1)[-1] for path in own}
     classes = [
         one
         for one in module.scope.names.values()

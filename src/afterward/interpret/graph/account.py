@@ -53,7 +53,7 @@ class Account:
         self.given: dict[int, tuple[str, GraphNode]] = {}  # by node: the name that its value was given last
         self.cut: list[tuple[Cutting, GraphNode | None, Tensor | None, Where]] = []  # and where it was used without it
         self.cut_names: dict[Site, dict[str, None]] = {}  # names given to values, by where they lost their history
-        self.by_hand: set[int] = set()  # leaves that the program itself changes
+        self.by_hand: dict[int, int] = {}  # leaves that the program itself changes, and when it last did
         self.ledger: list[Line] = []
         self._full: set[int] = set()  # leaves with a gradient, by the ledger
         self.zeroed_at: dict[int, int] = {}  # by leaf: the version of its gradient as it was zeroed
@@ -162,7 +162,7 @@ class Account:
         if isinstance(memory, Tensor) or (tensor.needs and tensor.node is None):
             self.cut = [one for one in self.cut if one[2] is None or one[3] is not where]
         if isinstance(memory, Tensor):
-            self.by_hand.add(id(memory))
+            self.by_hand[id(memory)] = where.moment
             for leaf, known in list(self.gradients.items()):
                 if known.value is memory:
                     del self.gradients[leaf]

@@ -75,7 +75,13 @@ def _look_for_records(machine: Machine) -> None:
 def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[int], times: Counter[int]) -> Kept | None:
     nodes = [one.node for one in tensors if one.node is not None]
     ages = {bisect_right(moments, node.moment) for node in nodes}
-    sums = [node for node in nodes if operation(node.name) in JOINING and not (len(nodes) > 1 and times[node.number])]
+    sums = [
+        node
+        for node in nodes
+        if operation(node.name) in JOINING
+        and not (len(nodes) > 1 and times[node.number])
+        and not _joins_a_record(machine, node)
+    ]
     if len(ages) < _enough(machine) and not sums:
         return None
     found = [node for node in machine.graph.reach(nodes) if node.leaf is None]
@@ -89,6 +95,18 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
         return None
     newest = max(nodes, key=lambda node: node.moment)
     return Kept(name, steps, len(found), 0, _put_there(newest, name), by_count=len(ages) == steps)
+
+
+def _joins_a_record(machine: Machine, node: GraphNode) -> bool:
+    """Is it made of what a record holds, as `torch.cat(outputs)` is? Then the record is at fault, by its own name."""
+    return len(node.next_functions) > 1 and all(
+        any(
+            naming.kind == "item" and container_of(naming.name) in machine.account.kept
+            for several in one.names.values()
+            for naming in several
+        )
+        for one, _ in node.next_functions
+    )
 
 
 def _used_together(machine: Machine, nodes: list[GraphNode], moments: list[int]) -> bool:

@@ -7,7 +7,7 @@ it known whether a backward went through any of it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,13 @@ from afterward.interpret.graph.graph import GraphNode, Tensor
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Value
 from afterward.model.history import Kept
+from afterward.model.site import Site
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 ITERATIONS = 3  # of the loop, whose graphs a record must hold
+_JOINING = ("cat", "concat", "concatenate", "hstack", "vstack")
 _INSIDE = ("forward", "__call__")  # what a network collects there is part of its result
 
 
@@ -40,21 +42,32 @@ def shows(machine: Machine, loop: ast.stmt, number: int) -> bool:
 def note(machine: Machine, loop: ast.stmt) -> None:
     """A loop is over: what has its body collected?"""
     frame = machine.frame
+    loops = {site_of(frame.file, loop), *(one.loop for around in machine.frames for one in around.iterations)}
     for statement, target, nodes in _collected(machine, loop):
-        made = nodes if isinstance(_value(machine, target), list) else machine.graph.reach(nodes)
-        loops = site_of(frame.file, loop)
-        iterations = {
-            (iteration.entry, iteration.number)
-            for one in made
-            if one.where
-            for iteration in one.where.iterations
-            if iteration.loop == loops
-        }
+        count = _iterations(filter(_uses_parameters, machine.graph.reach(nodes)), loops)
+        if isinstance(_value(machine, target), list):
+            count = min(count, _iterations(nodes, loops))
         site = site_of(frame.file, statement)
         found = machine.account.collected.setdefault(site, Collected(ast.unparse(target)))
         found.nodes += nodes
-        newest = max((entry for entry, _ in iterations), default=0)
-        found.iterations = max(found.iterations, sum(entry == newest for entry, _ in iterations))
+        found.iterations = max(found.iterations, count)
+
+
+def _iterations(nodes: Iterable[GraphNode], loops: set[Site]) -> int:
+    """In how many iterations of a loop, or of one around it, some nodes were made, since it was last begun."""
+    wheres = (tuple(one.where.iterations) for one in nodes if one.where)
+    innermost = {
+        (inside[-1].entry, inside[-1].number)
+        for where in wheres
+        if (inside := [one for one in where if one.loop in loops])
+    }
+    newest = max((entry for entry, _ in innermost), default=0)
+    return sum(entry == newest for entry, _ in innermost)
+
+
+def _uses_parameters(node: GraphNode) -> bool:
+    """Is it of a forward pass, not of what is made of its result? Parts of one result are no record of several."""
+    return any(one.leaf is not None for one, _ in node.next_functions)
 
 
 def _collected(machine: Machine, loop: ast.stmt) -> Iterator[tuple[ast.stmt, ast.expr, list[GraphNode]]]:
@@ -99,14 +112,26 @@ def _collecting(loop: ast.stmt) -> list[tuple[ast.stmt, ast.expr]]:
             one = todo.pop(0)
             if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add):
                 known.append((one, one.target))
+            elif isinstance(one, ast.Assign) and len(one.targets) == 1 and _extends(one.value, one.targets[0]):
+                known.append((one, one.targets[0]))
             elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
                 called = one.value.func
                 if isinstance(called, ast.Attribute) and called.attr == "append":
                     known.append((one, called.value))
-            elif isinstance(one, (ast.If, ast.With, ast.Try)):  # not a loop: it ends by itself
+            elif isinstance(one, (ast.If, ast.With, ast.Try, ast.For, ast.While)):
                 todo += [*one.body, *getattr(one, "orelse", ())]
         loop._collecting = known  # type: ignore[attr-defined]
     return known
+
+
+def _extends(value: ast.expr, target: ast.expr) -> bool:
+    """Is what a name gets its own value and more: `total + loss`, `torch.cat([outputs, output])`?"""
+    parts: list[ast.expr] = []
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        parts = [value.left, value.right]
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _JOINING:
+        parts = [item for one in value.args[:1] if isinstance(one, (ast.List, ast.Tuple)) for item in one.elts]
+    return ast.unparse(target) in map(ast.unparse, parts) if parts else False
 
 
 def _value(machine: Machine, target: ast.expr) -> Value:

@@ -211,7 +211,10 @@ def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting]) -> boo
 
 
 def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:
-    return id(leaf) in machine.account.by_hand or bool(leaf.version.writes)
+    """Does the program itself change a leaf while it trains? What is written before the first pass begins it."""
+    trains = machine.passes[0].moment
+    last = max((one.moment for one in leaf.version.writes), default=0)
+    return max(last, machine.account.by_hand.get(id(leaf), 0)) > trains
 
 
 def _reached_by_gradients(machine: Machine) -> set[int]:

@@ -60,6 +60,8 @@ class Calls(Part):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
             self.machine.account.blind = True
             self.machine.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
+        if _makes_leaf(node) and args in ([], [True]):
+            return self.machine.graph.leaf()
         if not _only_notes(node):
             self.machine.escape(args, kwargs)
         # A method of a number that was read out of a tensor, or what is computed from such numbers.
@@ -241,6 +243,18 @@ def _only_notes(node: ast.AST | None) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     return not NOTES.isdisjoint(node.func.attr.lower().split("_"))
+
+
+def _makes_leaf(node: ast.AST | None) -> bool:
+    """`x.detach().clone().requires_grad_()`: whatever was detached, this is a leaf."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"):
+        return False
+    inner: ast.expr = node.func.value
+    while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+        if inner.func.attr == "detach":
+            return True
+        inner = inner.func.value
+    return False
 
 
 def _has_yield(node: ast.AST) -> bool:

@@ -52,17 +52,13 @@ class Choices:
     flipped: frozenset[Place] = frozenset()
     forced: dict[Place, bool] = field(default_factory=dict)  # how tests on known values go, where they are to be seen
     settings: frozenset[tuple[str, str]] = frozenset()  # names and attributes whose value is not to be relied on
+    leads: bool = True  # is it the run that looks most closely? The others vary it
     known: dict[Place, set[bool]] = field(default_factory=dict)  # how tests on known values went by themselves
     met: dict[Place, int] = field(default_factory=dict)
     trace: list[tuple[Place, bool | None, bool]] = field(default_factory=list)  # place, preference, answer
     sides: dict[Place, set[bool]] = field(default_factory=dict)  # which branches of a test were run
     touches: set[Place] = field(default_factory=set)  # places where it made a difference how a test went
     matters: set[Place] = field(default_factory=set)  # of these, where it was not only to numbers and texts
-
-    @property
-    def is_first(self) -> bool:
-        """Is it the first run, which looks most closely? The others vary it."""
-        return self.default == "true" and not self.flipped
 
     def answer(self, place: Place, prefer: bool | None) -> bool:
         """How a test at a place goes this time."""

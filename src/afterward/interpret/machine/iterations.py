@@ -66,7 +66,7 @@ class Iterations:
 
     def _is_due(self, site: Site, came: list[int]) -> bool:
         """Is a pass wanted once more, and is it to come: one that every second iteration comes to, say?"""
-        wanted = SHOWN if self.machine.choices.is_first else SHOWN - 1
+        wanted = SHOWN if self.machine.choices.leads else SHOWN - 1
         often = came[-1] // len(came)
         return self.machine.shown[site] == len(came) < wanted and self.number < came[-1] + often
 

@@ -202,8 +202,8 @@ class Statements(Part):
         if used > LONG or not self.machine.graph.records:
             return 2
         if not known:
-            return _UNKNOWN_TURNS[depth] if self.machine.choices.is_first else _FEW_TURNS[depth]
-        return _COUNTED_TURNS[depth] if self.machine.choices.is_first and used < SHORT else _FEW_TURNS[depth]
+            return _UNKNOWN_TURNS[depth] if self.machine.choices.leads else _FEW_TURNS[depth]
+        return _COUNTED_TURNS[depth] if self.machine.choices.leads and used < SHORT else _FEW_TURNS[depth]
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
         over = self.machine.evaluate(statement.iter)

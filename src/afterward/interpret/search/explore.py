@@ -58,6 +58,7 @@ class Part:
     silent: list[Quiet] = field(default_factory=list)
     not_run: Callable[[], NotRun] = lambda: NotRun((), set(), set())  # code that no run came to
     runs: int = 0
+    passes: int = 0
     statements: int = 0
     alone: str = ""  # the function, where it is one that nothing calls
     door: Door | None = None  # the test that was made to go the other way
@@ -158,6 +159,7 @@ class _Search:
 
     def _note(self, machine: Machine, part: Part, modules: dict[str, Module]) -> None:
         part.runs += 1
+        part.passes += len(machine.passes)
         part.statements += machine.budget.used
         self.outcome.statements += machine.budget.used
         self.left -= machine.budget.used if part.alone else 0
@@ -205,7 +207,7 @@ class _Search:
         return machine
 
     def _machine(self, choices: Choices, name: str) -> Machine:
-        budget = Budget(STATEMENTS if choices.is_first else STATEMENTS // 4)
+        budget = Budget(STATEMENTS if choices.leads else STATEMENTS // 4)
         machine = Machine(self.sources, choices, budget, self.lenient)
         module = machine.modules[PROGRAM] = Module(name, self.file, self.tree)
         module.scope.names["__name__"] = name
@@ -237,6 +239,7 @@ def _schedule(part: Part) -> Iterator[Choices]:
     met = dict(ran[0].met)
     for default in ("false", "once"):
         choices = _choices(default, part.door)
+        choices.leads = not part.passes  # the first may have ended before it came to any
         touches = any(_touches(place, ran) for place in met)
         if touches and not _repeats(choices, ran):
             yield choices
@@ -249,6 +252,7 @@ def _schedule(part: Part) -> Iterator[Choices]:
             return
         done.add(place)
         choices = _choices("true", part.door, place)
+        choices.leads = False
         if not _repeats(choices, ran):
             yield choices
             ran.append(choices)

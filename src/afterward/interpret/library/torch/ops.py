@@ -171,7 +171,7 @@ def write(machine: Machine, target: Tensor, others: list[Value], op: str, node: 
     base: Tensor = target.base if target.base is not None else target  # type: ignore[assignment]
     machine.account.written(base, machine.here())
     if base.needs and base.node is None:
-        machine.account.by_hand.add(id(base))
+        machine.account.by_hand[id(base)] = machine.graph.clock
         machine.account.changed_by_hand(base)
     inputs = [value if isinstance(value, Tensor) else Tensor() for value in others]
     entry = table()[op] if known(op) else None

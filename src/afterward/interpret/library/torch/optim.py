@@ -152,6 +152,8 @@ def add_group(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> 
 
 
 _METHODS = {"step": step, "zero_grad": zero_grad, "add_param_group": add_group}
+_PLAIN = ("state_dict", "load_state_dict", "register_step_post_hook", "register_step_pre_hook")
+_SHOWN = ("param_groups", "state", "defaults")  # attributes of every optimizer
 
 
 def inherited(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
@@ -160,6 +162,8 @@ def inherited(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
     run = _METHODS.get(name)
     if run is not None:
         return Bound(Native(lambda m, args, kwargs: run(m, args[0], args[1:], kwargs), name), owner)
-    if name in ("state_dict", "load_state_dict", "register_step_post_hook", "register_step_pre_hook"):
+    if name in _PLAIN:
         return Native(lambda m, args, kwargs: m.unknown(), name)
+    if "before_use" in owner.inner and name not in _SHOWN and not name.startswith("_"):
+        machine.account.strange.append(owner)  # an optimizer of its own kind: `first_step()` may do what `step()` does
     return MISSING

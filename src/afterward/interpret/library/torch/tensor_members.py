@@ -166,7 +166,7 @@ def set_attribute(machine: Machine, owner: Tensor, name: str, value: Value, node
         machine.account.gradient_given(owner, value, machine.here())
         owner.grad = value if isinstance(value, Tensor) else None
     elif name == "data":
-        machine.account.by_hand.add(id(owner))
+        machine.account.by_hand[id(owner)] = machine.graph.clock
         machine.account.changed_by_hand(owner)
     else:
         owner.attributes[name] = value
