@@ -236,3 +236,23 @@ def test_the_run_that_comes_to_the_passes_looks_closely(tmp_path: Path) -> None:
     begin = "from somewhere import table\nwords = {} if table is None else table\nfirst = words['a']\n"
     fill = "for i in range(2):\n" + "    i += 1\n" * 1_200
     assert codes(START + begin + fill + f"for x in range(9):\n    {STEP}\n", tmp_path) == ["AFT301"]
+
+
+def test_the_mode_of_a_module_is_no_setting(tmp_path: Path) -> None:
+    source = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+    def forward(self, x):
+        training = self.training
+        if training:
+            self.layer(x).sum().backward()
+        return self.layer(x)
+net = Net()
+net.train(False)
+with torch.no_grad():
+    net(torch.randn(4, 2))
+"""
+    assert codes(source, tmp_path) == []

@@ -137,7 +137,7 @@ def _changing(tree: ast.AST) -> frozenset[str]:
     known: frozenset[str] | None = getattr(tree, "_changing", None)
     if known is not None:
         return known
-    times: dict[str, int] = {}
+    times: dict[str, int] = {"training": 2}  # a module's mode, which `train()` and `eval()` set
     for node in ast.walk(tree):
         weight = 2 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else 0
         for one in ast.walk(node) if weight else (node,):
