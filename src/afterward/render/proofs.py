@@ -16,6 +16,11 @@ PROOFS: dict[str, str] = {
     "ran_to_limit": "{passes}, no error, stopped at the time limit",
     "ran": "{passes}, no error",
     "ran_untrained": "no error, to the end; the program calls no `backward()`",
+    "on_ranks": "on {ranks}, which stay alike",
+    "ranks_missing": "ended at the time limit: {ranks} had not come past the point of failure",
+    "ranks_hang": "{count} had to be ended, because their ranks hung",
+    "ranks_differ": "ranks would diverge: in step {step} <{subject}><!subject:a parameter> would get other gradients "
+    "on one of ranks {ranks} than on the other",
     "memory_flat": "graph memory flat at {size}",
     "memory_grows": "graph memory would grow from step to step (to {size})",
     "memory_at_most": "graph memory at most {size}",
