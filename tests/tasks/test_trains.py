@@ -545,3 +545,31 @@ def test_what_is_trained_keeps_its_gradient_where_a_cut_goes(runner: TrialRunner
     remedy = result.report.findings[0].remedies[0]
     line = right[: right.index("kept =")].count("\n") + 1
     assert [site.line for fact in remedy.facts if fact.name == "lines" for site in fact.sites] == [line]
+
+
+SHARPNESS = """opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(4, 8, 3):
+    out = net(x).tanh()
+    (out - 1).pow(2).mean().backward()
+    with torch.no_grad():
+        moved = [0.05 * p.grad for p in net.parameters()]
+        for p, e in zip(net.parameters(), moved):
+            p.add_(e)
+    opt.zero_grad()
+    (out - 1).pow(2).mean().backward()
+    with torch.no_grad():
+        for p, e in zip(net.parameters(), moved):
+            p.sub_(e)
+    opt.step()
+    opt.zero_grad()
+"""
+
+
+def test_a_backward_after_parameters_were_moved_and_gradients_cleared_is_no_repeated_one(
+    runner: TrialRunner, tmp_path: Path
+) -> None:
+    """It asks for the gradient at the new place: without it, the step would use what the program has cleared."""
+    result = fixed(runner, tmp_path, HEAD + SHARPNESS)
+    texts = [option[str(tmp_path / "train.py")] for option in result.options]
+    assert texts
+    assert all("    opt.zero_grad()\n" in text and text.count(".backward()") == 2 for text in texts)

@@ -23,20 +23,23 @@ from afterward.render.text import as_text
 
 if TYPE_CHECKING:
     from afterward.tasks.fix import Fixed
+    from afterward.tasks.trial import Request
 
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "fix",
         help="run a program, test the changes that would cure it, show the one that works",
-        usage="afterward fix [options] (FILE | -m MODULE) [ARGUMENTS ...]",
+        usage="afterward fix [options] (FILE | -m MODULE | -- COMMAND) [ARGUMENTS ...]",
         description="Runs the program, diagnoses it, tests each change on a copy, and shows the one that trains "
-        "as it should. Your files are changed only with --write. "
+        "as it should. After `--`, runs any command (torchrun, accelerate launch): a change is then proven on all "
+        "ranks that it starts. Your files are changed only with --write. "
         "Exit status: 0 a proven change, or nothing to fix; 1 none; 2 could not do its work.",
         examples=(
             "afterward fix train.py",
             "afterward fix --write train.py --epochs 3",
             "afterward fix --proof-args '--epochs 1' train.py --epochs 100",
+            "afterward fix -- torchrun --nproc-per-node 2 train.py",
         ),
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
@@ -92,15 +95,14 @@ def perform(options: argparse.Namespace) -> int:
 
 def _search(options: argparse.Namespace, shown: list[Diagnosis]) -> Fixed:
     from afterward.tasks.fix import Fixer
-    from afterward.tasks.trial import Request
     from afterward.tasks.trial_runner import TrialRunner
 
     with ExitStack() as stack:
         runner = stack.enter_context(TrialRunner(_report_limits))
-        request = Request(options.target, tuple(options.arguments), options.module, stdin=_piped())
+        request = _request(options)
         progress = stack.enter_context(trial_progress(sys.stderr))
         proof = tuple(shlex.split(options.proof_args)) if options.proof_args is not None else None
-        if options.module or os.path.exists(options.target):
+        if options.module or request.command or os.path.exists(options.target):
             print(f"afterward: running {shown_name(options.target)}", file=sys.stderr, flush=True)
 
         def diagnosed(report: Report) -> None:
@@ -112,6 +114,18 @@ def _search(options: argparse.Namespace, shown: list[Diagnosis]) -> Fixed:
             print("afterward: testing changes", file=sys.stderr, flush=True)
 
         return Fixer(runner, request, options.limit, progress, proof, diagnosed=diagnosed).fix()
+
+
+def _request(options: argparse.Namespace) -> Request:
+    from afterward.tasks.command import command_of
+    from afterward.tasks.trial import Request
+
+    command = command_of(options.target, options.arguments, as_module=options.module)
+    if command is None:
+        return Request(options.target, tuple(options.arguments), options.module, stdin=_piped())
+    if options.proof_args is not None:
+        raise AfterwardError("--proof-args: which arguments of a command are the program's is not known")
+    return Request(options.target, command=tuple(command), stdin=_piped())
 
 
 def _piped() -> bytes | None:

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 from afterward.cli._output import claimed, next_line, write_report, wrote
 from afterward.cli._parser import add_program
 from afterward.tasks import run as task
-from afterward.tasks.command import is_command, is_installed, leave_error_file, run_command
+from afterward.tasks.children import ASKED
+from afterward.tasks.command import command_of, leave_error_file, run_command
 from afterward.tasks.run import our_imports, print_error, usable_stream, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from afterward.model.diagnosis import Diagnosis, Report
     from afterward.render.live import LiveView
+    from afterward.tasks.children import Household
 
 
 def add_parser(subparsers: Any) -> None:
@@ -81,6 +84,7 @@ def perform(options: argparse.Namespace) -> int:
                 prepare=prepare,
                 ended=_last_words,
                 into=options.into,
+                joins=_trial_joined(),
             )
     finally:
         if view is not None:
@@ -99,6 +103,15 @@ def perform(options: argparse.Namespace) -> int:
     return _leave(outcome)
 
 
+def _trial_joined() -> Callable[[Household], None] | None:
+    """What has this process measured, where it belongs to a trial of `afterward fix`."""
+    if ASKED not in os.environ:
+        return None
+    from afterward.tasks.rank_trial import join_trial
+
+    return join_trial
+
+
 def _with_changes(outcome: task.Outcome) -> tuple[Diagnosis, ...]:
     """For a reader, each help with the changed lines, where the source alone shows that they cure the fault."""
     findings = outcome.report.findings
@@ -110,11 +123,7 @@ def _with_changes(outcome: task.Outcome) -> tuple[Diagnosis, ...]:
 
 
 def _command(options: argparse.Namespace) -> list[str] | None:
-    """The command that starts Python processes of its own, where it is not a program of Python's itself."""
-    if options.module:
-        installed = [sys.executable, "-m", options.target, *options.arguments]
-        return installed if is_installed(options.target) else None
-    return [options.target, *options.arguments] if is_command(options.target) else None
+    return command_of(options.target, options.arguments, as_module=options.module)
 
 
 def _draw(outcome: task.Outcome, page: Path | None, history: Path | None, folder: str) -> None:
@@ -192,9 +201,10 @@ def _report(outcome: task.Outcome, options: argparse.Namespace) -> None:
 
 
 def _again(options: argparse.Namespace) -> str:
-    """The program as `afterward fix` takes it; nothing for a command that starts Python itself."""
-    if _command(options) is not None:
-        return ""
+    """The program, or the command that starts it, as `afterward fix` takes it."""
+    command = _command(options)
+    if command is not None:
+        return shlex.join(["--", *command])
     return shlex.join([*(["-m"] if options.module else []), options.target, *options.arguments])
 
 

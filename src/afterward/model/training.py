@@ -116,6 +116,8 @@ class Training:
     optimizers: dict[int, str] = field(default_factory=dict)  # names of optimizers
     taken: dict[int, int] = field(default_factory=dict)  # optimizer -> steps in all
     modules: dict[str, tuple[int, ...]] = field(default_factory=dict)  # name of a module -> all its parameters
+    place: tuple[int, int] | None = None  # of this process among those that train together: its rank, how many
+    replicated: set[int] = field(default_factory=set)  # parameters that are kept alike on all ranks
     carried: tuple[Carried, ...] = ()  # over the border that was asked for
     gap: str = ""  # why it could not be followed any further
 

@@ -16,6 +16,11 @@ PROOFS: dict[str, str] = {
     "ran_to_limit": "ran without an error up to the time limit ({passes})",
     "ran": "ran without an error ({passes})",
     "ran_untrained": "ran to the end without an error; the program calls no `backward()`",
+    "on_ranks": "on {ranks}, which stay alike",
+    "ranks_missing": "ended at the time limit: {ranks} had not come past the point of failure",
+    "ranks_hang": "{count} had to be ended, because their ranks hung",
+    "ranks_differ": "ranks would diverge: in step {step} <{subject}><!subject:a parameter> would get other gradients "
+    "on one of ranks {ranks} than on the other",
     "memory_flat": "graph memory stays at {size}",
     "memory_grows": "graph memory would grow from step to step (to {size})",
     "memory_at_most": "graph memory at most {size}",

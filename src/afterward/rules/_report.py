@@ -79,16 +79,16 @@ def ways(case: Case) -> Ways:
     early, late, entry = case.reuse.early, case.reuse.late, case.reuse.entry.node
     write = case.reuse.write
     return Ways(
-        built=_way(entry.where),
-        freed=_way(early.where if early is not None else None),
-        reused=_way(late.where),
-        written=_way(write.where if write is not None else None),
+        built=way(entry.where),
+        freed=way(early.where if early is not None else None),
+        reused=way(late.where),
+        written=way(write.where if write is not None else None),
         loop=case.loop.loop if case.loop is not None else None,
         assigned=case.bridge.assigned if case.bridge is not None else None,
     )
 
 
-def _way(where: Where | None) -> tuple[Site, ...]:
+def way(where: Where | None) -> tuple[Site, ...]:
     return tuple(level.site for level in where.levels) if where is not None else ()
 
 

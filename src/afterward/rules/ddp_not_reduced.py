@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from afterward.model import facts
-from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity, Ways
 from afterward.model.history import History, LeafId, Pass
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._report import way
 from afterward.rules._silent import site_of, warning
 
 
@@ -37,7 +39,7 @@ def _diagnose(history: History, early: Pass, late: Pass, shared: frozenset[LeafI
     site = site_of(late)
     names = tuple(sorted(history.leaf(leaf).name for leaf in shared))
     first = site_of(early) if early.where is not None else None
-    return warning(
+    found = warning(
         site,
         facts.names("who", names),
         facts.count("parameters", len(shared), "parameter", measured=False),
@@ -47,6 +49,7 @@ def _diagnose(history: History, early: Pass, late: Pass, shared: frozenset[LeafI
         nodes=len(late.used or ()),
         freed=first,
     )
+    return replace(found, reused=site, ways=Ways(freed=way(early.where), reused=way(late.where)))
 
 
 WORDS = Words(

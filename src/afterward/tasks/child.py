@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import os
 from contextlib import ExitStack
 
-from afterward.tasks.children import Household
+from afterward.tasks.children import ASKED, Household
 from afterward.tasks.run import Watched, joinable, running
 
 
@@ -20,6 +21,10 @@ def begin(folder: str, *, alone: bool = False) -> Household | None:
     session = Session()
     household = Household(Watched(session), folder)
     try:
+        if ASKED in os.environ:
+            from afterward.tasks.rank_trial import join_trial
+
+            join_trial(household)
         hooks = ExitStack()
         atexit.register(hooks.close)  # registered first, so called last: they go while Python is still whole
         statements = session.recorders.statements

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from afterward.errors import AfterwardError
 
@@ -23,6 +24,7 @@ except ImportError:
 else:
     begin({folder!r})
 """
+ASKED = "AFTERWARD_TRIAL"  # names the folder of a trial, for each process that the program starts
 # Where a launcher tells a process its place in a job, and how many there are.
 _RANKS = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 
@@ -32,6 +34,13 @@ def new_folder() -> str:
     named = (os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP"))
     base = next((one for one in named if os.path.isdir(one)), "/tmp" if os.path.isdir("/tmp") else os.getcwd())
     return os.path.join(base, "afterward-" + os.urandom(8).hex())
+
+
+class Measures(Protocol):
+    """What is measured in a process of a trial."""
+
+    def broke(self) -> None: ...
+    def leave(self, ending: str, report: Report, error: BaseException | None) -> None: ...
 
 
 @dataclass(eq=False)
@@ -44,6 +53,7 @@ class Household:
     _inherited: int = 0
     _alone: bool = False
     _error: BaseException | None = None
+    measures: Measures | None = None  # where this process belongs to a trial
 
     def invitation(self) -> str:
         return _INVITATION.format(folder=self.folder)
@@ -57,17 +67,25 @@ class Household:
         watched.session.on_broken = self._broken
 
     def _broken(self, error: BaseException, history: History) -> None:
+        if self.measures is not None:
+            self.measures.broke()
         self.watched.broken(error, history)
         self._leave_word(None)  # a process may be killed before it ends
+        self._leave_measures("raised", None)
 
     def failed(self, error: BaseException | None) -> None:
         self._error = error
 
-    def ended(self, status: int) -> None:
+    def ended(self, status: int, ending: str = "") -> None:
         if self._alone and len(self.watched.findings) == self._inherited:
             self.watched.look_back()
         self._leave_word(status)
+        self._leave_measures(ending or ("finished" if status == 0 else "raised"), status)
         self._error = None
+
+    def _leave_measures(self, ending: str, status: int | None) -> None:
+        if self.measures is not None:
+            self.measures.leave(ending, self.watched.report([_process_name()], self._error, status), self._error)
 
     def _leave_word(self, status: int | None) -> None:
         from afterward.model.saved import as_saved
@@ -152,21 +170,21 @@ def _seen_in(found: Diagnosis, reports: list[Report]) -> Diagnosis:
     if ranks and all(report.rank is not None for report in reports):
         of = max(report.ranks or 0 for report in reports)
         known = facts.count("of", of if of > len(ranks) else None)  # the others may have been stopped before
-        note = Note("ranks" if len(ranks) > 1 else "rank", (facts.verbatim("ranks", _spans(ranks)), known))
+        note = Note("ranks" if len(ranks) > 1 else "rank", (facts.verbatim("ranks", spans(ranks)), known))
         return replace(found, notes=(*found.notes, note))
     names = tuple(dict.fromkeys(report.argv[0] for report in reports))
     return replace(found, notes=(*found.notes, Note("processes", (facts.names("names", names),))))
 
 
-def _spans(numbers: list[int]) -> str:
+def spans(numbers: Sequence[int]) -> str:
     """`0-3, 6` for the numbers 0, 1, 2, 3 and 6."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][-1] + 1:
-            spans[-1].append(number)
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
         else:
-            spans.append([number])
-    return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)
+            found.append([number])
+    return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in found)
 
 
 def _place_in_job() -> tuple[int | None, int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -92,20 +93,29 @@ def environment(folder: str) -> dict[str, str]:
     return {**os.environ, "AFTERWARD": "1", "AFTERWARD_FOLDER": folder, "PYTHONPATH": path}
 
 
-def run_command(command: Sequence[str]) -> Outcome:
-    """Run a command to its end; the report is of all its processes."""
+def run_command(command: Sequence[str], until: float | None = None) -> Outcome:
+    """Run a command to its end, or until then; the report is of all its processes."""
     from afterward.observe.recording.session import Session
 
     folder = new_folder()
     household = Household(Watched(Session()), folder)
-    status = _to_the_end(command, environment(folder))
+    status = _to_the_end(command, environment(folder), until)
     household.gather(None, failed=status != 0)
     report = household.watched.report(command, None, status)
-    return Outcome(report, None, status, lambda: household.watched.saved(report))
+    return Outcome(report, None, 1 if status is None else status, lambda: household.watched.saved(report))
 
 
-def _to_the_end(command: Sequence[str], env: dict[str, str]) -> int:
+def command_of(target: str, arguments: Sequence[str], *, as_module: bool) -> list[str] | None:
+    """The command that starts Python processes of its own, where it is not a program of Python's itself."""
+    if as_module:
+        return [sys.executable, "-m", target, *arguments] if is_installed(target) else None
+    return [target, *arguments] if is_command(target) else None
+
+
+def _to_the_end(command: Sequence[str], env: dict[str, str], until: float | None) -> int | None:
+    """Its exit status; None where it has not ended by then, and goes on."""
     import subprocess
+    import time
 
     try:
         process = subprocess.Popen(list(command), env=env)
@@ -115,7 +125,9 @@ def _to_the_end(command: Sequence[str], env: dict[str, str]) -> int:
     known = {one: signal.signal(one, lambda number, frame: process.send_signal(number)) for one in handed_on}
     known[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the command too
     try:
-        return process.wait()
+        return process.wait(until - time.monotonic() if until is not None else None)
+    except subprocess.TimeoutExpired:
+        return None
     finally:
         for one, handler in known.items():
             signal.signal(one, handler)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
+from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Remedy, Report, Severity
 from afterward.model.facts import Note
 from afterward.model.saved import SavedRun
@@ -25,6 +27,7 @@ from afterward.tasks.cure import Cure, told_of
 from afterward.tasks.files import Original, compiles
 from afterward.tasks.minimal import smaller
 from afterward.tasks.proof import Bench
+from afterward.tasks.rank_trial import LAUNCH, OVER
 from afterward.tasks.same_gradients import first_difference
 from afterward.tasks.trial import Request, Trial
 from afterward.tasks.trial_runner import TrialRunner
@@ -38,6 +41,7 @@ TRIALS = 40  # in all
 PER_REMEDY = 8
 SHARE = 12  # trials of one remedy and what it brings to light: the next one is to have its chance
 GRACE = 15.0  # seconds that a trial may take to begin and to end, beside those that it trains
+HANGS = 2  # trials whose ranks hang: a change may be the reason of one
 PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
 
 _FOLLOW_UPS = (
@@ -51,7 +55,6 @@ _FOLLOW_UPS = (
     "no_grad",
 )
 
-_OUTCOMES = ("failed", "moved", "changed", "not_proven", "proven")  # how good it may be: what was stopped may be right
 RETAIN = "retain_graph"
 NOT_FINITE = "AFT510"  # what a second run can tell more of
 
@@ -102,6 +105,7 @@ class Fixer:
     _allowed: int = TRIALS
     _until: float = math.inf
     _hindered: Note | None = None
+    _hung: int = 0
 
     def fix(self) -> Fixed:
         self._open_book()
@@ -121,6 +125,7 @@ class Fixer:
             return Fixed(first.report, first=first)
         if any(one.code == NOT_FINITE for one in found):
             first, found = self._looked_closer(first, found, books)
+        self._launch_as(first)
         self._read_sources(first)
         self._broken_at = first.broken_at
         if self.diagnosed is not None:
@@ -143,6 +148,12 @@ class Fixer:
             path = os.path.abspath(os.path.join(self.request.folder, self.request.target))
             self.originals[path] = read_book(path)
             self._books[path] = self.originals[path].text
+
+    def _launch_as(self, first: Trial) -> None:
+        """A program that starts its ranks itself is tried by a command, too: one that hangs can be ended."""
+        if first.ranks and not self.request.command:
+            started = (sys.executable, *(["-m"] if self.request.as_module else []), self.request.target)
+            self.request = replace(self.request, command=started)
 
     def _read_sources(self, first: Trial) -> None:
         for file in first.sources:
@@ -307,17 +318,25 @@ class Fixer:
             return None
         self._trials += 1
         trial = self._trial(new, summary)
-        if trial.ending == "time" and not trial.passes:  # it stood still, as some threads do as they end: once more
+        if (
+            trial.ending == "time" and not trial.passes and not self.request.command
+        ):  # it stood still, as some threads do as they end: once more
             trial = self._trial(new, summary)
-        self._hindered = self._hindered or trial.hindered
+        self._hindered = self._hindered or trial.hindered or self._hangs(trial)
         verdict = judging.judge(bench, remedy, trial)
         return Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
+
+    def _hangs(self, trial: Trial) -> Note | None:
+        """Each trial that hangs takes all its time: after some, no more are begun."""
+        self._hung += trial.ending == "time" and bool(self.request.command) and not trial.ranks
+        return Note("ranks_hang", (facts.count("count", self._hung, "trial"),)) if self._hung >= HANGS else None
 
     def _trial(self, new: Mapping[str, str], summary: str) -> Trial:
         return self._ran(self._request(new), self._tick(summary))
 
     def _ran(self, request: Request, tick: Callable[[float], None] | None = None) -> Trial:
-        return self.runner.run(request, limit=self.limit + GRACE, tick=tick)
+        launch = LAUNCH + OVER if request.command else 0.0
+        return self.runner.run(request, limit=self.limit + launch + GRACE, tick=tick)
 
     def _request(self, texts: Mapping[str, str]) -> Request:
         """To run the program with these texts, past the point of failure."""
@@ -368,7 +387,7 @@ class Fixer:
 
 
 def _rank(cure: Cure) -> int:
-    return _OUTCOMES.index(cure.verdict.outcome)
+    return judging.OUTCOMES.index(cure.verdict.outcome)
 
 
 def _strikes_again(bench: Bench, cure: Cure) -> bool:

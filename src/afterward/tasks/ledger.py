@@ -64,19 +64,39 @@ class Ledger:
     def repeated(self) -> dict[Line, int]:
         """The statements that made a loss which a failing pass counts again, as another call since the last step did.
 
-        With each, how many numbers it has made for that loss.
+        With each, how many numbers it has made for that loss. What that call produced is still there, and its graph is
+        of the current values: a pass after a clear, or after parameters were moved, asks for a gradient of its own.
         """
         found: dict[Line, int] = {}
         since: list[PassTaken] = []
         for happening in self.training.happenings:
             if isinstance(happening, StepTaken):
                 since = []
+            elif isinstance(happening, Cleared):
+                since = [one for one in since if not one.reached <= happening.parameters]
             elif isinstance(happening, PassTaken):
                 before = (one for one in since if one.at != happening.at and _is_within(happening, one))
-                first = next(before, None) if happening.failed else None
+                first = next(before, None) if happening.failed and not happening.stale else None
                 found.update(Counter(first.terms) if first is not None else {})
                 since.append(happening)
         return found
+
+    def cleared_unused(self) -> set[tuple[int, int]]:
+        """Passes before a failing one whose gradients were cleared and used by no step, each with the parameter."""
+        found: set[tuple[int, int]] = set()
+        there: dict[int, set[int]] = defaultdict(set)  # parameter -> the passes that its gradient is of
+        for happening in self.training.happenings:
+            if isinstance(happening, PassTaken):
+                if happening.failed:
+                    return found
+                for number in happening.reached if happening.accumulates else ():
+                    there[number].add(happening.number)
+            elif isinstance(happening, Cleared):
+                found |= {(source, number) for number in happening.parameters for source in there.pop(number, ())}
+            elif isinstance(happening, StepTaken):
+                for number in happening.uses:
+                    there.pop(number, None)
+        return set()
 
     def _of_one_step(self) -> Iterator[tuple[PassTaken, PassTaken]]:
         """Passes whose gradients one step has used for one parameter, two by two."""

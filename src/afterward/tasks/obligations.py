@@ -283,6 +283,18 @@ class Comparison:
                             more.setdefault(loss, []).append(number)
         yield from self.names.told("also_trained", more)
 
+    def stays_cleared(self) -> Iterator[Note]:
+        """What the program produced and cleared before the fault, unused, is used by no step."""
+        gone = self.was.cleared_unused()
+        more: dict[Loss, list[int]] = {}
+        for step in (step for steps in self.now.steps.values() for step in steps):
+            for number, use in step.uses.items():
+                for taken in (self.now.passes[source] for source in use.sources if (source, number) in gone):
+                    if self.now.lines.back(taken.at) == self.was.passes[taken.number].at:
+                        for loss in self.now.losses(taken):
+                            more.setdefault(loss, []).append(number)
+        yield from self.names.told("also_used", more)
+
     def counted_once(self) -> Iterator[Note]:
         """No loss enters a sum twice that the program itself does not count so."""
         known = {("made", term) for taken in self.was.passes.values() for term in taken.terms}

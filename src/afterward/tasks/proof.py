@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy, Severity
@@ -15,6 +15,7 @@ from afterward.tasks import law
 from afterward.tasks.ledger import Ledger
 from afterward.tasks.line_map import LineMap
 from afterward.tasks.obligations import Comparison
+from afterward.tasks.ranks_alike import missing_ranks, part_ways, same_rank
 from afterward.tasks.same_gradients import first_difference
 from afterward.tasks.trial import Trial
 
@@ -32,6 +33,9 @@ ABOUT_STEPS = ("reorder_step", "move_step", "zero_grad")
 TOLD = 2  # changes that are named
 
 _LOUD = (Severity.ERROR, Severity.WARNING)
+
+
+OUTCOMES = ("failed", "moved", "changed", "not_proven", "proven")  # how good it may be: what was stopped may be right
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ class Bench:
     remedy: Remedy | None = None  # what the whole change is for, where this patch only goes with it
 
 
+def on_rank(bench: Bench, one: Trial) -> Bench:
+    """The bench for what one rank has shown in a trial."""
+    reference = same_rank(bench.reference, one) if bench.reference is not None else None
+    return replace(bench, base=same_rank(bench.base, one), before=same_rank(bench.before, one), reference=reference)
+
+
 def loud(trial: Trial, code: str = "") -> list[Diagnosis]:
     """The findings that matter, the error that ended the program first; and those of a code that is looked for."""
     found = [f for f in trial.report.findings if (f.severity in _LOUD or f.code == code) and not f.caught]
@@ -68,7 +78,24 @@ def to_cure(trial: Trial) -> list[Diagnosis]:
 
 
 def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
-    """Has the patch cured this fault, and does the program train as it should?"""
+    """Has the patch cured this fault, and does the program train as it should: on each of its ranks?"""
+    if not bench.base.ranks or trial.hindered is not None:
+        return _judge_process(bench, remedy, trial)
+    verdicts = [_judge_process(on_rank(bench, one), remedy, one) for one in trial.ranks]
+    verdict = min(verdicts, key=lambda each: OUTCOMES.index(each.outcome), default=None)
+    if verdict is not None and verdict.outcome != "proven":
+        return verdict
+    missing = missing_ranks(bench.base, trial)
+    if verdict is None or missing:
+        return Verdict("not_proven", Proof("not_proven", (Note("ranks_missing", (facts.verbatim("ranks", missing),)),)))
+    apart = next(part_ways(bench.base, trial, bench.found.code), None)
+    if apart is not None:
+        return Verdict("changed", replace(verdict.proof, status="failed", notes=(apart,)))
+    on_all = Note("on_ranks", (facts.count("ranks", len(trial.ranks), "rank"),))
+    return replace(verdict, proof=replace(verdict.proof, notes=(*verdict.proof.notes, on_all)))
+
+
+def _judge_process(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     found = loud(trial, bench.found.code)
     errors = [f for f in found if f.severity is Severity.ERROR]
     old = fault(bench.found, bench.before)
@@ -134,6 +161,7 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
             yield from compared.terms()
         yield from compared.scaled()
         yield from compared.strangers()
+        yield from compared.stays_cleared()
         if bench.reference is not None:
             yield from compared.against(bench.reference)
         if remedy.kind in ABOUT_STEPS:  # others leave the order of passes, clears and steps as the program has it
@@ -200,7 +228,7 @@ def is_reference(base: Trial, retained: Trial) -> bool:
 
     It does if what it does is lawful: no loss is counted twice, and none comes into another network's step.
     """
-    if retained.training.gap:
+    if retained.training.gap or missing_ranks(base, retained) or any(part_ways(base, retained, "")):
         return False
     ledger = Ledger(retained.training, LineMap(base.sources, retained.sources))
     ledger.shared = ledger.makers_of_several()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from afterward.model.progress import Progress
     from afterward.model.saved import Chapter, SavedRun
     from afterward.observe.recording.session import Session
+    from afterward.tasks.children import Household
 
     Note = Callable[[Diagnosis], str]
 
@@ -225,11 +226,12 @@ def run(
     prepare: Callable[[Watched], None] | None = None,
     ended: Callable[[BaseException | None], None] | None = None,
     into: str | None = None,
+    joins: Callable[[Household], None] | None = None,
 ) -> Outcome:
     """Run a program as Python would, watch it, and say what became of its graphs.
 
     `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended. `into` is
-    the folder of a job, to which this process belongs: what was found is left there too.
+    the folder of a job, to which this process belongs: what was found is left there too; `joins` may have it measured.
     """
     from afterward.observe.looking import set_handlers_aside
     from afterward.observe.marks.importing import imports_marked
@@ -245,6 +247,8 @@ def run(
     session.on_broken = watched.broken
     if into:
         household.began()
+    if joins is not None:
+        joins(household)
     if prepare is not None:
         prepare(watched)
     error: BaseException | None = None

@@ -6,23 +6,17 @@ Where and how that process runs is the matter of `trial_runner` and `trial_serve
 from __future__ import annotations
 
 import errno
-import os
 import pickle
-import sys
-import tempfile
-import time
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from afterward.errors import AfterwardError
 from afterward.model import facts
 from afterward.model.diagnosis import Report
 from afterward.model.facts import Note
 from afterward.model.saved import Chapter
 from afterward.model.training import Border, Training
-from afterward.tasks.run import Watched, run
+from afterward.tasks.run import Watched
 
 
 @dataclass(frozen=True)
@@ -32,6 +26,7 @@ class Request:
     target: str
     arguments: tuple[str, ...] = ()
     as_module: bool = False
+    command: tuple[str, ...] = ()  # that starts the program's processes, where this one does not run it
     folder: str = ""  # to run in; nothing: where the runner is
     patched: Mapping[str, bytes] = field(default_factory=dict)
     passes: int | None = None  # stop once this many have begun
@@ -59,6 +54,7 @@ class Trial:
     chapters: list[Chapter] = field(default_factory=list)  # the histories of a run that is shown
     training: Training = field(default_factory=Training)
     refused: str = ""  # what it is that could not be detached, as plain data
+    ranks: tuple[Trial, ...] = ()  # what each rank has shown, of a program that trains on several
 
     @classmethod
     def hindered_by(cls, request: Request, reason: Note) -> Trial:
@@ -69,81 +65,38 @@ class WriteOutside(OSError):
     """A tried program was about to write where it would not be taken back."""
 
 
-def perform(request: Request, give: Callable[[Trial], None]) -> None:
-    """Runs in the new process: carry the request out, and give what came of it."""
-    from afterward.observe.proving.finite import FiniteLook
-    from afterward.observe.proving.meter import Meter
+class Measured:
+    """A process of a trial: what it is given instead of its files, and what is measured in it."""
 
-    _connect(request)
-    until = time.monotonic() + request.seconds if request.seconds is not None else None
-    finite = FiniteLook() if request.finite else None
-    meter = Meter(request.passes, until, border=request.border, finite=finite)
-    seen: list[Watched] = []
-    broken: list[int] = []
+    def __init__(self, request: Request, watched: Watched, until: float | None) -> None:
+        from afterward.observe.proving.finite import FiniteLook
+        from afterward.observe.proving.meter import Meter
 
-    def prepare(watched: Watched) -> None:
-        seen.append(watched)
-        watched.session.meter = meter
+        self.request, self.watched = request, watched
+        finite = FiniteLook() if request.finite else None
+        self.meter = Meter(request.passes, until, border=request.border, finite=finite)
+        self._broken_at: int | None = None
+        watched.session.meter = self.meter
         watched.session.recorders.statements.patched.update(request.patched)
-        tell = watched.broken
 
-        def first_broken(error: BaseException, history: object) -> None:
-            broken.append(meter.passes)
-            tell(error, history)  # type: ignore[arg-type]
+    def broke(self) -> None:
+        """A pass has failed."""
+        self._broken_at = self.meter.passes if self._broken_at is None else self._broken_at
 
-        watched.session.on_broken = first_broken
-
-    def leave(ending: str, report: Report, error: BaseException | None) -> None:
-        statements = seen[0].session.recorders.statements
-        result = Trial(
+    def result(self, ending: str, report: Report, error: BaseException | None) -> Trial:
+        return Trial(
             ending,
             report,
             _one_line(error),
-            meter.passes,
-            meter.sizes,
-            dict(statements.sources),
-            broken[0] if broken else None,
-            chapters=seen[0].chapters if request.shown else [],
-            training=meter.training,
+            self.meter.passes,
+            self.meter.sizes,
+            dict(self.watched.session.recorders.statements.sources),
+            self._broken_at,
+            chapters=self.watched.chapters if self.request.shown else [],
+            training=self.meter.training,
             refused=_refused(error),
-            hindered=_obstacle(request, error),
+            hindered=_obstacle(self.request, error),
         )
-        give(result)
-
-    def enough(reason: str) -> None:
-        watched = seen[0]
-        if not watched.findings:
-            watched.look_back()
-        leave(reason, watched.report([request.target, *request.arguments], None, None), None)
-        os._exit(0)
-
-    meter.enough = enough
-    try:
-        outcome = run(request.target, request.arguments, as_module=request.as_module, prepare=prepare)
-    except AfterwardError as error:
-        give(Trial("refused", Report((request.target, *request.arguments)), str(error)))
-        return
-    if request.shown and outcome.error is not None and not isinstance(outcome.error, SystemExit):
-        sys.stdout.flush()
-        traceback.print_exception(type(outcome.error), outcome.error, outcome.error.__traceback__)
-    leave("finished" if outcome.exit == 0 else "raised", outcome.report, outcome.error)
-
-
-def _connect(request: Request) -> None:
-    """A trial reads what it is given and prints to nothing."""
-    if request.folder:
-        os.chdir(request.folder)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    if request.stdin is not None:
-        with tempfile.TemporaryFile() as piped:
-            piped.write(request.stdin)
-            piped.seek(0)
-            os.dup2(piped.fileno(), 0)
-    elif not request.shown:
-        os.dup2(nowhere, 0)
-    if not request.shown:
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
 
 
 def leave_result(file: BinaryIO, result: Trial) -> None:

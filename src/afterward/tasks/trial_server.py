@@ -24,7 +24,8 @@ from afterward.tasks.copied_tree import CopiedTree, NotCopied
 from afterward.tasks.isolation import call_in_private_view, die_with_parent, let_live, why_not
 from afterward.tasks.messages import STOP, receive, send
 from afterward.tasks.processes import adopt_orphans, end_all
-from afterward.tasks.trial import Request, Trial, leave_result, perform
+from afterward.tasks.trial import Request, Trial, leave_result
+from afterward.tasks.trial_process import perform
 
 
 def serve(channel: socket.socket) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import weakref
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -25,9 +24,11 @@ from afterward.observe.provenance.naming import Names, search
 from afterward.observe.proving.alike import Alike
 from afterward.observe.proving.carried import Handover
 from afterward.observe.proving.drawn import Drawn
+from afterward.observe.proving.numbered import Numbered
 from afterward.observe.proving.sampled import digest, sampled
 from afterward.observe.proving.terms import is_number, terms_of
 from afterward.observe.recording.recorder import Recorders
+from afterward.observe.recording.replicas import Replicas, place_in_job
 
 FIRST, LAST = 1200, 300  # happenings kept from the beginning and from the end of a run
 BACK = 1 << 14  # marks that are looked through for the caller of a function that has ended
@@ -43,9 +44,9 @@ class Keeper:
     border: Border | None = None
     training: Training = field(default_factory=Training)
     passes: int = 0
-    _parameters: Numbered = field(default_factory=lambda: Numbered())
-    _optimizers: Numbered = field(default_factory=lambda: Numbered())
-    _others: Numbered = field(default_factory=lambda: Numbered())  # leaves that no module and no optimizer holds
+    _parameters: Numbered = field(default_factory=Numbered)
+    _optimizers: Numbered = field(default_factory=Numbered)
+    _others: Numbered = field(default_factory=Numbered)  # leaves that no module and no optimizer holds
     _sources: dict[int, list[int]] = field(default_factory=dict)  # number -> passes since it was cleared
     _states: dict[int, State] = field(default_factory=dict)  # of each gradient after the last happening
     _edited: set[int] = field(default_factory=set)
@@ -58,6 +59,7 @@ class Keeper:
     _handover: Handover | None = None
     _alike: Alike = field(default_factory=Alike)
     _drawn: Drawn = field(default_factory=Drawn)
+    _replicas: Replicas = field(default_factory=Replicas)
 
     # Who takes part
 
@@ -107,6 +109,7 @@ class Keeper:
         self.passes += 1
         taken = PassTaken(self.passes, _here(), _value(outputs), bool(kwargs.get("accumulate_grad", True)))
         taken.in_step, taken.random = bool(self._steps), self._drawn.digest()
+        self.training.place = self.training.place or place_in_job()
         for step in self._steps:
             step.closure = True
         self._look(taken, outputs, (args[3] if len(args) > 3 else ()) or ())
@@ -248,8 +251,10 @@ class Keeper:
 
     def _use(self, step: StepTaken, optimizer: Any) -> None:
         step.uses = {}
+        numbers = {id(parameter): self._parameters.number(parameter) for parameter in _held(optimizer)}
+        self.training.replicated |= {numbers[each] for each in self._replicas.held(numbers)}
         for parameter in _held(optimizer):
-            number, gradient = self._parameters.number(parameter), parameter.grad
+            number, gradient = numbers[id(parameter)], parameter.grad
             if gradient is not None:
                 sources = tuple(self._sources.get(number, ()))
                 step.uses[number] = Use(sources, digest(gradient), sampled(gradient), number in self._edited)
@@ -318,31 +323,6 @@ def _modules(names: Names) -> Iterator[tuple[Any, str]]:
     for thing in gc.get_objects():
         if id(thing) in names.modules and isinstance(thing, kind):
             yield thing, names.modules[id(thing)]
-
-
-class Numbered:
-    """Things in the order in which they were made. They are held weakly: an identity may be given away."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[int, weakref.ref[Any]]] = {}
-        self._count = 0
-
-    def known(self, thing: Any) -> int | None:
-        number, reference = self._known.get(id(thing), (None, None))
-        return number if reference is not None and reference() is thing else None
-
-    def number(self, thing: Any) -> int:
-        number = self.known(thing)
-        if number is None:
-            number, self._count = self._count, self._count + 1
-            self._known[id(thing)] = (number, weakref.ref(thing))
-        return number
-
-    def living(self) -> Iterator[tuple[int, Any]]:
-        for number, reference in list(self._known.values()):
-            thing = reference()
-            if thing is not None:
-                yield number, thing
 
 
 def _held(optimizer: Any) -> Iterator[Any]:

@@ -21,16 +21,27 @@ class Replicas:
 
     def reduced(self, leaves: Iterable[int]) -> frozenset[int]:
         """Of these leaves, those whose gradients are reduced across ranks as things stand."""
+        wanted = set(leaves)
+        return _parameters(filter(_syncs, self._living(wanted))) & wanted
+
+    def held(self, leaves: Iterable[int]) -> frozenset[int]:
+        """Of these leaves, those that are kept alike on all ranks."""
+        wanted = set(leaves)
+        return _parameters(self._living(wanted)) & wanted
+
+    def _living(self, wanted: set[int]) -> list[Any]:
         kind = distributed_kind()
         if kind is None:
-            return frozenset()
-        wanted = set(leaves)
+            return []
         if wanted - self._known and self._searches < SEARCHES:
             self._searches += 1
             self._modules = [weakref.ref(one) for one in gc.get_objects() if type(one) is kind]
             self._known |= wanted
-        syncing = (one for one in (module() for module in self._modules) if one is not None and _syncs(one))
-        return frozenset(wanted & {id(parameter) for one in syncing for parameter in one.module.parameters()})
+        return [one for one in (module() for module in self._modules) if one is not None]
+
+
+def _parameters(modules: Iterable[Any]) -> frozenset[int]:
+    return frozenset(id(parameter) for one in modules for parameter in one.module.parameters())
 
 
 def distributed_kind() -> Any:
@@ -54,10 +65,11 @@ def _syncs(module: Any) -> bool:
     return bool(getattr(module, "require_backward_grad_sync", True))
 
 
-def rank() -> int | None:
-    """This process's rank; None where it is the only one."""
+def place_in_job() -> tuple[int, int] | None:
+    """This process's rank, and how many there are; None where torch knows of no others."""
     distributed = sys.modules.get("torch.distributed")
     try:
-        return int(distributed.get_rank()) if distributed and distributed.is_initialized() else None
+        known = distributed is not None and distributed.is_initialized()
+        return (int(distributed.get_rank()), int(distributed.get_world_size())) if known and distributed else None
     except (AttributeError, RuntimeError, ValueError):
         return None
