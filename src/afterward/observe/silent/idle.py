@@ -35,7 +35,7 @@ def find_idle(after: EndedRun) -> Iterator[Idle]:
         # Where a step cannot have changed them, something else has: `copy_` into a target network.
         unreached = {leaf for leaf in trained - after.reached if not known.held[leaf].reached}
         if not known.had_gradient and trained in ((never, unreached) if known.of_torch else (never,)):
-            yield _idle(after, name, steps, trained, trained, site)
+            yield _with_replaced(after, _idle(after, name, steps, trained, trained, site))
         elif _left_behind(after, known, trained):
             late = [step for step in steps if step.moment > known.moved_at]
             if len(late) >= STILL:
@@ -49,14 +49,16 @@ def find_idle(after: EndedRun) -> Iterator[Idle]:
                 )
         else:
             parts = (_idle(after, name, steps, part, trained, site) for part in (unreached, never) if part)
-            found = [one if one.cut or one.instead else _with_part_replaced(after, one) for one in parts]
+            found = [_with_replaced(after, one) for one in parts]
             # What nothing stands in the way of, and nothing in the place of, may well be unused on purpose.
             sure = [one for one in found if one.instead or (one.cut and one.parameters == len(never))]
             yield from sure[:1]
 
 
-def _with_part_replaced(after: EndedRun, found: Idle) -> Idle:
-    """Was a layer put in the place of theirs? Nothing but the optimizer holds them, and none holds the new one's."""
+def _with_replaced(after: EndedRun, found: Idle) -> Idle:
+    """Were layers put in the place of theirs? Nothing but the optimizer holds them, and none holds the new ones'."""
+    if found.cut or found.instead:
+        return found
     late = _last_pass(after)
     names = _names_of(after, _unheld(after, late)) if late is not None else ()
     if found.names or not names or not all("." in name for name in names):
