@@ -52,3 +52,20 @@ h.sum().backward()
 """
     (found,) = watch_source(source, tmp_path).findings
     assert found.written.line == 6
+
+
+def test_a_chain_of_writes_is_one_write(tmp_path: Path, torch_as_it_was: None) -> None:
+    """`y.mul_(a).add_(w)` writes to `y` alone, though no statement gave `y.mul_(a)` a name."""
+    source = """
+def average(teacher, student):
+    with torch.no_grad():
+        for mine, theirs in zip(teacher.parameters(), student.parameters()):
+            mine.mul_(0.9).add_(theirs, alpha=0.1)
+student, teacher = (torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)) for _ in range(2))
+x = torch.randn(2, 3)
+loss = (student(x) - teacher(x)).pow(2).mean()
+average(teacher, student)
+loss.backward()
+"""
+    (found,) = watch_source(source, tmp_path).findings
+    assert (found.code, found.written.line) == ("AFT201", 5)

@@ -41,6 +41,16 @@ def test_a_layer_that_is_replaced_after_the_optimizer_was_made(tmp_path: Path) -
     assert found.remedies[0].kind == "rebuild_optimizer"
 
 
+def test_all_layers_replaced_by_smaller_ones(tmp_path: Path) -> None:
+    """As a pruner does: no parameter that is used has the shape of one that the optimizer holds."""
+    swap = "net.body, net.head = torch.nn.Linear(4, 5), torch.nn.Linear(5, 100)"
+    (found,) = watch_source(PROGRAM.replace("BEFORE", swap), tmp_path).findings
+    assert found.code == "AFT404"
+    assert found.built is not None
+    assert found.built.line == 12
+    assert found.remedies[0].kind == "rebuild_optimizer"
+
+
 @pytest.mark.parametrize(
     "before",
     [

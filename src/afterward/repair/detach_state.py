@@ -162,14 +162,13 @@ def _at_the_border(job: Job, whole: str) -> Iterator[tuple[Source, Statement, st
 
 
 def _end_of_rollout(job: Job) -> tuple[Source, Statement] | None:
-    """The first statement of the condition that a rollout's `backward()` stands under, within its loop."""
-    place = job.at(job.found.reused)
-    if place is None:
-        return None
-    source, using = place
-    block = source.block_of(using) or []
-    holder = source.parent(source.parent(using) or using)
-    return (source, block[0]) if isinstance(holder, cst.If) and source.loops_around(holder) and block else None
+    """The first statement of the condition that a rollout's `backward()`, or a call that makes it, stands under."""
+    for source, using in (at for site in job.found.ways.reused[::-1] if (at := job.at(site)) is not None):
+        block = source.block_of(using) or []
+        holder = source.parent(source.parent(using) or using)
+        if isinstance(holder, cst.If) and source.loops_around(holder) and block:
+            return source, block[0]
+    return None
 
 
 def _where_the_backward_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:

@@ -31,7 +31,8 @@ def candidates(job: Job) -> Candidates:
     yield from swapped(job, source, home)
     yield from of_the_one_that_waits(job, source, writing)
     yield from _forward_after(job, source, block, writing, home)
-    behind = _behind(source, block, home)
+    # Steps do not read each other. A write by hand reads what they change: an average of another network's weights.
+    behind = _behind(source, block, home) if is_step(writing) else home
     if isinstance(behind, cst.SimpleStatementLine) and not isinstance(behind.body[0], cst.Return):
         edits = (*_without(source, block, writing, home), source.insert_after(behind, *source.dedented(writing)))
         lines = source.range(writing).start.line, source.range(behind).end.line

@@ -48,7 +48,7 @@ def _idle(history: History, optimizer: Optimizer) -> Idle | None:
     never = [leaf for leaf in unreached if not leaf.moved]
     in_sight = not optimizer.hidden and all(leaf.followed for leaf in trained)
     if in_sight and not optimizer.had_gradient and trained in ((never, unreached) if optimizer.of_torch else (never,)):
-        return None if any(run.open for run in history.passes) else group.found(trained)
+        return None if any(run.open for run in history.passes) else group.as_a_whole()
     late = group.steps[-optimizer.still :] if optimizer.still >= STILL else []
     if in_sight and group.left_behind(late):
         found = group.found(trained)
@@ -90,6 +90,11 @@ class _Group:
             tuple(leaf.name for leaf in others),
             by.assigned if others and by is not None and whole else None,
         )
+
+    def as_a_whole(self) -> Idle:
+        """All that it trains; where nothing of their kind explains it, the layers that were put in their place."""
+        found = self.found(self.trained)
+        return found if found.cut or found.instead else self.replaced(self.trained) or found
 
     def left_behind(self, late: list[Step]) -> bool:
         """Has nothing of it changed since passes began to reach others, or a cut came before it?"""

@@ -180,7 +180,9 @@ def _written(statement: ast.stmt, is_value: Callable[[ast.expr], bool]) -> list[
                     and not function.attr.endswith("__")
                 ):
                     # `y.mul_(w)` writes to `y`, `nn.init.zeros_(w)` to `w`: what no statement assigned is no value.
-                    inner = [function.value] if is_value(function.value) else [function.value, *node.args[:1]]
+                    # What a call gave back is one: `y.mul_(a).add_(w)` does not write to `w`.
+                    owner = function.value
+                    inner = [owner] if isinstance(owner, ast.Call) or is_value(owner) else [owner, *node.args[:1]]
                     found += [
                         _base(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
                     ]
