@@ -47,7 +47,7 @@ def _lines(memory: Memory, width: int) -> Iterator[str]:
 def _remarks(memory: Memory) -> Iterator[str]:
     anyway = sum(row.held_anyway for row in memory.lines)
     if anyway:
-        yield f"{human(anyway):>10}  in tensors that a variable also holds: they stay when the graph is freed"
+        yield f"{human(anyway):>10}  in tensors that a variable also holds; they stay in memory"
     if memory.other:
         yield f"{human(memory.other):>10}  in other graphs that were in memory then"
     if memory.parameters:
