@@ -18,12 +18,13 @@ SAMPLE = (
     "module_import_error",
     "imported_syntax_error", "import_system", "plugin_by_path", "through_link", "local_ast", "pdb_commands",
     "recursion_limits", "finders_listed", "setprofile_hot", "coverage_lines", "pdb_from_outside", "two_hundred_threads",
-    "settrace_multiline", "refcount_of_everything", "pickles_of_all_kinds",
+    "settrace_multiline", "refcount_of_everything", "pickles_of_all_kinds", "main_attributes_in_order",
 )  # fmt: skip
 WITH_TORCH = (
     "own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training",
     "torch_interrupts_raise", "torch_profiler_stacks", "torch_collector_rests", "torch_values_die_in_time",
-    "torch_patched_by_program", "torch_lazy_and_meta",
+    "torch_patched_by_program", "torch_lazy_and_meta", "del_where_it_stands", "torch_subclass_of_own_attributes",
+    "torch_hooks_numbered", "torch_metaclass_counts", "torch_builtins_taken_away",
 )  # fmt: skip
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
+from operator import attrgetter, eq
 
 from afterward.model.built import Built
 from afterward.model.gap import Gap as Gap
@@ -255,8 +257,15 @@ class History:
     repeats: frozenset[tuple[int, int]] = frozenset()
 
     @cached_property
-    def _by_id(self) -> dict[NodeId, Node]:
+    def _by_id(self) -> dict[NodeId, Node] | tuple[Node, ...]:
+        """The nodes by their numbers. Those of a failing graph are numbered as they stand, and may be a million."""
+        if all(map(eq, map(attrgetter("id"), self.nodes), count())):
+            return self.nodes
         return {node.id: node for node in self.nodes}
+
+    @cached_property
+    def _ids(self) -> Container[NodeId]:
+        return range(len(self.nodes)) if isinstance(self._by_id, tuple) else self._by_id.keys()
 
     @cached_property
     def _leaf_by_id(self) -> dict[LeafId, Leaf]:
@@ -323,7 +332,7 @@ class History:
         return self._leaf_by_id[leaf_id]
 
     def knows(self, node_id: NodeId) -> bool:
-        return node_id in self._by_id
+        return node_id in self._ids
 
     def broken_passes(self) -> Iterator[Pass]:
         """The passes that raised one of the errors we explain."""
@@ -337,13 +346,13 @@ class History:
     def reached(self, starts: Iterable[NodeId], within: frozenset[NodeId] | None = None) -> frozenset[NodeId]:
         """Every node that a walk from these nodes meets."""
         seen: set[NodeId] = set()
-        todo = [start for start in starts if start in self._by_id]
+        todo = [start for start in starts if start in self._ids]
         while todo:
             current = todo.pop()
             if current in seen or (within is not None and current not in within):
                 continue
             seen.add(current)
-            todo.extend(edge.node for edge in self._by_id[current].inputs if edge.node in self._by_id)
+            todo.extend(edge.node for edge in self._by_id[current].inputs if edge.node in self._ids)
         return frozenset(seen)
 
     def walk_of(self, run: Pass) -> frozenset[NodeId]:
@@ -351,7 +360,7 @@ class History:
         return run.used if run.used is not None else self.reached(edge.node for edge in run.roots)
 
     def leaves_under(self, nodes: Iterable[NodeId]) -> frozenset[LeafId]:
-        return frozenset(leaf for leaf in (self._by_id[n].leaf for n in nodes if n in self._by_id) if leaf is not None)
+        return frozenset(leaf for leaf in (self._by_id[n].leaf for n in nodes if n in self._ids) if leaf is not None)
 
     def optimizers_of(self, leaves: Iterable[LeafId]) -> frozenset[str]:
         return frozenset(name for leaf in leaves for name in self.leaf(leaf).optimizers)

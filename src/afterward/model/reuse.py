@@ -145,8 +145,8 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     walked = _walked(history, late)
     freeing = [p for p in history.passes if p.moment < late.moment and not p.retains_graph and p.id != late.id]
     known = [p for p in freeing if p.used is not None]
-    made = {n.id: n.moment for n in walked}
-    stale = {n for p in known for n in p.used or () if made.get(n, p.moment) < p.moment}
+    walk = {n.id for n in walked}
+    stale = {n for p in known for n in walk & (p.used or frozenset()) if history.node(n).moment < p.moment}
     others = other_outputs(late, known)
     stale -= {n.id for n in walked if n.id in others and not n.freed}
     culprit = next((n for n in walked if n.id in stale and (n.freed or _hides_what_it_saved(n))), None)

@@ -77,7 +77,7 @@ def grad_fn_of(tensor: Any) -> Any:
     torch = torch_module()
     with torch._C.DisableTorchFunctionSubclass():
         try:
-            return tensor.grad_fn
+            return torch.Tensor.grad_fn.__get__(tensor)
         except RuntimeError:
             return None
 
@@ -204,16 +204,19 @@ class SavedReader:
         self._answers: dict[Any, list[tuple[tuple[str, str, Any], ...]]] = {}
         self._certain: dict[Any, tuple[tuple[str, str, Any], ...]] = {}
 
+    def attributes(self, node: Any) -> tuple[str, ...]:
+        """The names under which a node of this kind has what it saved; none for one that never saves."""
+        kind = type(node)
+        known = self._attributes.get(kind)
+        if known is None:
+            known = self._attributes[kind] = tuple("_raw_saved_" + name for name in _names_saved_by(kind))
+        return known
+
     def states(self, node: Any, links: Any, all_there: bool) -> tuple[tuple[str, str, Any], ...]:
         """(name, state, tensor or None), as `saved_states` has it; `links` are the node's inputs, None where there is
         none."""
         kind = type(node)
-        attributes = self._attributes.get(kind)
-        if attributes is None:
-            attributes = self._attributes[kind] = tuple("_raw_saved_" + name for name in _names_saved_by(kind))
-        if not attributes:
-            return ()
-        for attribute in attributes:
+        for attribute in self.attributes(node):
             if _has_data(node, attribute):
                 return tuple(saved_states(node))
         key: Any = (kind, len(links)) if all_there else (kind, *[one is None for one, _ in links])
@@ -319,7 +322,7 @@ def memory_of(tensor: Any) -> tuple[int, int] | None:
     if fake is not None and issubclass(type(tensor), fake.FakeTensor):
         return None
     try:
-        storage = tensor.untyped_storage()
+        storage = torch_module().Tensor.untyped_storage(tensor)
         return int(storage.data_ptr()), int(storage.nbytes())
     except (RuntimeError, NotImplementedError, AttributeError):
         return None

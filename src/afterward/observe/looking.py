@@ -8,6 +8,8 @@ These functions read what lies there, and nothing else. Whoever looks at a value
 from __future__ import annotations
 
 import atexit
+import builtins
+import gc
 import io
 import signal
 import sys
@@ -20,10 +22,13 @@ from typing import Any, TextIO
 from afterward.observe import compat
 from afterward.observe.marks.stack import without_our_frames
 from afterward.observe.marks.userfiles import is_user_file
+from afterward.observe.plainly import plainly
 
 _ENDING = {getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")}  # by them one ends a program
 _MRO = type.__dict__["__mro__"]
 _SPACE = type.__dict__["__dict__"]
+_BUILTINS = dict(vars(builtins))  # as they are before the program begins
+_GONE = object()
 _TEXT = io.TextIOWrapper.__mro__[1]  # what all streams of text inherit from
 
 
@@ -36,14 +41,19 @@ def is_a(value: Any, kinds: type | tuple[type, ...]) -> bool:
 
 def classes_of(value: Any) -> tuple[type, ...]:
     """The true type of a value and those that it inherits from."""
-    mro: tuple[type, ...] = _MRO.__get__(type(value))
+    return mro_of(type(value))
+
+
+def mro_of(kind: type) -> tuple[type, ...]:
+    """A class and those that it inherits from."""
+    mro: tuple[type, ...] = _MRO.__get__(kind)
     return mro
 
 
 def space_of(value: Any) -> dict[str, Any]:
     """The attributes that lie in the value itself; empty where it keeps none, or keeps them in a way of its own."""
     for kind in classes_of(value):
-        found = _SPACE.__get__(kind).get("__dict__")
+        found = members_of(kind).get("__dict__")
         if found is None:
             continue
         if type(found) not in (types.GetSetDescriptorType, types.MemberDescriptorType):
@@ -54,6 +64,12 @@ def space_of(value: Any) -> dict[str, Any]:
             return {}
         return space if is_a(space, dict) else {}
     return {}
+
+
+def members_of(kind: type) -> types.MappingProxyType[str, Any]:
+    """What lies in a class itself; to ask the class for it may run code of its metaclass."""
+    found: types.MappingProxyType[str, Any] = _SPACE.__get__(kind)
+    return found
 
 
 def attribute(value: Any, name: str, default: Any = None) -> Any:
@@ -82,7 +98,7 @@ def is_fused(optimizer: Any) -> bool:
 def written_unnoticed(optimizer: Any) -> list[Any]:
     """The parameters that a step of a fused optimizer has just written to."""
     held = [one for group in _groups_of(optimizer) if _get(group, "fused") for one in _tensors_of(group)]
-    return [parameter for parameter in held if parameter.grad is not None]
+    return [parameter for parameter in held if plainly(parameter).grad is not None]
 
 
 def parameters_held_by(optimizer: Any) -> list[Any]:
@@ -149,6 +165,39 @@ def _handlers() -> set[types.CodeType]:
         if type(function) is types.FunctionType:
             found.add(function.__code__)
     return found
+
+
+def set_collector_aside() -> None:
+    """The program has ended: cycles that it left are Python's to collect, as it ends, with no frame of ours below."""
+    if not gc.isenabled():
+        return
+    gc.disable()
+
+    def wake() -> None:
+        if not gc.get_freeze_count():  # what we have made since does not bring the next collection nearer
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
+
+    atexit.register(wake)
+
+
+def set_builtins_aside() -> None:
+    """The program has ended: what it put in the place of builtins, or took away, is so again when Python itself ends.
+    Where a thread of the program's goes on, they stay."""
+    space = vars(builtins)
+    theirs = {name: space.get(name, _GONE) for name, own in _BUILTINS.items() if space.get(name, _GONE) is not own}
+    if not theirs or list(sys._current_frames())[1:]:  # (to count them calls `len`, which may be one of theirs)
+        return
+    space.update(_BUILTINS)
+
+    def put_back() -> None:
+        space.update(theirs)
+        for name, value in theirs.items():
+            if value is _GONE:
+                del space[name]
+
+    atexit.register(put_back)
 
 
 def set_handlers_aside() -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.observe import compat, compiler
 from afterward.observe.compat import LEAF_ORDER
+from afterward.observe.own_hooks import hooks_numbered_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,7 +112,8 @@ class NodeNumbers:
                     self.engine_runs(site)
 
         if hasattr(root, "register_prehook") and not compiler.takes_over_backward():
-            asked.append(root.register_prehook(unnoticed(runs)))
+            with hooks_numbered_apart():
+                asked.append(root.register_prehook(unnoticed(runs)))
 
     def engine_runs(self, site: int = -1) -> None:
         """In a thread of the engine's, while the program's own waits for it: what is made here belongs to this pass."""

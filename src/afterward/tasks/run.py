@@ -233,7 +233,7 @@ def run(
     `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended. `into` is
     the folder of a job, to which this process belongs: what was found is left there too; `joins` may have it measured.
     """
-    from afterward.observe.looking import set_handlers_aside
+    from afterward.observe.looking import set_builtins_aside, set_collector_aside, set_handlers_aside
     from afterward.observe.marks.importing import imports_marked
     from afterward.observe.marks.own_modules import own_modules
     from afterward.observe.marks.program import run_program
@@ -263,6 +263,8 @@ def run(
         if ended is not None:
             ended(error)
         set_handlers_aside()
+        set_collector_aside()
+        set_builtins_aside()
         with own_modules.ours():
             watched.look_into(error)
             if not watched.findings:

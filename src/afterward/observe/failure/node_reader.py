@@ -30,18 +30,22 @@ class FailedGraph:
         self._reader = compat.SavedReader()
         self._operations: dict[str, tuple[str, bool]] = {}
         self._kinds: dict[tuple[Any, ...], Saved] = {}
+        self._alike: dict[tuple[Saved, ...], tuple[Saved, ...]] = {}
 
     def nodes(self, places: Mapping[int, Place], wording: Wording) -> tuple[Node, ...]:
         nodes = []
         name_of = compat.operation_name
-        found, states_of, where_of = self.found, self._reader.states, wording.where
-        for position, (raw, order) in enumerate(zip(found.nodes, self.orders, strict=True)):
-            links = raw.next_functions  # as torch gives them: (node or None, output), made again whenever asked for
+        found, reader, where_of = self.found, self._reader, wording.where
+        # The numbers are those of the walk: an object less for each node.
+        for (raw, position), order, inputs in zip(found.position.items(), self.orders, found.inputs, strict=True):
             name = name_of(raw)
             short, has_memory = self._operations.get(name) or self._operation(name)
             place = places.get(order)
-            inputs = found.inputs[position]
-            states = states_of(raw, links, len(inputs) == len(links))
+            saved: tuple[Saved, ...] = ()
+            if reader.attributes(raw):
+                links = raw.next_functions  # as torch gives them: (node or None, output), made whenever asked for
+                states = reader.states(raw, links, len(inputs) == len(links))
+                saved = self._saved(name, links, states, place, wording) if states else ()
             is_leaf = order == compat.LEAF_ORDER
             nodes.append(
                 node_of(
@@ -51,7 +55,7 @@ class FailedGraph:
                     0 if is_leaf else node_moment(order),
                     where_of(place),
                     tuple([edge_of(node, output) for node, output in inputs]),
-                    self._saved(name, links, states, place, wording) if states else (),
+                    saved,
                     self._leaf_fed(raw) if is_leaf else None,
                     compat.value_bytes(raw) if has_memory and not is_leaf else 0,
                 )
@@ -85,7 +89,8 @@ class FailedGraph:
             if known is None:  # one object for all that are equal: there are few kinds, and many of each
                 known = self._kinds[kind] = Saved(*kind)
             saved.append(known)
-        return tuple(saved)
+        all_saved = tuple(saved)
+        return self._alike.setdefault(all_saved, all_saved)
 
     def _leaf_fed(self, raw: Any) -> int | None:
         variable = getattr(raw, "variable", None)

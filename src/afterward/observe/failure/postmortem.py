@@ -107,7 +107,8 @@ class Autopsy:
         recorder = self.recorder
         marks = recorder.marks[:]
         marks.append(next_node() | (marks[-1] & ~COUNTER if marks else 0))
-        wanted = sorted({order for order in self.orders if order != compat.LEAF_ORDER})
+        wanted = sorted(self.orders)
+        del wanted[bisect_left(wanted, compat.LEAF_ORDER) :]  # the largest of all
         answers: dict[int, Place] = {}
         due = [event for event in recorder.settle() if event.place is None]
         machine = recorder.replay.copy()
@@ -225,6 +226,8 @@ class Autopsy:
         start = self.found.position.get(root)
         if start is None:
             return sorted(orders_of(walk([root]).nodes))
+        if start == 0 and len(self.roots) == 1:  # all was found from here
+            return sorted(self.orders)
         met, todo = {start}, [start]
         while todo:
             below = [place for place, _ in self.found.inputs[todo.pop()] if place not in met]
@@ -342,15 +345,8 @@ def _roots(event: PassSeen, by_order: dict[int, int]) -> tuple[Edge, ...]:
 
 
 def _common(used: Any, by_order: dict[int, int]) -> frozenset[int]:
-    """Positions of the failing graph's nodes among the orders that a pass used (both sorted by order)."""
-    if len(used) < len(by_order):
-        return frozenset(by_order[order] for order in used if order in by_order)
-    found = []
-    for order, position in by_order.items():
-        place = bisect_left(used, order)
-        if place < len(used) and used[place] == order:
-            found.append(position)
-    return frozenset(found)
+    """Positions of the failing graph's nodes among the orders that a pass used."""
+    return frozenset(map(by_order.__getitem__, by_order.keys() & used))
 
 
 def _optimizers(names: Names) -> dict[int, tuple[str, Any]]:

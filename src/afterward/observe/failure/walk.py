@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from afterward.model.operations import ADDING, BENDING, SCALING, operation
 from afterward.observe import compat
 from afterward.observe.node_numbers import order_of
+from afterward.observe.plainly import plainly
 
 LOOK_NODES = 5000
 SUMMANDS = 64  # of a loss, looked at
@@ -28,15 +29,16 @@ def roots_of(outputs: Iterable[Any]) -> list[tuple[Any, int]]:
     """(node, output number) behind what a pass starts from: tensors or gradient edges."""
     roots = []
     for output in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
-        node = getattr(output, "node", None)
+        # A tensor of the program's own make may have an attribute of this name, or make one up.
+        node = None if compat.is_tensor(output) else getattr(output, "node", None)
         if node is not None:  # a GradientEdge
             roots.append((node, int(output.output_nr)))
             continue
-        node = compat.grad_fn_of(output)
-        if node is None and output.requires_grad:
+        node, plain = compat.grad_fn_of(output), plainly(output)
+        if node is None and plain.requires_grad:
             node = compat.leaf_node_of(output)
         if node is not None:
-            roots.append((node, int(output.output_nr)))
+            roots.append((node, int(plain.output_nr)))
     return roots
 
 
@@ -84,7 +86,10 @@ def leading_to(found: Walk, inputs: Iterable[Any]) -> set[int]:
 
 def _nodes_of(inputs: Iterable[Any]) -> Iterator[Any]:
     for tensor in inputs:
-        node = getattr(tensor, "node", None) or compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)
+        if compat.is_tensor(tensor):
+            node = compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)
+        else:
+            node = getattr(tensor, "node", None)
         if node is not None:
             yield node
 

@@ -56,7 +56,8 @@ def run_program(
 def _new_main() -> ModuleType:
     """A main module as Python has it before anything runs in it."""
     main = ModuleType("__main__")
-    names = {"__builtins__": builtins, "__loader__": importlib.machinery.BuiltinImporter, "__annotations__": {}}
+    # In Python's own order, which is that of `vars()` and of `globals()`.
+    names = {"__loader__": importlib.machinery.BuiltinImporter, "__annotations__": {}, "__builtins__": builtins}
     main.__dict__.update(names)
     return main
 

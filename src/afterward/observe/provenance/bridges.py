@@ -14,9 +14,11 @@ from afterward.model.clock import mark_moment
 from afterward.model.history import GRADIENT, Fed, History, Node, Value
 from afterward.model.names import form_of
 from afterward.model.reuse import Entry, Reuse
+from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, walk
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import order_of
+from afterward.observe.plainly import plainly
 from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.provenance.owners import Owners, is_private, own_reset
 from afterward.observe.provenance.sources import Sources
@@ -134,8 +136,8 @@ def _added_to_gradient(entry: Entry, names: Names, found: Walk) -> list[Value]:
     """The `.grad` of a parameter to which `create_graph=True` has added: the sum leads to the graph of the old one."""
     adding = found.nodes[entry.consumer.id] if entry.consumer is not None else None
     for leaf in (getattr(node, "variable", None) for node in found.nodes if adding is not None):
-        gradient = leaf.grad if leaf is not None else None
-        if gradient is not None and gradient.grad_fn is adding and id(leaf) in names.leaves:
+        gradient = plainly(leaf).grad if leaf is not None else None
+        if gradient is not None and compat.grad_fn_of(gradient) is adding and id(leaf) in names.leaves:
             name = f"{names.leaves[id(leaf)]}.grad"
             return [Value(name, GRADIENT, entry.node.id, entry.output, "carried", renewed=True)]
     return []

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.looking import attribute, classes_of, elements, entries, is_a, space_of
+from afterward.observe.looking import attribute, classes_of, elements, entries, is_a, members_of, space_of
 from afterward.observe.marks.stack import locals_of
+from afterward.observe.plainly import plainly
 from afterward.observe.provenance.owners import NOT_OURS, Owners, held_by_libraries, is_private
 
 LIMIT = 150_000  # objects looked at
@@ -180,8 +181,8 @@ def _drain(
 def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) -> None:
     node = compat.grad_fn_of(tensor)
     if node is not None:
-        names.held.append(Held(path, kind, node, int(tensor.output_nr), depth, id(tensor)))
-    elif tensor.requires_grad:
+        names.held.append(Held(path, kind, node, int(plainly(tensor).output_nr), depth, id(tensor)))
+    elif plainly(tensor).requires_grad:
         known = names.leaves.get(id(tensor))
         if known is None or _length(path) < _length(known):
             names.leaves[id(tensor)] = path
@@ -257,7 +258,7 @@ def _shown(key: Any) -> str:
 def _fields(value: Any) -> tuple[str, ...]:
     """The names of a named tuple's elements."""
     for kind in classes_of(value):
-        found = vars(kind).get("_fields")
+        found = members_of(kind).get("_fields")
         if found is not None:
             return tuple(one for one in elements(found) if type(one) is str)
     return ()
@@ -279,9 +280,10 @@ def _attributes(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple
             if type(name) is str:
                 yield item, f"{path}.{name}", "attribute", depth
     for kind in classes_of(value):
-        slots = kind.__dict__.get("__slots__", ())
+        members = members_of(kind)
+        slots = members.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
-            member = kind.__dict__.get(name)
+            member = members.get(name)
             if isinstance(member, types.MemberDescriptorType):
                 try:
                     yield member.__get__(value), f"{path}.{name}", "attribute", depth

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from afterward.observe.looking import attribute, is_a
+from afterward.observe.looking import attribute, is_a, members_of, mro_of
 from afterward.observe.marks.stack import locals_of
 
 NOT_OURS = "\0"  # stands for what only a library has a name for
@@ -45,12 +45,12 @@ class Owners:
 
     def attributes(self, kind: type) -> Iterator[tuple[str, Any]]:
         """What a class itself keeps in containers, for all its objects."""
-        for name, value in list(type.__dict__["__dict__"].__get__(kind).items()):
+        for name, value in list(members_of(kind).items()):
             if is_a(value, _CONTAINERS) and not name.startswith("__"):
                 yield name, value
 
     def _is_defined_here(self, kind: type) -> bool:
-        for value in list(type.__dict__["__dict__"].__get__(kind).values()):
+        for value in list(members_of(kind).values()):
             code = value.__code__ if type(value) is types.FunctionType else None
             if code is not None:
                 return bool(self._is_user(code.co_filename))
@@ -94,7 +94,7 @@ _NOT_STATE = ("reset_parameters", "reset_running_stats")
 def own_reset(kind: type | None, is_user: Any) -> str:
     """The method by which an object of a library cuts or clears the state that it keeps; empty where there is none."""
     for start in _RESETS:
-        for name in sorted(name for one in (kind.__mro__ if kind is not None else ()) for name in vars(one)):
+        for name in sorted(name for one in (mro_of(kind) if kind is not None else ()) for name in members_of(one)):
             if name.startswith(start) and name not in _NOT_STATE and _can_be_called(kind, name, is_user):
                 return name
     return ""
@@ -102,7 +102,7 @@ def own_reset(kind: type | None, is_user: Any) -> str:
 
 def _can_be_called(kind: Any, name: str, is_user: Any) -> bool:
     """Is it a method of a library's class, other than torch's, that needs no argument?"""
-    found = next(vars(one)[name] for one in kind.__mro__ if name in vars(one))
+    found = next(members_of(one)[name] for one in mro_of(kind) if name in members_of(one))
     function = getattr(found, "__func__", found)
     code = getattr(function, "__code__", None)
     if not isinstance(function, types.FunctionType) or code is None or isinstance(found, staticmethod):

@@ -14,6 +14,7 @@ from afterward.observe.looking import interruption, warn
 from afterward.observe.marks.marking import is_mark
 from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.tape import Calls, Tape, new_tape, unnoticed
+from afterward.observe.own_hooks import hooks_numbered_apart
 from afterward.observe.recording.recorder import Recorders
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Session:
         except ImportError:
             self.gap("this version of torch has no hook on optimizer steps")
             return
-        handle = register_optimizer_step_post_hook(stepped)
+        with hooks_numbered_apart():
+            handle = register_optimizer_step_post_hook(stepped)
         self._hooks.callback(handle.remove)
         for one in (self.account, self.live_progress):
             if one is not None:
@@ -161,10 +163,10 @@ class Session:
 
     def look_back(self, *, final: bool = True) -> History | None:
         """What the whole run has shown, or so far; None where no pass was seen."""
-        if compat.torch_module() is None or not self.recorders.main.settle():
+        if compat.torch_module() is None:
             return None
         try:
-            return self.looks.look_back(final=final)
+            return self.looks.look_back(final=final) if self.recorders.main.settle() else None
         except Exception as error:
             self.failed_open("the run could not be looked back on", error)
             return None

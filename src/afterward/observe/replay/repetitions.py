@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from afterward.observe.marks.statements import SHIFT
+from afterward.observe.marks.statements import COUNTER, SHIFT
 from afterward.observe.marks.tape import repeats
 
 
@@ -24,6 +25,7 @@ class Cycles:
     def __init__(self, marks: array[int]) -> None:
         self._marks = marks
         self._ends: dict[Hashable, tuple[int, int]] = {}
+        self._asked = (-1, 0)  # the last order that was asked about, and the position of its mark
 
     def last_iteration(self, position: int, state: Hashable, serial: int) -> Iteration | None:
         """The iteration that ends at a mark, unless it is the first; `state` names the loop and all that holds it."""
@@ -35,6 +37,16 @@ class Cycles:
         """Where the last iteration ended that was followed or passed over."""
         self._ends[state] = (position, serial)
 
+    def made_by(self, position: int) -> int:
+        """How many nodes there were at a mark."""
+        return self._marks[position] & COUNTER
+
+    def position_of(self, order: int, since: int) -> int:
+        """The mark of the statement that made the node of this order, at `since` or later."""
+        if self._asked[0] != order:
+            self._asked = (order, bisect_right(self._marks, order, lo=since, key=_counter) - 1)
+        return self._asked[1]
+
     def numbers(self, position: int, iteration: Iteration) -> set[int]:
         """The statements that ran in an iteration."""
         return {mark >> SHIFT for mark in self._marks[position + 1 - iteration.length : position + 1]}
@@ -42,3 +54,7 @@ class Cycles:
     def repeats(self, position: int, iteration: Iteration, most: int) -> int:
         """How often, up to so many times, the iteration that ends at a mark is there again right after it."""
         return repeats(self._marks, position + 1, iteration.length, most)
+
+
+def _counter(mark: int) -> int:
+    return mark & COUNTER

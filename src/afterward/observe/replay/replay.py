@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,10 +31,6 @@ from afterward.observe.replay.repetitions import Cycles
 KEPT_PLACES = 1 << 16
 WORTH_SKIPPING = 4096  # marks: a shorter record is followed as it is
 TURNS = NEXT | HEAD | FIRST
-
-
-def _counter(mark: int) -> int:
-    return mark & COUNTER
 
 
 @dataclass(slots=True)
@@ -115,7 +110,6 @@ class Replay:
         cycles = Cycles(marks) if len(marks) > WORTH_SKIPPING else None
         skip_from = base if trail is None else untold.start
         skip_to = base + len(marks) - 1 if trail is None else untold.stop
-        ask_at = (-1, 0)  # (an order that is wanted, the position of its mark)
         position, count = 0, len(marks) - 1
         while position < count:
             mark = marks[position]
@@ -135,9 +129,10 @@ class Replay:
                         seen.add(number)
                         self.kept.append((first, after, call.here()))
                 elif order is not None:
+                    here = call.here() if order < after else None
                     while order is not None and order < after:
                         if order >= first:
-                            answers[order] = call.here()  # type: ignore[index]
+                            answers[order] = here  # type: ignore[index,assignment]
                         order = next(orders, None)
             if (
                 cycles is not None
@@ -148,24 +143,25 @@ class Replay:
                 stop = min(skip_to - base, count)
                 if event is not None:
                     stop = min(stop, event.moment - base - 1)
-                if order is not None:
-                    if ask_at[0] != order:
-                        ask_at = (order, bisect_right(marks, order, lo=position, key=_counter) - 1)
-                    stop = min(stop, ask_at[1])
-                position += self._skip(cycles, call, position, stop)
+                position += self._skip(cycles, call, position, stop, order)
                 call.order_at = marks[position] & COUNTER
             position += 1
         if keep and len(self.kept) > KEPT_PLACES:
             del self.kept[KEPT_PLACES // 4 : KEPT_PLACES // 2]
             self.forgotten = True
 
-    def _skip(self, cycles: Cycles, call: _Call, position: int, stop: int) -> int:
-        """Turns that are like the last one change nothing but counts: pass over those before `stop`, if any."""
+    def _skip(self, cycles: Cycles, call: _Call, position: int, stop: int, order: int | None) -> int:
+        """Turns that are like the last one change nothing but counts: pass over those before `stop`, and before the
+        statement that made the node of this order, if any."""
         state = (call.serial, len(self.stack), *((loop, entry) for loop, entry, _ in call.iterations))
         iteration = cycles.last_iteration(position, state, self.serial)
-        most = (stop - 1 - position) // iteration.length if iteration is not None else 0
-        if iteration is None or most < 1:
+        if iteration is None or stop - 1 - position < iteration.length:
             return 0
+        if order is not None:
+            if cycles.made_by(position + 1 + iteration.length) > order:
+                return 0
+            stop = min(stop, cycles.position_of(order, position))
+        most = (stop - 1 - position) // iteration.length
         times = cycles.repeats(position, iteration, most)
         # A generator that goes on between two iterations takes more along than its count of iterations.
         if not times or any(

@@ -25,6 +25,7 @@ from afterward.model.gradients import (
 )
 from afterward.model.site import Site
 from afterward.observe import compat
+from afterward.observe.plainly import plainly
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.silent.identities import Identities
 
@@ -95,12 +96,12 @@ class LedgerWriter:
         frozen: set[int] = set()
         for leaf in parameters:
             number = self.leaves.of(leaf)
-            if not leaf.requires_grad:
+            if not plainly(leaf).requires_grad:
                 frozen.add(number)
                 continue
             before = self._states.get(number)
             if before is not None:
-                before.version, before.total = leaf._version, None  # the step has changed it
+                before.version, before.total = plainly(leaf)._version, None  # the step has changed it
             self._compare(number, leaf, found, frozenset((number,)))
             state = self._states[number]
             state.moment = moment
@@ -112,18 +113,19 @@ class LedgerWriter:
 
     def _compare(self, number: int, leaf: Any, found: _Found, held: frozenset[int]) -> None:
         """Note what happened to a leaf and its gradient since the last look."""
-        writes = leaf.grad._version if leaf.grad is not None else -1
+        plain = plainly(leaf)
+        writes = plainly(plain.grad)._version if plain.grad is not None else -1
         total = None if number in held else _total(leaf)
         before = self._states.get(number)
         # A gradient of zeros that nothing has written to since the pass is what the pass produced.
         as_produced = before is not None and before.full and before.writes == writes >= 0
         full = as_produced or has_gradient(leaf)
-        self._states[number] = _State(leaf._version, writes, full, total)
+        self._states[number] = _State(plain._version, writes, full, total)
         if before is None:
             if full:
                 found.add(UNSEEN, number, 0)
             return
-        if before.version != leaf._version or (None not in (total, before.total) and total != before.total):
+        if before.version != plain._version or (None not in (total, before.total) and total != before.total):
             found.add(CHANGED, number, before.moment)
         if before.full and not full:
             found.add(CLEARED, number, before.moment)
@@ -152,7 +154,7 @@ class _Found:
 def has_gradient(leaf: Any) -> bool:
     """Is there a gradient other than zeros? A tensor of another make, as one that is spread over machines, is not asked
     for its numbers."""
-    gradient = leaf.grad
+    gradient = plainly(leaf).grad
     if gradient is None:
         return False
     if not _is_plain(gradient):

@@ -15,6 +15,7 @@ from afterward.observe import compat
 from afterward.observe.failure.walk import Shown
 from afterward.observe.looking import parameters_held_by, written_unnoticed
 from afterward.observe.node_numbers import next_node
+from afterward.observe.plainly import plainly
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.silent.identities import Identities
 
@@ -74,7 +75,7 @@ class Updates:
             if version != now and shown.used_at.get(address, counter) < counter:
                 stale.add(number)
             self._versions[number] = (now, seen.counter)
-            self.shapes[number] = tuple(leaf.shape)
+            self.shapes[number] = tuple(plainly(leaf).shape)
             self._reached[number] = seen.moment
             self._note_sum(number, leaf)
         for known in self.known.values():
@@ -89,7 +90,7 @@ class Updates:
 
     def _version(self, parameter: Any) -> int:
         """How often a parameter was written to, as far as torch or a look at a step has noticed."""
-        return int(parameter._version) + self._unnoticed.get(self.leaves.of(parameter), (0, 0))[0]
+        return int(plainly(parameter)._version) + self._unnoticed.get(self.leaves.of(parameter), (0, 0))[0]
 
     def numbers(self, leaves: Iterable[Any]) -> frozenset[int]:
         return frozenset([self.leaves.of(leaf) for leaf in leaves])
@@ -134,7 +135,7 @@ class Updates:
         known = self._known(optimizer)
         if name != type(optimizer).__name__:
             known.name = name
-        known.had_gradient |= any(p.grad is not None for p in parameters_of(optimizer))
+        known.had_gradient |= any(plainly(p).grad is not None for p in parameters_of(optimizer))
         self._look(known, parameters_of(optimizer), known.moved_at)
 
     def living(self) -> dict[int, tuple[str, Any]]:
@@ -186,13 +187,13 @@ class Updates:
             number = self.leaves.of(parameter)
             held = known.held.get(number)
             if held is None:
-                held = Held(weakref.ref(parameter), tuple(parameter.shape), self._version(parameter))
+                held = Held(weakref.ref(parameter), tuple(plainly(parameter).shape), self._version(parameter))
                 known.held[number] = held
                 changed = True  # it may have been: it is not known how it was before
             elif held.version != self._version(parameter):
                 held.version, held.moved, changed = self._version(parameter), True, True
-            held.trains = bool(parameter.requires_grad)
-            if parameter.grad is not None or number in self._reached:
+            held.trains = bool(plainly(parameter).requires_grad)
+            if plainly(parameter).grad is not None or number in self._reached:
                 held.reached = True
         if changed:
             known.moved_at = moment
