@@ -9,8 +9,10 @@ import libcst as cst
 from afterward.model import facts
 from afterward.model.facts import Fact
 from afterward.model.site import Site
-from afterward.repair.names import normal
+from afterward.repair.names import normal, root
+from afterward.repair.optimizers import is_model, made_in
 from afterward.repair.passes import only_call, pass_calls
+from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -104,21 +106,28 @@ def _cleared(statement: Statement) -> cst.BaseExpression | None:
 
 
 def of_the_one_that_waits(job: Job, source: Source, writing: Statement) -> Candidates:
-    """Gradients of an optimizer are cleared here, and it never steps: this step may be meant for it."""
-    stepped = {normal(source.code(other)) for each in _steps(source, writing) if (other := _stepped(each)) is not None}
+    """An optimizer never steps: this step may be meant for it."""
     step = _stepped(writing)
     if step is None:
         return
-    for each in source.statements:
-        cleared = _cleared(each)
-        if cleared is None:
-            continue
-        name = source.code(cleared)
-        if source.function_of(each) is source.function_of(writing) and normal(name) not in stepped:
+    stepped = {normal(source.code(other)) for each in _steps(source, writing) if (other := _stepped(each)) is not None}
+    for name in dict.fromkeys(_waiting(source, writing)):
+        if normal(name) not in stepped:
             line = source.range(writing).start.line
             edit = source.replace(step, name)
             said = _instead_of(source, writing, name)
             yield job.patch(f"`{name}.step()` on line {line}", source, edit, said=said)
+
+
+def _waiting(source: Source, writing: Statement) -> Iterator[str]:
+    """What may step there: what the function clears, and the optimizers that can be seen from it."""
+    function = source.function_of(writing)
+    for each in source.statements:
+        cleared = _cleared(each) if source.function_of(each) is function else None
+        if cleared is not None and not is_model(source, cleared):
+            yield source.code(cleared)
+    known = known_at(source, writing)
+    yield from (name for name in made_in(source) if root(name) in known)
 
 
 def swapped(job: Job, source: Source, backward: Statement) -> Candidates:

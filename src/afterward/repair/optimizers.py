@@ -9,7 +9,7 @@ import libcst as cst
 from afterward.repair.names import assignment, normal, reads, targets
 from afterward.repair.passes import keyword
 from afterward.repair.scopes import known_at, own_names
-from afterward.repair.source import Source, Statement
+from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Job
 
 
@@ -20,6 +20,32 @@ def held_by(job: Job, source: Source, at: Statement, optimizer: str) -> str:
         if other is source and reads(source, given) <= known_at(source, at) and _means_the_same(source, at, given):
             return text if isinstance(given, cst.List) else f"list({text})"
     return f'[p for group in {optimizer}.param_groups for p in group["params"]]'
+
+
+def made_in(source: Source) -> Iterator[str]:
+    """The names to which a file gives what it makes of parameters: `opt` of `opt = SGD(net.parameters())`."""
+    for statement in source.statements:
+        made = getattr(assignment(statement), "value", None)
+        for target in targets(statement) if isinstance(made, cst.Call) and any(_parameters(made)) else ():
+            yield source.code(target)
+
+
+def is_model(source: Source, value: cst.BaseExpression) -> bool:
+    """Does the file make an optimizer of this one's parameters?"""
+    calls = (
+        made for each in source.statements if isinstance(made := getattr(assignment(each), "value", None), cst.Call)
+    )
+    models = {normal(source.code(model)) for call in calls for model in _parameters(call)}
+    return normal(source.code(value)) in models
+
+
+def _parameters(call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """`net` of `SGD(net.parameters())`."""
+    for argument in call.args:
+        for each in (argument.value, *descendants(argument.value)):
+            called = each.func if isinstance(each, cst.Call) else None
+            if isinstance(called, cst.Attribute) and called.attr.value in ("parameters", "named_parameters"):
+                yield called.value
 
 
 def _given(job: Job, optimizer: str) -> Iterator[tuple[Source, cst.BaseExpression]]:

@@ -57,15 +57,19 @@ def _made_later(job: Job) -> Candidates:
 
 
 def _made(job: Job) -> Iterator[tuple[Source, Statement, cst.Call]]:
-    """The statements that make the optimizer."""
-    for source in job.shop.sources():
-        for statement in source.statements:
-            made = assignment(statement)
-            if not isinstance(made, cst.Assign) or not source.alone(statement) or len(targets(statement)) != 1:
-                continue
-            same = _last_name(source.code(targets(statement)[0])) == _last_name(job.remedy.target)
-            if same and isinstance(made.value, cst.Call):
-                yield source, statement, made.value
+    """The statements that make the optimizer; any that make one, where none goes by its name: a function makes it."""
+    made = [one for source in job.shop.sources() for one in _makers(source) if _models(source, one[2])]
+    named_so = [one for one in made if _last_name(one[0].code(targets(one[1])[0])) == _last_name(job.remedy.target)]
+    yield from named_so or made
+
+
+def _makers(source: Source) -> Iterator[tuple[Source, Statement, cst.Call]]:
+    for statement in source.statements:
+        made = assignment(statement)
+        if not isinstance(made, cst.Assign) or not source.alone(statement) or len(targets(statement)) != 1:
+            continue
+        if isinstance(made.value, cst.Call):
+            yield source, statement, made.value
 
 
 def _for_the_trained(job: Job) -> Candidates:

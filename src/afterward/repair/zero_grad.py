@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.repair.names import assignment, normal, root
+from afterward.repair.optimizers import made_in
 from afterward.repair.passes import is_step, only_call, own_nodes, pass_calls
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
@@ -30,6 +31,7 @@ def candidates(job: Job) -> Candidates:
         yield from _before_its_passes(job, source, backward, name)
         edit = source.insert_before(backward, f"{name}.zero_grad()")
         yield job.patch(f"`{name}.zero_grad()` before line {source.range(backward).start.line}", source, edit)
+        yield from _after_its_steps(job, source, backward, name)
     yield from _with_the_others(job, source, backward)
     yield from _each_of_several(job, source, backward)
     yield from _by_hand(job, source, backward)
@@ -62,6 +64,15 @@ def _before_its_passes(job: Job, source: Source, backward: Statement, name: str)
         yield job.patch(f"`{name}.zero_grad()` before line {line}", source, *edits)
 
 
+def _after_its_steps(job: Job, source: Source, backward: Statement, name: str) -> Candidates:
+    """`if (i + 1) % 4 == 0: opt.step()`: what was added up over several passes is cleared where it was used."""
+    block = source.block_of(backward) or []
+    for step in _steps_of(source, backward, name):
+        if step not in block and source.alone(step):
+            edit = source.insert_after(step, f"{name}.zero_grad()")
+            yield job.patch(f"`{name}.zero_grad()` after line {source.range(step).end.line}", source, edit)
+
+
 def first_pass_before(source: Source, step: Statement) -> Statement | None:
     """The first statement, in the block of a step, of the passes that lead up to it."""
     block = source.block_of(step) or []
@@ -82,12 +93,9 @@ def _in_loop_with(source: Source, zeroing: Statement, first: Statement) -> bool:
 
 
 def _steps_of(source: Source, backward: Statement, name: str) -> list[Statement]:
-    wanted = normal(f"{name}.step")
-    return [
-        statement
-        for statement in _around(source, backward)
-        if any(isinstance(n, cst.Call) and normal(source.code(n.func)) == wanted for n in own_nodes(statement))
-    ]
+    wanted = normal(name)
+    around = _around(source, backward)
+    return [each for each in around if any(normal(one) == wanted for one in _stepped(source, [each]))]
 
 
 def _zeroing(source: Source, backward: Statement, name: str) -> list[Statement]:
@@ -229,11 +237,14 @@ def _optimizers(source: Source, backward: Statement) -> list[str]:
 
 
 def _stepped(source: Source, statements: list[Statement]) -> Iterator[str]:
+    """`opt` of `opt.step()`, and of `scaler.step(opt)`."""
     for statement in statements:
         for node in own_nodes(statement):
             called = node.func if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
-            if called is not None and called.attr.value == "step" and isinstance(called.value, _NAMED):
-                yield source.code(called.value)
+            if not isinstance(node, cst.Call) or called is None or called.attr.value != "step":
+                continue
+            handed = (argument.value for argument in node.args if source.code(argument.value) in made_in(source))
+            yield from (source.code(each) for each in (called.value, *handed) if isinstance(each, _NAMED))
 
 
 def _by_hand(job: Job, source: Source, backward: Statement) -> Candidates:

@@ -40,6 +40,7 @@ DEPTH = 4  # patches that build on each other: the second state of a tuple, a fl
 TRIALS = 40  # in all
 PER_REMEDY = 8
 SHARE = 12  # trials of one remedy and what it brings to light: the next one is to have its chance
+PER_CHAIN = 6  # of those, for what one patch brings to light
 GRACE = 15.0  # seconds that a trial may take to begin and to end, beside those that it trains
 HANGS = 2  # trials whose ranks hang: a change may be the reason of one
 PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
@@ -285,10 +286,10 @@ class Fixer:
             if cure is None:
                 answer = ""
                 continue
-            if cure.verdict.outcome == "moved" and depth > 0 and _strikes_again(bench, cure):
-                postponed = postponed or cure  # by another part of the state: a later patch may cut all of it
+            if cure.verdict.outcome == "moved" and depth > 0 and _can_wait(bench, cure):
+                postponed = postponed or cure  # a later patch may cut all of a state, or be enough by itself
             elif cure.verdict.outcome == "moved" and depth > 0:
-                cure = self._follow(bench, cure, depth) or cure
+                cure = self._followed(bench, cure, depth)
             if cure.verdict.outcome == "proven":
                 return cure
             failed = max(failed or cure, cure, key=_rank)
@@ -296,6 +297,14 @@ class Fixer:
         if postponed is not None:
             return max(self._follow(bench, postponed, depth) or postponed, failed or postponed, key=_rank)
         return failed
+
+    def _followed(self, bench: Bench, cure: Cure, depth: int) -> Cure:
+        """The patch with what it brings to light cured, too: within a part of what its remedy may cost, so that the
+        next patch, which may be enough by itself, has its chance."""
+        allowed, self._allowed = self._allowed, min(self._allowed, self._trials + PER_CHAIN)
+        best = self._follow(bench, cure, depth)
+        self._allowed = allowed
+        return best or cure
 
     def _carried(self, run: Trial, texts: Mapping[str, str], file: str, first: int, last: int) -> tuple[Carried, ...]:
         """What the steps of a loop hand on, seen in one more run up to the fault."""
@@ -390,9 +399,10 @@ def _rank(cure: Cure) -> int:
     return judging.OUTCOMES.index(cure.verdict.outcome)
 
 
-def _strikes_again(bench: Bench, cure: Cure) -> bool:
-    """Does the same line fail for what the patch has brought to light, by whatever name?"""
+def _can_wait(bench: Bench, cure: Cure) -> bool:
+    """Does the same line fail for what the patch has brought to light, by whatever name; or does nothing fail, and the
+    patch itself has made a fault, which another one may not?"""
     following = cure.verdict.next
     if following is None or following.severity is not Severity.ERROR:
-        return False
+        return following is not None
     return judging.kin(following, cure.trial)[-1] == judging.kin(bench.found, bench.before)[-1]

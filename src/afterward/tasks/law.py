@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.facts import Note
-from afterward.model.training import Line
+from afterward.model.training import Line, StepTaken
 from afterward.tasks.ledger import Loss
 from afterward.tasks.obligations import Comparison
 from afterward.tasks.same_gradients import difference, same
@@ -52,9 +52,10 @@ def without_gradient(compared: Comparison) -> Iterator[Note]:
 
 def kept_gradients(compared: Comparison) -> Iterator[Note]:
     """What had a gradient while others had none keeps it, but for losses that had not led to it before."""
-    for optimizer, steps in compared.was.steps.items():
-        first, now = steps[0], next(iter(compared.now.steps.get(optimizer, ())), None)
-        if now is None or now.random != first.random:
+    before = {optimizer: steps[0] for optimizer, steps in compared.was.steps.items()}
+    for now in _untouched(compared):
+        first = before.get(now.optimizer)
+        if first is None or now.nth != first.nth or now.random != first.random:
             continue
         pairs = {n: (use, now.uses.get(n)) for n, use in first.uses.items()}
         other = [n for n, (a, b) in pairs.items() if b is None or not (a.edited or b.edited or same(a, b))]
@@ -63,6 +64,20 @@ def kept_gradients(compared: Comparison) -> Iterator[Note]:
             off = max(difference(*pairs[n]) for n in other)
             told = compared.names.subject(other), facts.count("step", now.nth), facts.share("off", off)
             yield Note("other_gradient", told)
+
+
+def _untouched(compared: Comparison) -> Iterator[StepTaken]:
+    """The steps up to the first that changes what had no gradient: what comes after it is computed with that. One that
+    computes its gradients itself has changed it before it is over."""
+    taken = [one for one in compared.trial.training.happenings if isinstance(one, StepTaken)]
+    was = {(one.optimizer, one.nth): one.uses.keys() for steps in compared.was.steps.values() for one in steps}
+    for step in taken:
+        new = step.uses.keys() - was.get((step.optimizer, step.nth), frozenset())
+        if new and step.closure:
+            return
+        yield step
+        if new:
+            return
 
 
 def _beside(compared: Comparison) -> Iterator[tuple[int, Loss]]:
@@ -87,6 +102,8 @@ def counts(compared: Comparison) -> Iterator[Note]:
     """
     for optimizer, count in compared.first.training.taken.items():
         now = compared.trial.training.taken.get(optimizer, 0)
+        if _as_often(compared, count, now):
+            continue
         lawful = count - sum(id(step) in compared.unlawful for step in compared.was.steps.get(optimizer, ()))
         if now < lawful:
             yield compared.names.gone(optimizer, count - now, count)
@@ -94,6 +111,15 @@ def counts(compared: Comparison) -> Iterator[Note]:
             yield Note(
                 "updates_added", (compared.names.optimizer(optimizer), facts.count("count", now - count, "update"))
             )
+
+
+def _as_often(compared: Comparison, count: int, now: int) -> bool:
+    """Does the program step as often for each pass as it did, at the same places? Then how many there are of both
+    depends on what it has learnt: an episode ends when the agent fails."""
+    passes, sources = (compared.first.passes, compared.trial.passes), compared.first.sources
+    changed = ((text, compared.trial.sources.get(file, text)) for file, text in sources.items())
+    placed = all(sorted(step_calls(a).values()) == sorted(step_calls(b).values()) for a, b in changed if a != b)
+    return placed and passes[0] != passes[1] and count * passes[1] == now * passes[0]
 
 
 def same_pairs(compared: Comparison) -> Iterator[Note]:

@@ -6,7 +6,8 @@ that it used, all of them and no others; no step goes and none is added; every l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from afterward.model import facts
@@ -270,8 +271,13 @@ class Comparison:
         return False
 
     def strangers(self) -> Iterator[Note]:
-        """A loss that belongs to another optimizer comes into a step."""
-        owners, meant = self.was.owners(), self.now.meant_for()
+        """A loss that belongs to another optimizer comes into a step.
+
+        Whose a loss is that the fault has kept from being computed, the clears of the trial say.
+        """
+        seen = {loss for taken in self.was.passes.values() for loss in self.was.losses(taken)}
+        unseen = {loss: owner for loss, owner in self.now.owners().items() if loss not in seen}
+        owners, meant = {**self.was.owners(), **unseen}, self.now.meant_for()
         more: dict[Loss, list[int]] = {}
         for optimizer, steps in self.now.steps.items():
             for step in steps:
@@ -309,10 +315,19 @@ class Comparison:
         for step in (step for steps in self.now.steps.values() for step in steps if again):
             for sources in {use.sources for use in step.uses.values()}:
                 taken = [self.now.passes[number] for number in sources if number in self.now.passes]
-                texts = [text_of(self.trial.sources, term) for one in taken for term in one.terms]
-                alike = {line: texts.count(text_of(self.first.sources, line)) for line in again}
+                alike = self._made_alike(taken, again)
                 found |= {("made", line) for line, count in again.items() if alike[line] > count}
         return found
+
+    def _made_alike(self, taken: list[PassTaken], lines: Iterable[Line]) -> Counter[Line]:
+        """How many terms like those of these lines there are. One statement that calls `backward()` several times adds
+        up what is made again each time: micro-batches."""
+        calls: dict[Line | None, Counter[Line]] = {}
+        for one in taken:
+            texts = [text_of(self.trial.sources, term) for term in one.terms]
+            mine = Counter({line: texts.count(text_of(self.first.sources, line)) for line in lines})
+            calls[one.at] = calls.get(one.at, Counter()) | mine
+        return sum(calls.values(), Counter())
 
     def current(self) -> Iterator[Note]:
         """No pass goes through values of parameters that have been stepped since, where none did that ended well."""

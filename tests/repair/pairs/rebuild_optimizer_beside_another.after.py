@@ -1,0 +1,19 @@
+import copy
+
+import torch
+
+torch.manual_seed(0)
+net_g, net_d = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+opt_g = torch.optim.Adam(net_g.parameters(), lr=0.01)
+net_d = copy.deepcopy(net_d)
+opt_d = torch.optim.Adam(net_d.parameters(), lr=0.01)
+for real in torch.randn(6, 8, 3):
+    fake = net_g(torch.randn(8, 2))
+    net_d.zero_grad()
+    d_loss = (net_d(real) - 1).pow(2).mean() + net_d(fake.detach()).pow(2).mean()
+    d_loss.backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    g_loss = (net_d(fake) - 1).pow(2).mean()
+    g_loss.backward()
+    opt_g.step()
