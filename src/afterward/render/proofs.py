@@ -18,6 +18,7 @@ PROOFS: dict[str, str] = {
     "ran_untrained": "ran to the end without an error; the program calls no `backward()`",
     "on_ranks": "on {ranks}, which stay alike",
     "ranks_missing": "ended at the time limit: {ranks} had not come past the point of failure",
+    "not_measured": "how the processes that it starts train could not be followed: they are no ranks of one job",
     "ranks_hang": "{count} had to be ended, because their ranks hung",
     "ranks_differ": "ranks would diverge: in step {step} <{subject}><!subject:a parameter> would get other gradients "
     "on one of ranks {ranks} than on the other",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from afterward.model.diagnosis import Report
+from afterward.model.facts import Note
 from afterward.tasks.children import ASKED, Household
 from afterward.tasks.trial import Measured, Request, Trial
 
@@ -87,8 +88,12 @@ class Ranks:
     def joined(self, first: Trial) -> Trial:
         """What the first process has shown, with its ranks; the one that failed, or the first, speaks for all."""
         ranks = sorted(self._left(), key=lambda one: one.training.place or (0, 0))
-        if first.passes or not any(one.training.place for one in ranks):
+        if first.passes:
             return first  # it trains by itself
+        placed = [one for one in ranks if one.training.place is not None]
+        if not placed:  # which process of another run is which is not known
+            return replace(first, hindered=Note("not_measured")) if ranks or first.report.findings else first
+        ranks = placed
         lead = next((one for one in ranks if one.broken_at is not None), ranks[0])
         chapters, sources = first.chapters, {**lead.sources, **first.sources}
         ending = lead.ending if first.ending == "finished" else first.ending
@@ -125,4 +130,6 @@ def run_by_command(request: Request, until: float | None) -> Trial:
         saved = outcome.saved()
         chapters = list(saved.chapters) if request.shown else []
         first = Trial(ending, outcome.report, sources=dict(saved.sources), chapters=chapters)
-        return ranks.joined(first)
+        result = ranks.joined(first)
+        unseen = not result.ranks and result.hindered is None and ending != "time"
+        return replace(result, hindered=Note("not_measured")) if unseen else result
