@@ -247,7 +247,7 @@ def test_a_program_that_reads_from_the_terminal_is_not_tried_further(tmp_path: P
     (tmp_path / "train.py").write_text(asking)
     shown, status = on_terminal(tmp_path, b"4\n", "train.py")
     assert status == 1, shown
-    assert "reads from the terminal, which a trial does not have: pipe its input in" in " ".join(shown.split())
+    assert "reads from the terminal, which a test run does not have: pipe its input in" in " ".join(shown.split())
     assert (tmp_path / "train.py").read_text() == asking
 
 

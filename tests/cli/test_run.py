@@ -104,7 +104,7 @@ def test_a_syntax_error_is_python_s_own(tmp_path: Path) -> None:
         (["run", "missing.py"], "can't open file 'missing.py'"),
         (["run", "-m", "no_such_module_here"], "no module named no_such_module_here"),
         (["run", "--out", "no/such/folder/r.json", "fine.py"], "cannot write the report"),
-        (["explain", "AFT999"], "no rule and no message of PyTorch about graphs is known as 'AFT999'"),
+        (["explain", "AFT999"], "no rule and no known PyTorch message fits 'AFT999'"),
     ],
 )
 def test_bad_input_gets_one_clear_line(words: list[str], complaint: str, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_memory_account(tmp_path: Path) -> None:
     account = done.stderr[done.stderr.index("memory: ") :]
     assert "memory: 3.9 KB of saved values at the peak" in account
     assert "3.9 KB  100 %  train.py:4  result = weight.exp()" in account
-    assert "3.9 KB  train.py:6  4 passes; each keeping up to 3.9 KB" in account
+    assert "3.9 KB  train.py:6  4 calls; each keeping up to 3.9 KB" in account
     assert all(len(line) <= 80 for line in account.splitlines())
     done = _afterward("run", "--memory", "--format", "json", "--out", "report.json", "train.py", cwd=tmp_path)
     memory = json.loads((tmp_path / "report.json").read_text())["memory"]

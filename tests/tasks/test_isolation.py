@@ -251,7 +251,7 @@ def test_a_write_outside_of_the_copy_is_refused_and_said(refused: TrialRunner, w
     trial = tried(refused, work, f"open({str(tmp_path / 'outside.txt')!r}, 'w')")
     assert trial.ending == "raised"
     assert trial.hindered is not None
-    told = f"the program writes to {tmp_path / 'outside.txt'}, outside of the folder that trials have a copy of"
+    told = f"the program writes to {tmp_path / 'outside.txt'}, outside of the folder that test runs get a copy of"
     assert note_text(trial.hindered) == told
     assert not (tmp_path / "outside.txt").exists()
 

@@ -106,10 +106,15 @@ class Ranks:
                 yield pickle.loads(file.read_bytes())
 
 
+def new_meeting() -> str:
+    """A folder where the ranks of one run leave what they have shown."""
+    return tempfile.mkdtemp(prefix="afterward-ranks-")
+
+
 @contextmanager
 def invited(request: Request, until: float | None) -> Iterator[Ranks]:
     """Within this block, processes that are started are measured as this one is."""
-    folder = Path(tempfile.mkdtemp(prefix="afterward-ranks-"))
+    folder = Path(request.meeting or new_meeting())
     (folder / _REQUEST).write_bytes(pickle.dumps((replace(request, shown=False), until)))
     os.environ[ASKED] = str(folder)
     try:

@@ -35,6 +35,7 @@ class Request:
     stdin: bytes | None = None  # what was piped in: each run gets all of it
     finite: bool = False  # look for the first operation whose gradient is not finite
     shown: bool = False  # the user's own run: its output goes to the terminal, and what it writes stays
+    meeting: str = ""  # the folder where its ranks leave what they have shown; nothing: it makes one
 
 
 @dataclass

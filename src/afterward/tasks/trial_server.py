@@ -10,6 +10,7 @@ import gc
 import importlib
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -24,6 +25,7 @@ from afterward.tasks.copied_tree import CopiedTree, NotCopied
 from afterward.tasks.isolation import call_in_private_view, die_with_parent, let_live, why_not
 from afterward.tasks.messages import STOP, receive, send
 from afterward.tasks.processes import adopt_orphans, end_all
+from afterward.tasks.rank_trial import new_meeting
 from afterward.tasks.trial import Request, Trial, leave_result
 from afterward.tasks.trial_process import perform
 
@@ -51,6 +53,8 @@ class _Server:
     def carry_out(self, request: Request) -> None:
         folder = os.path.abspath(os.path.join(self._home, request.folder))
         request = replace(request, folder=folder)
+        if request.shown:  # it runs where the user's files are, and may be killed: what it leaves there is removed here
+            request = replace(request, meeting=new_meeting())
         with tempfile.TemporaryFile(dir=_memory()) as result:
             try:
                 work = self._work(request, folder, result)
@@ -60,6 +64,8 @@ class _Server:
                 self._run(work)
             result.seek(0)
             data = result.read()
+        if request.meeting:
+            shutil.rmtree(request.meeting, ignore_errors=True)
         with contextlib.suppress(OSError):
             send(self._channel, data)
 

@@ -98,7 +98,9 @@ def history(machine: Machine) -> History | None:
         tuple(passes),
         steps,
         leaves=tuple(_leaves(machine, every, unsure, owners)),
-        optimizers=tuple(_optimizer(machine, number, one, numbers) for number, one in enumerate(machine.optimizers)),
+        optimizers=tuple(
+            _optimizer(machine, number, one, numbers, unsure) for number, one in enumerate(machine.optimizers)
+        ),
         cuts=tuple(_cuts(machine, numbers)),
         gradients=tuple(_gradients(machine, numbers, unsure)),
         values=tuple(account.held),
@@ -176,7 +178,11 @@ def _leaves(machine: Machine, every: list[Tensor], unsure: set[int], owners: dic
 
 
 def _optimizer(
-    machine: Machine, number: int, one: Instance, numbers: Callable[[Iterable[Tensor]], frozenset[int]]
+    machine: Machine,
+    number: int,
+    one: Instance,
+    numbers: Callable[[Iterable[Tensor]], frozenset[int]],
+    unsure: set[int],
 ) -> Optimizer:
     held = one.inner.get("params", ())
     steps = [step for step in machine.steps if step.optimizer is one]
@@ -185,7 +191,7 @@ def _optimizer(
         one.label or one.class_name,
         numbers(held),
         followed=not machine.account.blind and not one.inner.get("partial"),
-        hidden=len(held) - len(numbers(held)),
+        hidden=sum(id(leaf) in unsure for leaf in held),
         had_gradient=any(step.leaves for step in steps),
         still=_still(steps),
     )
