@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.strategies import integers
 
 from lifelab.compare import Tally, combined, compare, compare_pair, retained, twice
-from lifelab.generate import programs
 from lifelab.on_torch import quiet
 from lifelab.programs import Apply, Program
 from lifelab.running import statements
 from lifelab.source import to_source
+from lifelab.strategies import programs
 
 CHUNK = 1000
 

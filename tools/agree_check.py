@@ -14,10 +14,10 @@ from collections import Counter
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from lifelab.generate import programs
 from lifelab.on_check import verdict, what_happens, what_is_said
 from lifelab.on_torch import quiet
 from lifelab.source import to_source
+from lifelab.strategies import programs
 
 
 def agree(count: int, start: int, counts: Counter[str], shrink: bool = True) -> None:

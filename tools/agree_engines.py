@@ -1,120 +1,109 @@
 """Asks `run` and `check` about the same programs, and follows PyTorch's advice where one of them says what it would do.
 
-    python tools/agree_engines.py [--count N] [--seed S] [FOLDER ...]
+    python tools/agree_engines.py [--count N] [--seed S] [--jobs J] [--log FILE] [FOLDER ...]
 
 The programs: the cases of the folders, the shipped examples, and N random ones. Prints each finding on which the
-engines differ, each sentence about `retain_graph=True` that did not come true, and how many there were of each.
+engines differ, each sentence about `retain_graph=True` that did not come true, and how many there were of each. What
+the log holds already is not asked again; `--only NAME` prints a random program and asks about it alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
-import afterward
 from enginelab import advice
 from enginelab.differences import unexplained
+from enginelab.programs import KINDS, Source, cases, examples, named, names
 from enginelab.reports import Finding, ask, loud, placed, summary
 from plantlab import forking
 
-
-def cases(folders: list[Path]) -> Iterator[tuple[str, Path | str]]:
-    for folder in folders:
-        for file in sorted(folder.glob("*/buggy.py")):
-            yield file.parent.name, file.parent
+TROUBLES = ("differ", "advice wrong", "one engine failed")
 
 
-def examples() -> Iterator[tuple[str, Path | str]]:
-    """The shipped programs that are wrong."""
-    gallery = Path(afterward.__file__).parent / "gallery"
-    for file in sorted(gallery.glob("*/wrong.py")):
-        yield file.parent.name, file.read_text(encoding="utf-8")
+@dataclass
+class Row:
+    """What was asked about one program and what came of it."""
 
+    name: str
+    counts: dict[str, int] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
 
-def random_programs(count: int, seed: int) -> Iterator[tuple[str, Path | str]]:
-    """Random programs that end in one of autograd's errors."""
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
+    def count(self, what: str, line: str = "") -> None:
+        self.counts[what] = self.counts.get(what, 0) + 1
+        self.lines += [f"{self.name}: {line}"] if line else []
 
-    from lifelab.generate import programs
-    from lifelab.on_check import what_happens
-    from lifelab.on_torch import quiet
-    from lifelab.source import to_source
-
-    quiet()
-    texts: list[str] = []
-
-    @seeded(seed)
-    @settings(
-        max_examples=count * 12, deadline=None, database=None, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
-    @given(programs())
-    def gather(program: object) -> None:
-        if len(texts) < count:
-            text = to_source(program)
-            happens = what_happens(text)
-            if happens is not None and happens[1] in ("second_backward", "inplace"):
-                texts.append(text)
-
-    gather()
-    for number, text in enumerate(texts):
-        yield f"random-{seed}-{number}", text
-
-
-class Tally:
-    """What was asked and what came of it."""
-
-    def __init__(self, verbose: bool) -> None:
-        self.counts: Counter[str] = Counter()
-        self.verbose = verbose
-
-    def compare(self, name: str, source: Path | str) -> None:
-        with placed(source) as folder:
-            watched, read = loud(ask("run", folder)), loud(ask("check", folder))
-            self.counts["programs"] += 1
-            before = self.troubles()
-            self._engines(name, watched, read)
-            for engine, findings in (("run", watched), ("check", read)):
-                for found in findings:
-                    self._advice(f"{name} ({engine})", folder, found)
-            if (
-                self.counts["differ"] + self.counts["advice wrong"] > before
-                and self.verbose
-                and isinstance(source, str)
-            ):
-                print(source)
-
+    @property
     def troubles(self) -> int:
-        return self.counts["differ"] + self.counts["advice wrong"]
+        return sum(self.counts.get(what, 0) for what in TROUBLES)
 
-    def _engines(self, name: str, watched: list[Finding], read: list[Finding]) -> None:
-        if not watched or not read:
-            self.counts["seen by run alone" if watched else "seen by check alone" if read else "seen by neither"] += 1
-            return
-        ours, theirs = summary(watched[0]), summary(read[0])
-        apart = {key: (ours[key], theirs[key]) for key in ours if ours[key] != theirs[key]}
-        new = unexplained(name, apart)
-        self.counts["differ" if new else "differ as listed, each with its reason" if apart else "agree"] += 1
-        for key in new:
-            self.counts[f"differ in {key}"] += 1
-        if new:
-            print(f"{name}: {new}", flush=True)
 
-    def _advice(self, name: str, folder: Path, found: Finding) -> None:
-        if found.get("retain_graph") is None:
-            return
-        after = advice.follow(folder, found)
-        if after is None:
-            self.counts["advice not followed"] += 1
-            return
-        wrong = advice.contradicts(found, after)
-        self.counts["advice wrong" if wrong else "advice as said"] += 1
-        if wrong:
-            print(f"{name}: {found['code']} {wrong}", flush=True)
+def compare(name: str, source: Source | None) -> Row:
+    row = Row(name)
+    row.count("programs")
+    with placed(named(name) if source is None else source) as folder:
+        reports = [ask(mode, folder) for mode in ("run", "check")]
+        if None in reports:
+            row.count("one engine failed", "no report")
+        watched, read = (loud(report) for report in reports)
+        _engines(row, watched, read)
+        for engine, findings in (("run", watched), ("check", read)):
+            for found in findings:
+                _advice(row, engine, folder, found)
+    return row
+
+
+def _engines(row: Row, watched: list[Finding], read: list[Finding]) -> None:
+    if not watched or not read:
+        row.count("seen by run alone" if watched else "seen by check alone" if read else "seen by neither")
+        return
+    ours, theirs = summary(watched[0]), summary(read[0])
+    apart = {key: (ours[key], theirs[key]) for key in ours if ours[key] != theirs[key]}
+    new = unexplained(row.name, apart)
+    row.count(
+        "differ" if new else "differ as listed, each with its reason" if apart else "agree", str(new) if new else ""
+    )
+    for key in new:
+        row.count(f"differ in {key}")
+
+
+def _advice(row: Row, engine: str, folder: Path, found: Finding) -> None:
+    if found.get("retain_graph") is None:
+        return
+    after = advice.follow(folder, found)
+    if after is None:
+        row.count("advice not followed")
+        return
+    wrong = advice.contradicts(found, after)
+    row.count("advice wrong" if wrong else "advice as said", f"({engine}) {found['code']} {wrong}" if wrong else "")
+
+
+def _compare(work: tuple[str, Source | None, float]) -> Row | None:
+    name, source, until = work
+    return compare(name, source) if time.monotonic() < until else None
+
+
+def rows(work: list[tuple[str, Source | None]], jobs: int, seconds: float) -> Iterator[Row]:
+    """One row for each program; none for those that the time did not last for."""
+    until = time.monotonic() + seconds
+    given = [(name, source, until) for name, source in work]
+    if jobs == 1:
+        yield from (row for row in map(_compare, given) if row is not None)
+        return
+    with get_context("fork").Pool(jobs) as pool:
+        yield from (row for row in pool.imap_unordered(_compare, given) if row is not None)
+
+
+def kept(log: Path | None) -> list[Row]:
+    lines = log.read_text(encoding="utf-8").splitlines() if log is not None and log.is_file() else []
+    return [Row(**json.loads(line)) for line in lines]
 
 
 def main() -> int:
@@ -122,20 +111,38 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--count", type=int, default=0, help="random programs")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--kind", action="append", choices=KINDS, help="which random programs; all in turn if not given"
+    )
     parser.add_argument("--examples", action="store_true", help="the shipped examples too")
-    parser.add_argument("--verbose", action="store_true", help="print the random programs that differ")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that ask at the same time")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no program after so many seconds")
+    parser.add_argument(
+        "--log", type=Path, help="a file of rows: what it holds is not asked again, what is new is added"
+    )
+    parser.add_argument("--only", action="append", default=[], help="the random program of this name, printed")
     options = parser.parse_args()
-    forking.load()
-    tally = Tally(options.verbose)
-    for name, source in cases(options.folders):
-        tally.compare(name, source)
-    for name, source in examples() if options.examples else ():
-        tally.compare(name, source)
-    for name, source in random_programs(options.count, options.seed) if options.count else ():
-        tally.compare(name, source)
-    for what, number in sorted(tally.counts.items()):
+    forking.load(fixing=False)
+    work: list[tuple[str, Source | None]] = [*cases(options.folders), *(examples() if options.examples else ())]
+    work += [(name, None) for name in names(tuple(options.kind or KINDS), options.count, options.seed)]
+    for name in options.only:
+        print(named(name))
+        work.append((name, None))
+    done = kept(options.log)
+    known = {row.name for row in done}
+    counts = Counter[str]()
+    for row in done:
+        counts.update(row.counts)
+    for row in rows([each for each in work if each[0] not in known], options.jobs, options.seconds):
+        counts.update(row.counts)
+        for line in row.lines:
+            print(line, flush=True)
+        if options.log is not None:
+            with options.log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(row)) + "\n")
+    for what, number in sorted(counts.items()):
         print(f"{number:8,}  {what}")
-    return 1 if tally.troubles() else 0
+    return 1 if any(counts[what] for what in TROUBLES) else 0
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from afterward.render.json_report import as_data
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 from enginelab.differences import DIFFERENCES, unexplained  # noqa: E402
+from enginelab.programs import KINDS, named, names  # noqa: E402
 from enginelab.reports import summary  # noqa: E402
 
 CASES = [
@@ -189,3 +190,9 @@ def test_what_is_listed_does_differ(case: Path, tmp_path: Path, torch_as_it_was:
 
 def test_the_list_speaks_of_cases_that_are_there() -> None:
     assert DIFFERENCES.keys() <= {file.parent.name for file in ROOT.glob("tests/cases/*/buggy.py")}
+
+
+def test_a_random_program_follows_from_its_name() -> None:
+    found = [named(name) for name in names(KINDS, 4, 1)]
+    assert found == [named(name) for name in names(KINDS, 4, 1)]
+    assert len(set(found)) == 4

@@ -1,4 +1,4 @@
-"""Random programs, as a Hypothesis strategy.
+"""Random programs.
 
 Names are bound again on purpose (carried state), statements sit in loops and branches, parameters belong
 to one or two optimizers, and passes start anywhere. A program need not be sensible: a statement that is
@@ -8,10 +8,8 @@ refused is passed over on both sides, and what it leaves behind is compared like
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
-
-from hypothesis import strategies as st
 
 from afterward.model.life import table
 from lifelab.functions import FUNCTIONS
@@ -83,16 +81,11 @@ def all_writes() -> list[str]:
     return [name for name in table().raw if table()[name].in_place]
 
 
-@cache
-def _below(n: int) -> st.SearchStrategy[int]:
-    return st.integers(0, n - 1)
-
-
 class Writer:
     """Writes one program, keeping account of the names it has made and their shapes."""
 
-    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
-        self.draw = draw
+    def __init__(self, below: Callable[[int], int]) -> None:
+        self.below = below  # some number from 0 up to, and without, the given one
         self.names: dict[str, str] = {}  # name: shape
         self.parameters: list[str] = []
         self.optimizers: list[str] = []
@@ -103,9 +96,6 @@ class Writer:
         self.is_recorded = self.chance(6)
         self.has_checkpoints = not self.is_recorded and self.chance(8)
         self.has_inference = not self.is_recorded and self.chance(10)
-
-    def below(self, n: int) -> int:
-        return int(self.draw(_below(n)))
 
     def chance(self, n: int) -> bool:
         return n > 1 and self.below(n) == 1
@@ -415,9 +405,3 @@ class Writer:
             self.written_off.add(out)
             outs.append(out)
         body.append(Grad(tuple(outs), roots, gradients, inputs, retain, create, bool(self.below(4))))
-
-
-@st.composite
-def programs(draw: Any) -> Program:
-    """A random program over the whole vocabulary."""
-    return Writer(draw).program()

@@ -27,7 +27,7 @@ def what_happens(text: str) -> Fault | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(text, FILE, "exec"), {})
+            exec(compile(text, FILE, "exec"), {"__name__": "__main__"})
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
         line = (lines[0] or 0) if lines else 0

@@ -20,20 +20,22 @@ from afterward.tasks.system_calls import libc
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
-def load() -> None:
-    """Import what every run needs, once."""
+def load(fixing: bool = True) -> None:
+    """Import what every run needs, once; what `fix` needs too, where it is to be run."""
     import torch
     import torch._dynamo
 
     import afterward.cli.check
-    import afterward.cli.fix
     import afterward.cli.run
     import afterward.observe.recording.session
-    import afterward.repair
     import afterward.rules
     import afterward.tasks.check
-    import afterward.tasks.fix
-    import afterward.tasks.trial_server
+
+    if fixing:
+        import afterward.cli.fix
+        import afterward.repair
+        import afterward.tasks.fix
+        import afterward.tasks.trial_server
 
     torch.set_num_threads(1)
     torch.optim.SGD([torch.ones(1, requires_grad=True)])  # imports what it imports late

@@ -17,7 +17,7 @@ import agree  # noqa: E402
 from afterward.model.life import table  # noqa: E402
 from afterward.model.life.formulas import FORMULAS  # noqa: E402
 from lifelab.compare import Disagreement, Tally, combined, compare, compare_pair, on_model, retained, twice  # noqa: E402
-from lifelab.generate import programs  # noqa: E402
+from lifelab.strategies import programs  # noqa: E402
 from lifelab.on_torch import OnTorch, quiet  # noqa: E402
 from lifelab.programs import Apply, Backward, Derive, For, Grad, If, Leaf, Program, Statement  # noqa: E402
 from lifelab.running import Outside, Runner, statements  # noqa: E402
