@@ -17,11 +17,11 @@ import agree  # noqa: E402
 from afterward.model.life import table  # noqa: E402
 from afterward.model.life.formulas import FORMULAS  # noqa: E402
 from lifelab.compare import Disagreement, Tally, combined, compare, compare_pair, on_model, retained, twice  # noqa: E402
-from lifelab.strategies import programs  # noqa: E402
 from lifelab.on_torch import OnTorch, quiet  # noqa: E402
 from lifelab.programs import Apply, Backward, Derive, For, Grad, If, Leaf, Program, Statement  # noqa: E402
 from lifelab.running import Outside, Runner, statements  # noqa: E402
 from lifelab.source import to_source  # noqa: E402
+from lifelab.strategies import programs  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
