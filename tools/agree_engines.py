@@ -25,7 +25,7 @@ from enginelab.programs import KINDS, Source, cases, examples, named, names
 from enginelab.reports import Finding, ask, loud, placed, summary
 from plantlab import forking
 
-TROUBLES = ("differ", "advice wrong", "one engine failed")
+TROUBLES = ("differ", "advice wrong", "one engine failed", "the comparison failed")
 
 
 @dataclass
@@ -87,7 +87,12 @@ def _advice(row: Row, engine: str, folder: Path, found: Finding) -> None:
 
 def _compare(work: tuple[str, Source | None, float]) -> Row | None:
     name, source, until = work
-    return compare(name, source) if time.monotonic() < until else None
+    if time.monotonic() > until:
+        return None
+    try:
+        return compare(name, source)
+    except Exception as error:  # one program is no reason to lose the others
+        return Row(name, {"the comparison failed": 1}, [f"{name}: {error!r}"])
 
 
 def rows(work: list[tuple[str, Source | None]], jobs: int, seconds: float) -> Iterator[Row]:

@@ -76,7 +76,7 @@ def watch(folder: Path) -> list[tuple[int, list[tuple[int, bool, bool, bool]]]]:
 
 def seen_between(rows: list[Any], failed: int, freed: int, reused: int) -> Seen | None:
     """What lay between the call on line `freed` and the one that failed, the `failed`-th; None: not to be seen."""
-    if failed >= len(rows) or rows[failed][0] != reused:
+    if not 0 <= failed < len(rows) or rows[failed][0] != reused:
         return None
     earlier = [row for row in rows[failed][1] if row[0] == freed and row[3]]
     return Seen(earlier[0][1], earlier[0][2]) if len(earlier) == 1 else None
