@@ -75,6 +75,46 @@ PROGRAMS: dict[str, tuple[str, str, int, str | None, int | None]] = {
             loss.backward()
             w = w - 0.1 * w.grad
         """, "AFT502", 6, "w", 6),
+    "gradients are clamped of a layer that is not used": (
+        """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.spare = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+            def forward(self, x):
+                return self.body(x)
+        net = Net()
+        net(torch.ones(2, 3)).sum().backward()
+        for parameter in net.parameters():
+            parameter.grad.data.clamp_(-1, 1)
+        """, "AFT506", 11, "net.spare.weight", None),
+    "a norm of gradients that were cleared": (
+        """
+        layer = torch.nn.Linear(3, 3)
+        layer(torch.ones(2, 3)).sum().backward()
+        layer.zero_grad()
+        norm = sum(p.grad.data.norm() for p in layer.parameters())
+        """, "AFT506", 5, "layer.weight", None),
+    "a scaler steps an optimizer whose loss has no graph": (
+        """
+        critic, scaler = torch.nn.Linear(3, 1), torch.amp.GradScaler("cpu")
+        optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+        with torch.no_grad():
+            loss = critic(torch.ones(4, 3)).mean()
+        scaler.scale(torch.nn.Linear(3, 1)(torch.ones(4, 3)).mean()).backward()
+        if loss.requires_grad:
+            scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        """, "AFT515", 9, "optimizer", None),
+    "the earlier of two square roots is at zero": (
+        """
+        layer, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+        torch.autograd.set_detect_anomaly(True)
+        near = (layer(x) - layer(x)).pow(2).sum(1).sqrt()
+        far = (layer(x) - 7).pow(2).sum(1).sqrt()
+        loss = (near - far).relu().mean()
+        loss.backward()
+        """, "AFT510", 7, None, 4),
     "freezing an output": (
         """
         encoder = torch.nn.Linear(3, 2)
@@ -268,7 +308,8 @@ NOT_OURS = {
     "a shape": "torch.nn.Linear(3, 2)(torch.ones(4, 4))",
     "a key": "{}['loss']",
     "None with a method": "best = None\nbest.data",
-    "a leaf before its first backward": "layer = torch.nn.Linear(3, 2)\nlayer.weight.grad.norm()",
+    "another None in a statement that reads a gradient": "w, mask = torch.ones(2, requires_grad=True), None\n"
+    "w.sum().backward()\nw.grad.mul_(mask.scale)",
 }
 
 

@@ -8,6 +8,7 @@ run both on real torch. Nothing here needs torch.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -88,9 +89,12 @@ def find(text: str) -> Page | None:
     return max(found, key=lambda one: one[:2])[2] if found else None  # of two that end alike, the longer one
 
 
-def find_in_a_run(text: str) -> Page | None:
-    """The page of a message where the run is at hand: its tensors tell whether a vague one means this."""
-    return find(text) or next((page for page in all_pages() if _matches(page.in_a_run, text)), None)
+def find_in_a_run(text: str) -> Iterator[Page]:
+    """The pages that a message may mean where the run is at hand: its tensors tell which of the vague ones it is."""
+    found = find(text)
+    vague = [page for page in all_pages() if _matches(page.in_a_run, text)]
+    yield from [found] if found is not None and found not in vague else []
+    yield from vague
 
 
 def find_part(text: str) -> Page | None:

@@ -1,4 +1,4 @@
-"""AFT506: `autograd.grad` is asked for the gradient of a tensor that the output was not computed from."""
+"""AFT506: the gradient of a tensor is asked for that no output was computed from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from afterward.rules._raised import raised, told
 
 @rule("AFT506", Severity.ERROR)
 def input_not_in_graph(history: History) -> Iterator[Diagnosis]:
-    """`autograd.grad` is asked for the gradient of a tensor that the output was not computed from."""
+    """The gradient of a tensor is asked for, by `autograd.grad` or by `.grad`, that no output was computed from."""
     return raised(history, "AFT506")
 
 
@@ -28,6 +28,15 @@ WORDS = {
         here="asks for the gradient of <{value}><!value:it>",
         help="compute the output from <{value}><!value:that tensor> itself<?shared:, or ask for the gradient of "
         "{shared}>; if it may be unused, pass `allow_unused=True`: its gradient is then `None`",
+    ),
+    "grad-of-leaf-is-none": told(
+        "a gradient that no `backward()` has filled is used",
+        "`.grad` of <{value}><!value:this tensor> is `None`: no `backward()` has reached it",
+        "<{value}><!value:The tensor> is a leaf. Its `.grad` is `None` until a `backward()` of a loss that depends on "
+        "it, and again after its gradient was cleared.",
+        here="uses `.grad` of <{value}><!value:this tensor>, which is `None`",
+        help="pass over it where no loss has to depend on it (`if parameter.grad is not None:`); else use it in the "
+        "forward pass, and call `backward()` before this line",
     ),
     "input-needs-no-gradient": told(
         "the gradient of an input is asked for, and it does not require gradients",

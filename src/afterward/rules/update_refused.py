@@ -12,7 +12,7 @@ from afterward.rules._raised import raised, told
 
 @rule("AFT515", Severity.ERROR)
 def update_refused(history: History) -> Iterator[Diagnosis]:
-    """An optimizer or a gradient scaler refuses: a parameter in two groups, gradients unscaled twice, no closure."""
+    """An optimizer or a gradient scaler refuses: a parameter in two groups, gradients unscaled twice or not there."""
     return raised(history, "AFT515")
 
 
@@ -32,6 +32,15 @@ WORDS = {
         "unscales by itself where that was not done.",
         here="unscales them again",
         help="call `unscale_` once between `backward()` and `step()`, and `update()` once at the end of each step",
+    ),
+    "scaler-without-gradients": told(
+        "a gradient scaler steps an optimizer whose parameters have no gradient",
+        "no parameter of <{value}><!value:an optimizer> has a gradient when the scaler steps it",
+        "No `backward()` has reached one of its parameters since they were created or their gradients were cleared: "
+        "the loss does not depend on them, belongs to another optimizer, or was disconnected from them.",
+        here="unscales the gradients of <{value}><!value:an optimizer>, and finds none",
+        help="call `scaler.scale(loss).backward()` on a loss that depends on its parameters, after `zero_grad()`; "
+        "where there is none in this step, leave out `scaler.step` for this optimizer too",
     ),
     "half-gradients-unscaled": told(
         "a gradient scaler is used with parameters in half precision",

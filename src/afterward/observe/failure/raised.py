@@ -35,14 +35,14 @@ def examine_raised(
     recorder: Recorder, error: BaseException, *, is_user: Any, gaps: list[Gap], ledger: LedgerWriter
 ) -> History | None:
     """What an exception of autograd's is about; None where it tells of something else."""
-    page = messages.find_in_a_run(str(error))
-    if page is None or not page.rules:
-        return None
-    scene = scene_of(error, is_user)
+    pages = [page for page in messages.find_in_a_run(str(error)) if page.rules]
+    scene = scene_of(error, is_user) if pages else None
     if scene is None:
         return None
-    examined = _Examination(recorder, is_user, ledger)
-    return examined.history_of(page, scene, str(error), tuple(gaps))
+    examined = (
+        _Examination(recorder, is_user, ledger).history_of(page, scene, str(error), tuple(gaps)) for page in pages
+    )
+    return next((history for history in examined if history is not None), None)
 
 
 _OPERATION = re.compile(r"^[Ff]unction '?(\w+)'? returned")
@@ -72,7 +72,7 @@ class _Examination(Autopsy):
         found += [("", one) for one in outputs_of(scene)] if page.name in _OF_NO_TENSOR else []
         found = [] if page.about == "run" else found
         tensors = _each_once(found)
-        if about is not None and not tensors and page.name == "grad-is-none":
+        if page.in_a_run and not tensors:
             return None  # some other None
         self.inputs, self.outputs = [], ()
         nodes = [node for _, tensor in tensors if (node := compat.grad_fn_of(tensor)) is not None]
@@ -81,7 +81,9 @@ class _Examination(Autopsy):
         where = self.where(self.trail[-1] if self.trail else None)
         if where is None:
             return None
-        written = {id(tensor): text for text, tensor in scene.tensors()}
+        written = {id(one): text for text, one in scene.tensors()}
+        if page.name == "grad-of-leaf-is-none":  # of the parameters that a loop passes on under one name
+            written |= self.names.owned
         operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
         first = self._special(page.name, scene, message) or self._custom_function(page.name, message)
         first = first or self._operation_named(message)
@@ -100,6 +102,7 @@ class _Examination(Autopsy):
         finders: dict[str, Callable[[], Iterator[Operand]]] = {
             "checkpoint-returns-no-graph": lambda: map(self._checkpointed, scene.local("ctx")),
             "scaler-unscaled-twice": lambda: (_named(scene.written_as(one)) for one in scene.local("optimizer")),
+            "scaler-without-gradients": lambda: (_named(scene.written_as(one)) for one in scene.local("optimizer")),
             "closure-missing": lambda: map(_named, scene.owners_of("step")),
             "forward-not-written": lambda: map(_named, scene.owners_of("apply")),
             "written-input-not-returned": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
@@ -204,8 +207,8 @@ class _Examination(Autopsy):
         )
 
     def _operation_named(self, message: str) -> Operand | None:
-        """The newest operation of the graph that a message of anomaly mode names: `Function 'SqrtBackward0'`; where a
-        run has looked for it, the first whose gradient was not finite."""
+        """The operation of the graph that a message of anomaly mode names, `Function 'SqrtBackward0'`; where a run has
+        looked for it, the first whose gradient was not finite."""
         named = _OPERATION.search(message)
         seen = self.recorder.not_finite if named is not None else None
         if seen is not None and seen.order in self.places:
@@ -214,8 +217,12 @@ class _Examination(Autopsy):
         found = [node for node in self.found.nodes if named is not None and node.name() == named[1]]
         if not found:
             return None
-        newest = max(found, key=order_of)
-        return Operand("", False, True, newest.name(), self.where(self.places.get(order_of(newest))))
+        # A pass executes the newer ones first, frees what each had saved, and was stopped by the last that it freed.
+        freed = [node for node in found if any(state == "freed" for _, state, _ in compat.saved_states(node))]
+        if not freed and len(found) > 1:
+            return Operand("", False, True, found[0].name())
+        last = min(freed or found, key=order_of)
+        return Operand("", False, True, last.name(), self.where(self.places.get(order_of(last))))
 
     def _name(self, tensor: Any) -> str:
         """The shortest name that the program has for it."""

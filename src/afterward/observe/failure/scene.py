@@ -12,6 +12,7 @@ from afterward.observe import compat
 from afterward.observe.failure.copying import way_of_copy
 from afterward.observe.failure.walk import walk
 from afterward.observe.marks.stack import locals_of
+from afterward.observe.plainly import plainly
 from afterward.observe.provenance.frame_values import value_of
 
 
@@ -119,9 +120,16 @@ def _owners(scene: Scene, *attributes: str) -> Found:
                 yield ast.unparse(node.value), value
 
 
-def _without_gradient(scene: Scene) -> Found:
-    """The owner of a `.grad` that is None because it is no leaf. A leaf has none until its first `backward()`."""
-    return (found for found in _owners(scene, "grad") if not found[1].is_leaf)
+def _computed_without_gradient(scene: Scene) -> Found:
+    """The owner of a `.grad` that is None because it is no leaf."""
+    return (found for found in _owners(scene, "grad") if _computed(found[1]))
+
+
+def _leaf_without_gradient(scene: Scene) -> Found:
+    """The owner of a `.grad` that is None though it is a leaf. No text: the name of a parameter says more than that of
+    a loop's variable."""
+    leaves = (one for _, one in _owners(scene, "grad") if one.is_leaf)
+    return (("", one) for one in leaves if plainly(one).grad is None)
 
 
 def _copied(scene: Scene) -> Found:
@@ -188,7 +196,8 @@ ABOUT: dict[str, Callable[[Scene], Found]] = {
     "leaf-written-in-place": _written,
     "view-of-leaf-written-in-place": _written,
     "non-leaf-optimized": lambda scene: _in_locals(scene, _computed, "param", "params"),
-    "grad-is-none": _without_gradient,
+    "grad-is-none": _computed_without_gradient,
+    "grad-of-leaf-is-none": _leaf_without_gradient,
     "non-leaf-copied": _copied,
     "integer-requires-grad": lambda scene: (*_owners(scene, "requires_grad", "requires_grad_"), *named(scene, _whole)),
     "non-leaf-sent": lambda scene: _in_locals(scene, _computed, "tensor"),

@@ -57,6 +57,7 @@ class Names:
 
     held: list[Held] = field(default_factory=list)
     leaves: dict[int, str] = field(default_factory=dict)  # id of the tensor -> shortest name
+    owned: dict[int, str] = field(default_factory=dict)  # id of a leaf -> its name as an attribute of something
     optimizers: dict[int, tuple[str, Any]] = field(default_factory=dict)
     storages: dict[int, set[str]] = field(default_factory=dict)  # address of a storage -> names of tensors in it
     modules: dict[int, str] = field(default_factory=dict)
@@ -85,7 +86,7 @@ def search(frames: Iterable[types.FrameType], is_user: Any) -> Names:
             if isinstance(name, str) and not (name.startswith("__") and name.endswith("__")):
                 todo.append((value, name, kind, 0))
         _drain(todo, seen, names, torch, keep_alive, owners)
-    for value in held_by_libraries(frames, is_user):
+    for value in (*owners.library_generators, *held_by_libraries(frames, is_user)):
         todo.append((value, NOT_OURS, "attribute", 0))
         _drain(todo, seen, names, torch, keep_alive, owners)
     for name, tensor in _parametrized(names):
@@ -153,6 +154,9 @@ def _drain(
             continue
         if id(value) in seen:
             continue
+        if not path.startswith(NOT_OURS) and owners.is_library_generator(value):
+            owners.library_generators.append(value)  # its locals are no names of the program's: last of all
+            continue
         if len(seen) > LIMIT:
             names.complete = False
             return
@@ -186,6 +190,8 @@ def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) ->
         known = names.leaves.get(id(tensor))
         if known is None or _length(path) < _length(known):
             names.leaves[id(tensor)] = path
+        if kind == "attribute":
+            names.owned.setdefault(id(tensor), path)
     pointer = storage_pointer(tensor)
     if pointer is not None:
         names.storages.setdefault(pointer, set()).add(path)
@@ -235,7 +241,7 @@ def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[A
     elif type(value) is types.GeneratorType:
         if value.gi_frame is not None:
             for name, item in dict(locals_of(value.gi_frame)).items():
-                yield item, name, "local", depth
+                yield item, NOT_OURS if path.startswith(NOT_OURS) else name, "local", depth
     elif type(value) is types.FunctionType:
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
             try:

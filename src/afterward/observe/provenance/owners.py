@@ -30,8 +30,12 @@ class Owners:
     """Tells classes that the program defines from those of libraries."""
 
     def __init__(self, is_user: Any) -> None:
-        self._is_user = is_user
+        self.is_user = is_user
+        self.library_generators: list[Any] = []  # met on the way
         self._known: dict[type, bool] = {}
+
+    def is_library_generator(self, value: Any) -> bool:
+        return type(value) is types.GeneratorType and not self.is_user(value.gi_code.co_filename)
 
     def is_class(self, kind: type) -> bool:
         known = self._known.get(kind)
@@ -53,10 +57,10 @@ class Owners:
         for value in list(members_of(kind).values()):
             code = value.__code__ if type(value) is types.FunctionType else None
             if code is not None:
-                return bool(self._is_user(code.co_filename))
+                return bool(self.is_user(code.co_filename))
         module = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
         file = attribute(module, "__file__")
-        return isinstance(file, str) and bool(self._is_user(file))
+        return isinstance(file, str) and bool(self.is_user(file))
 
 
 def _kind_of(value: Any) -> type:
