@@ -84,12 +84,29 @@ def test_a_message_broken_over_lines_is_found() -> None:
         "[rank0]: RuntimeError: Trying to backward through the\n[rank0]: graph a second time (or directly access",
         "\x1b[0;31mRuntimeError\x1b[0m: Trying to \x1b[1mbackward\x1b[0m through the graph a second time",
         "\x1b[31mtrying to backward through the graph\x1b[0m",
+        "\u2502 RuntimeError: Trying to backward through the \u2502\n\u2502 graph a second time \u2502",
+        "job-1  | RuntimeError: Trying to backward through\njob-1  | the graph a second time",
+        "2026-01-03T10:11:12.5Z Trying to backward\n2026-01-03T10:11:12.6Z through the graph a second time",
+        "> RuntimeError: Trying to backward through the\n> graph a second time\n>\n> What does it mean?",
+        "E   RuntimeError: Trying to backward through the graph a second\nE   time (or directly access",
+        '"\\u001b[0;31mRuntimeError\\u001b[0m: Trying to \\u001b[1mbackward\\u001b[0m through the graph a second time"',
+        "<span class='ansi-red-fg'>RuntimeError</span>: Trying to <b>backward</b> through the graph a second time</pre>",
+        "RuntimeError: Trying to `backward` through the graph a second time",
+        "RuntimeError: Trying to backward through the gra...",
+        "...ckward through the graph a second time\u2026",
     ],
 )
 def test_what_terminals_and_launchers_add_does_not_hide_a_message(pasted: str) -> None:
     found = messages.find(pasted) or messages.find_part(pasted)
     assert found is not None
     assert found.name == "second-backward"
+
+
+def test_other_quotation_marks_do_not_hide_a_message() -> None:
+    for pasted in ("can\u2019t optimize a non-leaf Tensor", "can&#39;t optimize a non-leaf Tensor"):
+        found = messages.find(pasted)
+        assert found is not None
+        assert found.name == "non-leaf-optimized"
 
 
 def test_the_last_message_of_a_traceback_counts() -> None:

@@ -11,12 +11,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from html import unescape
 from importlib import resources
 
 _FIELD = re.compile(r"^- (message|law|about|rule|in a run): (.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^## (Raises it|Right)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_RANK = re.compile(r"^\[(?:rank|default)\d+\]:\s?", re.MULTILINE)
+_COLOUR = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;?]*[A-Za-z]")  # as it is, or as a notebook's file has it
+_TAG = re.compile(r"</?\w+(?: [^<>\n]*)?>")
+_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": None, "*": None})
+_KIND = re.compile(
+    r"^(?:[\w.]+(?:Error|Exception|Warning):)?[\s.\u2026]*|[\s.\u2026]+$"
+)  # around a piece that was cut out
+# Between two words: spaces; or the end of a line, which a frame may close, and what stands before every line: a rank, a
+# time, the name of a container, a mark of quotation.
+_GAP = r"(?:\s+|[ \t]*(?:[^\w\s]{1,3}[ \t]*)?\n[^\n]{0,60}?)"
 ANYTHING = "..."
 SHORTEST = 12  # characters of a piece of a message: fewer would fit many
 
@@ -73,18 +81,18 @@ def _read(text: str) -> Page:
 @lru_cache(maxsize=256)
 def _pattern(message: str) -> re.Pattern[str]:
     """A message as it may stand in a terminal: in any case, broken over lines anywhere a space stands."""
-    parts = (r"\s+".join(re.escape(word) for word in part.split()) for part in message.split(ANYTHING))
+    parts = (_GAP.join(re.escape(word) for word in part.split()) for part in _plain(message).split(ANYTHING))
     return re.compile(r"\s*.{0,200}?\s*".join(parts), re.IGNORECASE)
 
 
-def _as_raised(text: str) -> str:
-    """A text without what terminals and launchers put into it: colours, the rank before each line."""
-    return _RANK.sub("", _COLOUR.sub("", text))
+def _plain(text: str) -> str:
+    """A text without what terminals, notebooks and forums put into it: colours, tags, quotes of their own."""
+    return _TAG.sub("", unescape(_COLOUR.sub("", text).replace("\\n", "\n"))).translate(_QUOTES)
 
 
 def find(text: str) -> Page | None:
     """The page of the last message in a text: a pasted message, or a traceback, which ends with what was raised."""
-    text = _as_raised(text)
+    text = _plain(text)
     found = [(match.end(), -match.start(), page) for page in all_pages() for match in _matches(page.messages, text)]
     return max(found, key=lambda one: one[:2])[2] if found else None  # of two that end alike, the longer one
 
@@ -99,10 +107,10 @@ def find_in_a_run(text: str) -> Iterator[Page]:
 
 def find_part(text: str) -> Page | None:
     """The page whose message a pasted piece is a part of."""
-    piece = " ".join(_as_raised(text).lower().split())
+    piece = " ".join(_KIND.sub("", _plain(text).strip()).lower().split())
     if len(piece) < SHORTEST:
         return None
-    return next((page for page in all_pages() for message in page.messages if piece in message.lower()), None)
+    return next((page for page in all_pages() for message in page.messages if piece in _plain(message).lower()), None)
 
 
 def _matches(messages: tuple[str, ...], text: str) -> list[re.Match[str]]:
