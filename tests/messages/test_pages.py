@@ -90,7 +90,7 @@ def test_a_message_broken_over_lines_is_found() -> None:
         "> RuntimeError: Trying to backward through the\n> graph a second time\n>\n> What does it mean?",
         "E   RuntimeError: Trying to backward through the graph a second\nE   time (or directly access",
         '"\\u001b[0;31mRuntimeError\\u001b[0m: Trying to \\u001b[1mbackward\\u001b[0m through the graph a second time"',
-        "<span class='ansi-red-fg'>RuntimeError</span>: Trying to <b>backward</b> through the graph a second time</pre>",
+        "<span class='red'>RuntimeError</span>: Trying to <b>backward</b> through the graph a second time</pre>",
         "RuntimeError: Trying to `backward` through the graph a second time",
         "RuntimeError: Trying to backward through the gra...",
         "...ckward through the graph a second time\u2026",
