@@ -37,6 +37,17 @@ for net in (first, second):
         p.requires_grad = name.endswith("extra")
     net(torch.ones(2, 3)).sum().backward()
 """,
+    "a moving average by name, of `dict.fromkeys`": """
+import torch
+net, average = torch.nn.Linear(3, 2), dict.fromkeys(["one", "two"])
+for x in torch.randn(4, 5, 3):
+    losses, total = dict(zip(average, net(x).mean(0))), 0
+    for name, loss in losses.items():
+        old = average[name]
+        average[name] = loss if old is None else 0.9 * old + 0.1 * loss
+        total = total + loss / average[name]
+    total.backward()  # error: AFT103
+""",
     "both of them detached": """
 import torch
 cell, x = torch.nn.LSTMCell(3, 4), torch.randn(2, 3)

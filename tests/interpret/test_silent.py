@@ -136,13 +136,47 @@ for i, x in enumerate(unknown_loader):
         total.backward()
         total = 0
 """,
+    "a second pass over the same loss in every tenth turn": """
+for i, x in enumerate(unknown_loader):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    loss.backward(retain_graph=True)
+    if i % 10 == 9:
+        loss.backward()  # warning: AFT403
+    opt.step()
+""",
+    "cleared in each micro-batch of a loader": """
+for i, (x, y) in enumerate(torch.utils.data.DataLoader(unknown_dataset)):
+    opt.zero_grad()  # warning: AFT405
+    (net(x) - y).pow(2).mean().backward()
+    if (i + 1) % 4 == 0:
+        opt.step()
+""",
+    "cleared after each window of micro-batches of a loader": """
+for i, (x, y) in enumerate(torch.utils.data.DataLoader(unknown_dataset)):
+    (net(x) - y).pow(2).mean().backward()
+    if (i + 1) % 4 == 0:
+        opt.step()
+        opt.zero_grad()
+""",
+    "norms of gradients with their graphs, of new inputs each time": """
+norms = []
+for _ in range(20):
+    x = torch.randn(4, 2).requires_grad_(True)
+    (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+    norms.append(slope.norm())  # warning: AFT301
+    loss = (slope.norm() - 1).pow(2)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
     "retained for a pass that comes every tenth turn": """
 for i, x in enumerate(unknown_loader):
     opt.zero_grad()
     loss = net(x).pow(2).mean()
     loss.backward(retain_graph=True)
     if i % 10 == 9:
-        loss.backward()
+        torch.autograd.grad(loss, list(net.parameters()))
     opt.step()
 """,
     "something unknown may have zeroed the gradients": """

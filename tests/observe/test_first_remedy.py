@@ -82,6 +82,21 @@ for epoch in range(3):
 """,
         ["detach_input", "recompute_forward"],
     ),
+    "prototypes of the network that the queries go through too": (
+        """
+body = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3))
+opt = torch.optim.SGD(body.parameters(), 0.1)
+support, queries = torch.randn(3, 5, 4), torch.randn(6, 4)
+prototypes = torch.stack([body(samples).mean(0) for samples in support])
+for epoch in range(3):
+    distances = (body(queries).unsqueeze(1) - prototypes.unsqueeze(0)).square().sum(-1)
+    loss = torch.nn.functional.cross_entropy(-distances, torch.tensor([0, 1, 2, 0, 1, 2]))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+        ["recompute_forward", "detach_input"],
+    ),
     "features, with a penalty on all parameters": (
         """
 body, head = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh()), torch.nn.Linear(8, 1)

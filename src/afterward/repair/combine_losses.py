@@ -6,6 +6,7 @@ import libcst as cst
 
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
+from afterward.repair.move_step import receiver
 from afterward.repair.names import assigned_names, fresh, normal, reads, root, wrapped
 from afterward.repair.passes import is_step, keyword, loss_of, only_call, pass_calls
 from afterward.repair.scopes import argument_for, known_at
@@ -293,5 +294,21 @@ def _backward_each_iteration(job: Job) -> Candidates:
     source, statement = computed
     if not source.alone(backward[1]) or only_call(backward[1]) is None:
         return
-    edits = (source.insert_after(statement, *source.dedented(backward[1])), source.delete(backward[1]))
+    edits = [source.insert_after(statement, *source.dedented(backward[1])), source.delete(backward[1])]
+    edits += _cleared_before_the_loop(source, statement, backward[1])
     yield job.patch(f"call backward in each iteration, after line {source.range(statement).start.line}", source, *edits)
+
+
+def _cleared_before_the_loop(source: Source, statement: Statement, backward: Statement) -> list[Edit]:
+    """`opt.zero_grad()` between the loop and the backward after it would clear what the iterations now add up."""
+    block = source.block_of(backward) or []
+    loop = next((each for each in source.loops_around(statement) if each in block), None)
+    if not isinstance(loop, Statement):
+        return []
+    between = block[block.index(loop) + 1 : block.index(backward)]
+    clearing = [each for each in between if source.alone(each) and receiver(each, "zero_grad") is not None]
+    clearing = [each for each in clearing if not reads(source, each) & assigned_names(source, loop)]
+    if not clearing:
+        return []
+    lines = [source.code(each) for each in clearing]
+    return [source.insert_before(loop, *lines), *(source.delete(each) for each in clearing)]

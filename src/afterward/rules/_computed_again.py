@@ -9,11 +9,15 @@ from afterward.model.history import History, Node
 from afterward.model.operations import AFFINE, is_view, operation
 from afterward.rules._cause import Case, adds_up
 
+_PARTS = ("Index", "IndexSelect", "Gather", "Stack", "Cat")  # not views, and yet only some of the same elements
+_ALL_WITH_ALL = ("Mm", "Mv", "Addmm", "Addmv", "Bmm", "Baddbmm", "Dot", "Linear", "Cdist", "EuclideanDist")
+
 
 def is_computed_again(case: Case) -> bool:
     """Does this pass run everything under the old value again, and does the loss that it enters train something more?
 
-    A penalty over the same parameters is no second run: it uses them in another way.
+    A penalty over the same parameters is no second run: it uses them in another way. Neither is a value that all of the
+    new ones are compared with, such as class prototypes: data goes with its own sample, one to one.
     """
     history, reuse = case.history, case.reuse
     old = _uses(history, reuse.stale)
@@ -21,7 +25,37 @@ def is_computed_again(case: Case) -> bool:
     if len(old) < 2 or not all(new.get(leaf, set()) & ways for leaf, ways in old.items()):
         return False
     term = _term_with(history, case)
-    return term is not None and bool(_uses(history, term))
+    return term is not None and bool(_uses(history, term)) and _goes_one_to_one(case)
+
+
+def _goes_one_to_one(case: Case) -> bool:
+    """Does some operation of this pass take the old value, or a part of it, sample by sample? Where each of it meets
+    each of the other, the result is larger than either."""
+    history = case.history
+    size = {entry.node.id: entry.node.bytes for entry in case.reuse.entries}  # of what is the old value alone
+    for number in sorted(case.reuse.fresh):  # inputs are made before what they enter
+        node = history.node(number)
+        inputs = [edge.node for edge in node.inputs]
+        own = [size[one] for one in inputs if one in size]
+        if not own:
+            continue
+        if is_view(node.op) or operation(node.op) in _PARTS or len(own) == len(inputs):
+            size[number] = node.bytes or max(own)
+        elif operation(node.op) not in _ALL_WITH_ALL:
+            operands = [*own, *(_size(history, one) for one in inputs if one not in size)]
+            if not all(operands) or node.bytes in operands:
+                return True
+    return False
+
+
+def _size(history: History, number: int) -> int:
+    """Of a value, looking through views of it; 0 where it is not known."""
+    for _ in range(4):
+        node = history.node(number) if history.knows(number) else None
+        if node is None or node.bytes or not is_view(node.op) or not node.inputs:
+            return node.bytes if node is not None else 0
+        number = node.inputs[0].node
+    return 0
 
 
 def _term_with(history: History, case: Case) -> frozenset[int] | None:

@@ -122,7 +122,8 @@ def _used_together(machine: Machine, nodes: list[GraphNode], moments: list[int])
 def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
     """Did each pass over these reach other parameters? Then they are of several networks, not of steps."""
     mine = [one for one in machine.passes if one.call == "backward" and one.used & numbers]
-    reached = [frozenset(id(leaf) for leaf in one.leaves) for one in mine]
+    trained = {id(leaf) for step in machine.steps for leaf in step.leaves}  # an input is another one each time
+    reached = [frozenset(id(leaf) for leaf in one.leaves if id(leaf) in trained or not trained) for one in mine]
     return len(set(reached)) == len(reached)
 
 

@@ -123,6 +123,7 @@ class Core:
         self.shown: dict[Site, int] = {}  # by the place of a pass: in how many iterations of one loop it was seen
         self.steady: dict[int, int] = {}  # the trail that the iterations of a loop have settled on
         self.renewed: dict[int, int] = {}  # by the entry into a loop: the length of a list whose items it replaces
+        self.periods: dict[int, int] = {}  # by the entry into a loop: what a test in it comes round after, `i % 4 == 0`
         self.broken: list[Broken] = []
         self.gaps: dict[tuple[str, int], Gap] = {}
         self.modules: dict[str, Module] = {}
@@ -159,6 +160,12 @@ class Core:
         where = Where(tuple(levels))
         self._where = (frame.call, frame.moment, where)
         return where
+
+    def repeats_after(self, iterations: int) -> None:
+        """The innermost loop tests a remainder: what it does is seen whole only after so many iterations."""
+        inside = next((one.iterations[-1].entry for one in reversed(self.frames) if one.iterations), None)
+        if inside is not None:
+            self.periods[inside] = max(iterations, self.periods.get(inside, 0))
 
     def at(self, statement: ast.stmt) -> None:
         """A statement begins."""

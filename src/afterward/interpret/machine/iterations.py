@@ -22,16 +22,17 @@ class Iterations:
     """The iterations of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
 
     __slots__ = (
-        "around", "began", "enough", "entry", "frame", "last", "loop", "machine", "number", "same", "seen", "shows",
-        "site",
+        "around", "began", "enough", "entry", "frame", "last", "loop", "machine", "most", "number", "same", "seen",
+        "shows", "site",
     )  # fmt: skip
 
-    def __init__(self, machine: Machine, loop: ast.stmt) -> None:
+    def __init__(self, machine: Machine, loop: ast.stmt, most: int) -> None:
         self.machine = machine
         self.loop = loop
         self.frame = machine.frame
         self.site, self.entry = machine.enter_loop(loop)
         self.number = 0
+        self.most = most  # iterations, where it is known how many there are
         self.last = 0
         self.same = 0  # iterations in a row, before the last, that went as the last one did
         self.around = machine.trail
@@ -82,8 +83,10 @@ class Iterations:
     def goes_on(self) -> bool:
         """Does it replace the items of a list one by one, and has it not come to the last one? As many as there are is
         what it was written for, however few iterations filled the list here. Or does it collect graphs, and not yet
-        enough of them to tell what becomes of them?"""
+        enough of them to tell what becomes of them? Or does it test a remainder, and has not come round twice?"""
         if self.number < self.machine.renewed.get(self.entry, 0):
+            return True
+        if self.number < 2 * self.machine.periods.get(self.entry, 0) <= self.most:
             return True
         return unused_records.shows(self.machine, self.loop, self.number)
 

@@ -60,6 +60,9 @@ class Operators(Part):
             if isinstance(left, Unknown) or isinstance(right, Unknown):
                 return self.machine.unknown("op", type(op).__name__, left, right, cut=cut)
             return self.machine.unknown()
+        whole = isinstance(left, int) and isinstance(right, int)
+        if isinstance(op, ast.Mod) and whole and self.machine.tested_at is not None:
+            self.machine.repeats_after(right)
         try:
             return arithmetic.compute(arithmetic.OPERATORS[type(op)], (left, right))
         except ORDINARY:

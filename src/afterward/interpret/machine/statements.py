@@ -213,7 +213,7 @@ class Statements(Part):
         each = items.known and items.listed and not counts
         if each:
             limit = max(limit, _ELEMENTS)
-        iterations = Iterations(self.machine, statement)
+        iterations = Iterations(self.machine, statement, self._limit(True))
         source = items.source
         goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
         while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on():
@@ -248,17 +248,18 @@ class Statements(Part):
         return left
 
     def _while(self, statement: ast.While) -> Any:
-        iterations = Iterations(self.machine, statement)
+        iterations = Iterations(self.machine, statement, self._limit(True))
         guesses = 0
         while True:
             value = self.machine.evaluate(statement.test)
             known = self.machine.truth(value)
             if known is None:
                 guesses += 1
-                known = guesses <= self._limit(False) or iterations.shows
+                known = guesses <= self._limit(False) or iterations.shows or iterations.goes_on()
             if not known:
                 break
-            if (iterations.number >= self._limit(guesses == 0) and not iterations.shows) or iterations.settled():
+            goes_on = iterations.shows or iterations.goes_on()
+            if (iterations.number >= self._limit(guesses == 0) and not goes_on) or iterations.settled():
                 iterations.over()
                 return None
             with iterations:

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import Tensor
@@ -198,6 +199,19 @@ def _dict(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) ->
     return made
 
 
+def _from_keys(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
+    """`dict.fromkeys(names, value)`: one value under each name."""
+    made = PartialDict()
+    items = _iterated(machine, args[0])
+    for key in machine.take(items):
+        if isinstance(key, (str, int)):
+            made[key] = args[1] if len(args) > 1 else None
+        else:
+            made.partial = True
+    made.partial = made.partial or not items.known
+    return made
+
+
 def _sorted(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
     if isinstance(args[0], Unknown):
         return machine.unknown(cut=args[0].cut)
@@ -312,7 +326,8 @@ def _next(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) ->
 _CALLS: dict[str, Callable[..., Value]] = {
     "len": _len, "range": _range, "enumerate": _enumerate, "zip": _zip, "map": _map, "filter": _filter,
     "list": _listed(list), "tuple": _listed(tuple), "set": _listed(set), "frozenset": _listed(frozenset),
-    "dict": _dict, "sorted": _sorted, "reversed": _reversed, "sum": _sum, "min": _extreme("min"),
+    "dict": _dict, "dict.fromkeys": _from_keys,
+    "sorted": _sorted, "reversed": _reversed, "sum": _sum, "min": _extreme("min"),
     "max": _extreme("max"), "any": _quantified(True), "all": _quantified(False), "int": _number(int, "int"),
     "float": _number(float, "float"), "bool": _bool, "str": _str, "isinstance": reflect.isinstance_,
     "getattr": reflect.getattr_, "hasattr": reflect.hasattr_, "setattr": reflect.setattr_, "super": reflect.super_,
@@ -326,7 +341,7 @@ _CALLS: dict[str, Callable[..., Value]] = {
 def _takes_nothing(name: str) -> bool:
     """May it be called without an argument? Python itself knows: `list()` may, `sum()` may not."""
     try:
-        getattr(builtins, name)()
+        attrgetter(name)(builtins)()
     except TypeError:
         return False
     except RuntimeError:  # `super()`, outside of a class
