@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Site:
     end_column: int | None = None
     step: int | None = None
     cell: str = ""
+    counted_by: Site | None = field(default=None, compare=False, repr=False)  # the loop whose iterations are the steps
 
     @property
     def step_name(self) -> str:
@@ -112,7 +113,7 @@ class Where:
         iteration = next((t for t in self.iterations if t.entry == loop.entry), None) if loop is not None else None
         if iteration is None:
             return replace(self.levels[level].site, step=None)
-        return replace(self.levels[level].site, step=iteration.number, cell=iteration.cell)
+        return replace(self.levels[level].site, step=iteration.number, cell=iteration.cell, counted_by=iteration.loop)
 
 
 def parting(one: Where, other: Where) -> Parting:

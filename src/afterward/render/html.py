@@ -15,6 +15,7 @@ import afterward
 from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.history import History
 from afterward.model.saved import SavedRun
+from afterward.render.counter import step_of
 from afterward.render.html_account import account_html
 from afterward.render.html_graph import graph_data
 from afterward.render.html_memory import memory_html, watched_html
@@ -53,7 +54,8 @@ def as_html(run: SavedRun) -> str:
         f'<meta name="generator" content="afterward {afterward.__version__}">\n'
         f"<title>{text(_title(run.report))}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f'<a class="skip-link" href="#finding-1">To the first finding</a>\n{_header(run.report)}'
-        f"<main>{_contents(run.report)}{body}{account_html(run.report.memory, sources)}</main>\n{_footer(run.report)}"
+        f"<main>{_contents(run.report, sources)}{body}{account_html(run.report.memory, sources)}</main>\n"
+        f"{_footer(run.report)}"
         f'<script type="application/json" id="afterward-data">{_json({"findings": data})}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
@@ -115,12 +117,12 @@ def _header(report: Report) -> str:
     )
 
 
-def _contents(report: Report) -> str:
+def _contents(report: Report, sources: SourceTexts) -> str:
     if len(report.findings) < 2:
         return ""
     items = "".join(
         f'<li><a href="#finding-{number}">{text(found.code)} {prose(headline(found))}</a> '
-        f"<small>{text(_place(found))}</small></li>"
+        f"<small>{text(_place(found, sources))}</small></li>"
         for number, found in enumerate((report.findings[n] for n in list(_distinct(report.findings))[:MOST]), 1)
     )
     return f'<nav class="findings" aria-label="Findings"><ol>{items}</ol></nav>'
@@ -135,10 +137,9 @@ def _footer(report: Report) -> str:
     return f"<footer>{summary}{gaps}<p><small>afterward {afterward.__version__}</small></p></footer>\n"
 
 
-def _place(found: Diagnosis) -> str:
+def _place(found: Diagnosis, sources: SourceTexts) -> str:
     site = found.primary.site
-    step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
-    return f"{shown(site.file)}:{site.line}:{site.column + 1}{step}"
+    return f"{shown(site.file)}:{site.line}:{site.column + 1}{step_of(site, sources.text)}"
 
 
 def _nothing(run: SavedRun, sources: SourceTexts) -> str:
@@ -181,7 +182,7 @@ def _article(
         f'<article id="finding-{number + 1}" class="{found.severity.value}" tabindex="-1">'
         f'<h1 class="{found.severity.value}"><span class="code">{text(found.code)}</span>'
         f"{prose(capital(headline(found)))}{caught}</h1>"
-        f'<p class="at">{text(_place(found))}</p>',
+        f'<p class="at">{text(_place(found, sources))}</p>',
         answer_html(found),
         _picture(story, number) if story is not None else "",
         f'<section aria-label="In the source"><h2>In the source</h2>{source_html(found, sources)}{notes_html(found)}'

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.site import Site
+from afterward.render.counter import step_of
 from afterward.render.paths import shown
 from afterward.render.remedies import helps
 from afterward.render.spans import Line, Span, wrapped
@@ -53,8 +54,7 @@ def source_lines(found: Diagnosis, words: Said, width: int = WIDTH) -> Iterator[
     yield _headline(found, words)
     gutter = _gutter(found)
     site = found.primary.site
-    step = f", {site.step_name}" if site.step is not None and site.cell != site.file else ""
-    arrow = f"{shown(site.file)}:{site.line}:{site.column + 1}{step}"
+    arrow = f"{shown(site.file)}:{site.line}:{site.column + 1}{step_of(site, _text)}"
     yield (Span(" " * gutter + "--> ", "frame"), Span(arrow))
     others = [label.site.file for label in found.secondary]
     is_cell = not Path(site.file).suffix  # cells are read in the order in which they ran: built, freed, used
@@ -142,6 +142,10 @@ def _fitted(text: str, room: int, labelled: list[Site]) -> _Window:
     first = max(max((min(_end(site, text), site.column + inner) for site in hidden), default=0) - inner, 0)
     last = min(first + inner, len(text)) if first else room - len(_DOTS)
     return _Window((_DOTS if first else "") + text[first:last] + (_DOTS if last < len(text) else ""), first, last)
+
+
+def _text(file: str) -> str:
+    return "\n".join(_lines(file))
 
 
 def _source(file: str, line: int) -> str:
