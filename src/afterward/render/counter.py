@@ -19,11 +19,11 @@ class Counter(NamedTuple):
 
 
 def step_of(site: Site, source: Callable[[str], str]) -> str:
-    """`, step 2 (epoch = 1)`: what stands behind a place; empty where it lies in no step."""
+    """What stands behind a place, as in ", step 2 (`epoch` = 1)"; empty where it lies in no step."""
     if site.step is None or site.cell == site.file:
         return ""
     counter = counter_at(site, source)
-    own = f" ({counter.name} = {counter.value})" if counter is not None else ""
+    own = f" (`{counter.name}` = {counter.value})" if counter is not None else ""
     return f", {site.step_name}{own}"
 
 
@@ -68,5 +68,5 @@ def _from(name: str, start: ast.expr | None, width: ast.expr | None, step: int) 
         each = ast.literal_eval(width) if width is not None else 1
     except ValueError:  # begins at a value that the head does not show
         return None
-    whole = isinstance(first, int) and isinstance(each, int)
-    return Counter(name, first + (step - 1) * each) if whole else None
+    shown = name.strip("_") and isinstance(first, int) and isinstance(each, int)  # `_` is a count that nothing reads
+    return Counter(name, first + (step - 1) * each) if shown else None
