@@ -26,6 +26,41 @@ SAMPLE = CASES[::11]
 LISTED = [case for case in CASES if case.name in ("class-level-history", "loss-rebuilt-from-list", "spike-retry-late")]
 
 PROGRAMS = {
+    "a state in a dictionary": """
+import torch
+w = torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+state = {"h": torch.zeros(3)}
+for _ in range(3):
+    state["h"] = torch.relu(w * (1 + state["h"]))
+    opt.zero_grad()
+    state["h"].sum().backward()
+    opt.step()
+""",
+    "a recurrent layer that is given one step at a time": """
+import torch
+rnn = torch.nn.RNN(4, 4)
+opt = torch.optim.SGD(rnn.parameters(), lr=0.1)
+h = torch.zeros(1, 3, 4)
+for x in torch.randn(3, 3, 4):
+    out, h = rnn(x.unsqueeze(0), h)
+    opt.zero_grad()
+    out.sum().backward()
+    opt.step()
+""",
+    "a row overwritten": """
+import torch
+h = torch.tanh(torch.ones(3, 4, requires_grad=True))
+h[0] += 1.0
+h.sum().backward()
+""",
+    "an activation of torch.nn.functional in place": """
+import torch
+import torch.nn.functional as F
+h = torch.exp(torch.ones(3, requires_grad=True))
+F.leaky_relu(h, 0.1, inplace=True)
+h.sum().backward()
+""",
     "a closure that an optimizer calls again": """
 import torch
 w = torch.ones(3, requires_grad=True)

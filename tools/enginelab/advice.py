@@ -29,8 +29,11 @@ def follow(folder: Path, found: Finding) -> dict[str, Any] | None:
     try:
         after = ask("run", folder)
         if after is not None and found.get("reused") and file.name == "buggy.py":
-            rows = witness.watch(folder)
-            after["seen"] = witness.seen_between(rows, failed, place["line"], found["reused"]["line"])
+            rows, line = witness.watch(folder), found["reused"]["line"]
+            after["seen"] = witness.seen_between(rows, failed, place["line"], line)
+            if 0 <= failed < len(rows) and rows[failed][0] == line:
+                after["fails_again"] = after["program"]["error"] is not None and len(rows) - 1 == failed
+                after["goes_on"] = any(row[0] == line for row in rows[failed + 1 :])
         return after
     finally:
         file.write_text(before, encoding="utf-8")
@@ -59,14 +62,14 @@ def contradicts(found: Finding, after: dict[str, Any]) -> str:
     """How what happened differs from what the finding says of the advice; empty where it does not."""
     claim, error = found.get("retain_graph"), after["program"]["error"]
     failing = [one for one in after["findings"] if one["severity"] == "error" and not one.get("caught")]
-    again = [one for one in failing if _same_pass(one, found)]
+    again = after.get("fails_again", any(_same_pass(one, found) for one in failing))
     if claim in FAILS_HERE:
         late = again or (found.get("certainty") == "predicted" and any(_same_line(one, found) for one in failing))
         as_said = (late and error == "inplace") or error in VIEWS
         return "" if as_said else f"said: fails at once; happened: {error or 'it runs'}"
     if again and error in ("second_backward", "inplace"):
         return f"said: {claim}; happened: fails at once ({error})"
-    if claim in FAILS_LATER and error is None:
+    if claim in FAILS_LATER and error is None and after.get("goes_on", True):  # the loop may end before
         return f"said: {claim}; happened: it runs"
     seen = after.get("seen")
     if seen is not None and seen.cleared is not None and witness.CLEARED.get(claim, seen.cleared) is not seen.cleared:

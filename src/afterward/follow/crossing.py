@@ -92,6 +92,10 @@ class Trail:
         statement = self.sources.statement(place.number)
         return statement is not None and (isinstance(statement, ast.Expr) or sets(statement))
 
+    def gives(self, place: Place, name: Name) -> bool:
+        """Does the statement give this very name its value, not an item of it?"""
+        return not self.grows(place) and any(target.text == name.text for target in self.targets(place))
+
     def targets(self, place: Place) -> list[Name]:
         statement = self.sources.statement(place.number)
         return targets(statement) if statement is not None else []

@@ -230,6 +230,15 @@ def cut_value(node: ast.AST | None) -> str:
     return ""
 
 
+def whole(target: ast.expr) -> ast.expr:
+    """What a write to a part changes: `x[2:3]` and `x.data` write to `x`."""
+    while isinstance(target, ast.Subscript) or (
+        isinstance(target, ast.Attribute) and target.attr in ("data", "T", "mT")
+    ):
+        target = target.value
+    return target
+
+
 def is_literal(node: ast.expr) -> bool:
     return all(
         isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)) for n in ast.walk(node)

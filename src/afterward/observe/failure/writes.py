@@ -10,7 +10,7 @@ from typing import Any
 
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place, Program
-from afterward.follow.reading import Name, head, reads, targets
+from afterward.follow.reading import Name, head, reads, targets, whole
 from afterward.model.clock import event_moment
 from afterward.model.history import History, Node, NodeId, Write
 from afterward.model.names import stem
@@ -105,7 +105,8 @@ def with_rewritten(history: History, reuse: Reuse, paths: Trail, trail: Sequence
             known[place.number] = [Name(ast.unparse(one), one) for one in _written_at(paths, place)]
         for name in known[place.number]:
             giver = paths.assigned_before(name, place)
-            if giver is not None and (giver.call, giver.moment) in made:
+            # `state["h"] = x` writes to no value where `state` got its items one by one: it is a container.
+            if giver is not None and (giver.call, giver.moment) in made and paths.gives(giver, name):
                 names[made[giver.call, giver.moment]] = name.text
     if not names:
         return history
@@ -165,9 +166,9 @@ def _written(statement: ast.stmt, is_value: Callable[[ast.expr], bool]) -> list[
     """What a statement changes in place: `x += 1`, `x[i] = y`, `x.clamp_(...)`, `x.data = ...`, `out=x`."""
     found: list[ast.expr] = []
     if isinstance(statement, ast.AugAssign):
-        found.append(_base(statement.target))
+        found.append(whole(statement.target))
     if isinstance(statement, ast.Assign):
-        found += [_base(t) for t in statement.targets if isinstance(t, ast.Subscript)]
+        found += [whole(t) for t in statement.targets if isinstance(t, ast.Subscript)]
     for part in head(statement):
         for node in ast.walk(part):
             if isinstance(node, ast.Call):
@@ -184,13 +185,13 @@ def _written(statement: ast.stmt, is_value: Callable[[ast.expr], bool]) -> list[
                     owner = function.value
                     inner = [owner] if isinstance(owner, ast.Call) or is_value(owner) else [owner, *node.args[:1]]
                     found += [
-                        _base(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
+                        whole(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
                     ]
-                found += [_base(k.value) for k in node.keywords if k.arg == "out"]
+                found += [whole(k.value) for k in node.keywords if k.arg == "out"]
                 if any(
                     k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value for k in node.keywords
                 ):
-                    found += [_base(a) for a in node.args[:1]]
+                    found += [whole(a) for a in node.args[:1]]
     return found
 
 
@@ -202,15 +203,6 @@ def _values_at(paths: Trail, place: Place) -> Callable[[ast.expr], bool]:
         return paths.assigned_before(name, place) is not None or name.text in paths.parameters(place)
 
     return is_value
-
-
-def _base(target: ast.expr) -> ast.expr:
-    """`x[2:3]` and `x.data` write to `x`."""
-    while isinstance(target, ast.Subscript) or (
-        isinstance(target, ast.Attribute) and target.attr in ("data", "T", "mT")
-    ):
-        target = target.value
-    return target
 
 
 def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Iterator[Any]:

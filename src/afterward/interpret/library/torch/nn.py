@@ -70,6 +70,7 @@ def _hold_scale(machine: Machine, made: Instance, name: str, args: Args, kwargs:
 
 def _hold_recurrent(machine: Machine, made: Instance, name: str, args: Args, kwargs: Kwargs) -> None:
     count = kwargs.get("num_layers", args[2] if len(args) > 2 and name in layers.RECURRENT else 1)
+    made.inner["batch_first"] = kwargs.get("batch_first") is True
     for number in range(count if isinstance(count, int) and 0 < count <= 8 else 1):
         ending = f"_l{number}" if name in layers.RECURRENT else ""
         _give(machine, made, *(part + ending for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")))
@@ -287,8 +288,10 @@ def _recurrent(machine: Machine, owner: Instance, name: str, value: Value, state
 def _weights_saved(owner: Instance, name: str, value: Value, states: list[Value]) -> list[Tensor]:
     """What a recurrent layer keeps of its parameters: a weight is needed for the gradient of what it is applied to.
 
-    A sequence applies `weight_hh` to states that it has made itself. `LSTM` is one operation, which keeps them all.
+    From the second step of a sequence on, `weight_hh` is applied to states that the layer made itself. `LSTM` is one
+    operation, which keeps them all.
     """
+    is_one_step = name in layers.CELLS or ops.length(value, int(owner.inner.get("batch_first", False))) == 1
 
     def needs(*given: Value) -> bool:
         return any(isinstance(one, Tensor) and one.requires_grad for one in given)
@@ -298,7 +301,9 @@ def _weights_saved(owner: Instance, name: str, value: Value, states: list[Value]
             return True
         if label in ("weight_ih", "weight_ih_l0"):
             return needs(value)
-        return label.startswith("weight") and (name in layers.RECURRENT or needs(*states))
+        if label.startswith("weight_hh"):
+            return not is_one_step or needs(*states)
+        return label.startswith("weight")
 
     held = ((label, one) for label, one in owner.attributes.items() if isinstance(one, Tensor) and one.is_parameter)
     return [one for label, one in held if is_saved(label)]

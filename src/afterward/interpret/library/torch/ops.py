@@ -19,7 +19,9 @@ from afterward.model.life.table import Operation, Saves, table, unlisted, with_m
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-ON_PROCESSOR = "#processor"  # among the attributes of a tensor that was made without naming a device
+# Among the attributes of a tensor:
+ON_PROCESSOR = "#processor"  # it was made without naming a device
+LENGTHS = "#lengths"  # those of its dimensions that the view asks for which it is
 
 # What a function or method of torch is called in the table, where the names differ.
 ALIASES = {
@@ -42,6 +44,15 @@ ALIASES = {
     "spmm": "mm", "smm": "mm", "dsmm": "mm", "arccosh": "acosh", "arcsinh": "asinh", "arctanh": "atanh", "ger": "outer",
     "frobenius_norm": "norm", "broadcast_to": "expand",
 }  # fmt: skip
+
+
+def length(value: Value, dimension: int) -> int | None:
+    """How long a tensor is in a dimension, where the program says so."""
+    if not isinstance(value, Tensor):
+        return None
+    shape = value.attributes.get("shape", ())
+    found = shape[dimension] if dimension < len(shape) else value.attributes.get(LENGTHS, {}).get(dimension)
+    return found if isinstance(found, int) else None
 
 
 def known(op: str) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from afterward.follow.reading import whole
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
 from afterward.interpret.library.python.words import words
@@ -99,12 +100,27 @@ def function(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.
     if name in SAME:
         return ops.moved(machine, first) if name == "cuda" and not args[1:] else first
     if name in VIEWS:
-        return ops.generic(machine, f"{name.capitalize()}Backward0", [first], "", view=True)
+        made = ops.generic(machine, f"{name.capitalize()}Backward0", [first], "", view=True)
+        if name in _LENGTHS and isinstance(made, Tensor):
+            made.attributes[ops.LENGTHS] = _LENGTHS[name](args[1:])
+        return made
     if name.endswith("_") and not name.endswith("__") and isinstance(first, Tensor):
         return in_place(machine, name, first, args[1:], kwargs, node)
     if name in _BY_NAME:
         return _BY_NAME[name](machine, name, args, kwargs, node)
     return _by_table(machine, name, args, kwargs)
+
+
+def _sizes(args: Args) -> dict[int, int]:
+    """The lengths that `x.view(1, 1, -1)` asks for, by dimension."""
+    sizes = args[0] if args and isinstance(args[0], (tuple, list)) else args
+    return {at: size for at, size in enumerate(sizes) if isinstance(size, int) and size >= 0}
+
+
+_LENGTHS: dict[str, Callable[[Args], dict[int, int]]] = {
+    "unsqueeze": lambda args: {args[0]: 1} if args and isinstance(args[0], int) else {},
+    **dict.fromkeys(("view", "reshape"), _sizes),
+}
 
 
 def _by_table(machine: Machine, name: str, args: Args, kwargs: Kwargs) -> Value:
@@ -212,20 +228,26 @@ _BY_NAME: dict[str, Callable[[Machine, str, Args, Kwargs, ast.AST | None], Value
 
 
 def in_place(machine: Machine, name: str, target: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    """`x.name_()`."""
-    label = "the tensor"
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        base: ast.expr = node.func.value
-        while isinstance(base, ast.Subscript) or (isinstance(base, ast.Attribute) and base.attr == "data"):
-            base = base.value
-        label = ast.unparse(base)
+    """`x.name_()`, `name_(x)`."""
     op = name
     if not ops.known(op) and ops.known(f"{name[:-1]}_scalar_"):
         op = f"{name[:-1]}_scalar_"
     if args and not isinstance(args[0], (Tensor, Unknown)) and ops.known(f"{name[:-1]}_scalar_"):
         op = f"{name[:-1]}_scalar_"
     others = [*args, *kwargs.values()]
-    return ops.write(machine, target, others, op, node, label)
+    return ops.write(machine, target, others, op, node, _written(node, len(args)))
+
+
+def _written(node: ast.AST | None, others: int) -> str:
+    """What a statement or call changes in place, as the program writes it. Such a call takes so many other values."""
+    target: ast.expr | None = None
+    if isinstance(node, ast.AugAssign):
+        target = node.target
+    elif isinstance(node, ast.Call) and len(node.args) > others:
+        target = node.args[0]  # `torch.relu_(x)`
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        target = node.func.value
+    return ast.unparse(whole(target)) if target is not None else "the tensor"
 
 
 def binary(machine: Machine, op: ast.operator, left: Value, right: Value, writes: bool, node: ast.AST) -> Value:
@@ -234,8 +256,7 @@ def binary(machine: Machine, op: ast.operator, left: Value, right: Value, writes
     if name is None:
         return ops.data(machine, [left, right], "a comparison", node)
     if writes and isinstance(left, Tensor):
-        label = ast.unparse(node.target) if isinstance(node, ast.AugAssign) else "the tensor"
-        return in_place_operator(machine, name, left, right, node, label)
+        return in_place_operator(machine, name, left, right, node, _written(node, 1))
     for side in (left, right):
         if isinstance(side, (Instance, list)):
             machine.account.lose([left, right])
