@@ -460,6 +460,58 @@ for fold in range(3):
         deep(x).pow(2).mean().backward()
         trains.step()
 """,
+    "a model that is copied after the optimizer, and a loss that is divided by a size": """
+train = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.rand(40, 2)), batch_size=8)
+def run_epoch(model, optimizer):
+    for (x,) in train:
+        loss = model(x).pow(2).sum() / x.size(0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()  # warning: AFT404
+net = __import__("copy").deepcopy(net)
+for epoch in range(4):
+    run_epoch(net, opt)
+""",
+    "a critic that is frozen for the generator's step, and stays so": """
+critic = torch.nn.Linear(1, 1)
+critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    critic_opt.zero_grad()
+    gap = (critic(net(x).detach()) - critic(x[:, :1])).mean() + x.sum().requires_grad_()
+    gap.backward()
+    critic_opt.step()  # warning: AFT404
+    for p in critic.parameters():
+        p.requires_grad_(False)
+    opt.zero_grad()
+    (-critic(net(x))).mean().backward()
+    opt.step()
+""",
+    "a critic that is frozen for the generator's step, and thawed after it": """
+critic = torch.nn.Linear(1, 1)
+critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    critic_opt.zero_grad()
+    gap = (critic(net(x).detach()) - critic(x[:, :1])).mean()
+    gap.backward()
+    critic_opt.step()
+    critic.requires_grad_(False)
+    opt.zero_grad()
+    (-critic(net(x))).mean().backward()
+    opt.step()
+    critic.requires_grad_(True)
+""",
+    "a network that a setting may freeze": """
+import sys
+other = torch.nn.Linear(2, 1)
+both = torch.optim.SGD(other.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    opt.zero_grad()
+    both.zero_grad()
+    (net(x) + other(x)).pow(2).mean().backward()
+    opt.step()
+    both.step()
+    other.requires_grad_(len(sys.argv) > 1)
+""",
 }
 
 

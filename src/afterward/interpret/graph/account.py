@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Iter, Lib, Star, Value
-from afterward.model.gradients import BY_HAND, CHANGED, CLEARED, MISSING, PRODUCED, READ, REPLACED, USED
+from afterward.model.gradients import BY_HAND, CHANGED, CLEARED, FROZEN, MISSING, PRODUCED, READ, REPLACED, USED
 from afterward.model.site import Site, Where
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Account:
         self.gradients: dict[int, Gradient] = {}
         self.lost: dict[int, GraphNode] = {}  # their tensors were given to something unknown
         self.touched: set[int] = set()  # leaves that something unknown can reach
+        self.switched: set[int] = set()  # leaves of which it is not known whether they ask for gradients
         self.asked: dict[int, Instance] = {}  # modules whose parameters were asked for
         self.strange: list[Instance] = []  # objects with methods that are not known
         self.given: dict[int, tuple[str, GraphNode]] = {}  # by node: the name that its value was given last
@@ -148,6 +149,7 @@ class Account:
         missing = [leaf for leaf in wanting if id(leaf) not in self._full and self._is_empty(leaf)]
         self._note(USED, used, step=number)
         self._note(MISSING, missing, step=number)
+        self._note(FROZEN, [leaf for leaf in held if not leaf.needs and id(leaf) not in self.switched], step=number)
 
     def _is_empty(self, leaf: Tensor) -> bool:
         """Is there no gradient, or is it as zeroing has left it?"""

@@ -127,9 +127,13 @@ def _call(machine: Any, path: str, args: Args, kwargs: Kwargs, node: ast.AST | N
         machine.escape(args, kwargs)
     if top == "numpy" and any(map(_holds_graph, args)):  # `np.sum` of losses is a loss: what it leads to is not known
         machine.account.mix(args)
-    if top in ("numpy", "math"):  # of numbers that were read out of a tensor come numbers
-        return machine.unknown(cut=next((one.cut for one in args if isinstance(one, Unknown) and one.cut), None))
-    return machine.unknown()
+    # Of numbers that were read out of a tensor come numbers; what `math` gives is never anything else.
+    cut = (
+        next((one.cut for one in args if isinstance(one, Unknown) and one.cut), None)
+        if top in ("numpy", "math")
+        else None
+    )
+    return Unknown(None, cut, plain=top == "math")
 
 
 def _holds_graph(value: Value) -> bool:

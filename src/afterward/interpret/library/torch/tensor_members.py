@@ -12,7 +12,7 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
 from afterward.interpret.library.python.words import words
 from afterward.interpret.library.torch import ops, passes
-from afterward.interpret.machine.values import MISSING, Args, Instance, Kwargs, Lib, Method, Value
+from afterward.interpret.machine.values import MISSING, Args, Instance, Kwargs, Lib, Method, Unknown, Value
 from afterward.model.history import BY_GRAD
 from afterward.model.life import recording
 
@@ -63,6 +63,8 @@ def switch(machine: Machine, owner: Tensor, flag: Value, node: ast.AST | None, h
         if owner.needs:
             owner.switched = machine.cutting(how, node)
         owner.needs = False
+    else:
+        machine.account.switched.add(id(owner))
 
 
 def _item_set(machine: Machine, owner: Tensor, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -146,6 +148,13 @@ _ATTRIBUTES: dict[str, Callable[[Machine, Tensor], Value]] = {
 _PLAIN = words("shape dtype device ndim is_cuda layout names nbytes itemsize is_sparse")
 
 
+def about(machine: Machine, owner: Tensor, name: str, *more: int | str) -> Unknown:
+    """What a tensor tells of itself: its size, say. That has no graph, and nor has what is computed from it alone."""
+    told = machine.unknown("attr", owner, name, *more)
+    told.plain = True
+    return told
+
+
 def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
     """An attribute of a tensor; its methods are looked up when they are called."""
     if name in owner.attributes:
@@ -153,7 +162,7 @@ def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
     if name in _ATTRIBUTES:
         return _ATTRIBUTES[name](machine, owner)
     if name in _PLAIN:
-        return machine.unknown("attr", owner, name)
+        return about(machine, owner, name)
     if name.startswith("__") and name != "__setitem__":
         return MISSING
     return Method(owner, name)

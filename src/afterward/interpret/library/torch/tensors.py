@@ -11,7 +11,7 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
 from afterward.interpret.library.python.words import words
 from afterward.interpret.library.torch import ops
-from afterward.interpret.library.torch.tensor_members import SPECIAL
+from afterward.interpret.library.torch.tensor_members import SPECIAL, about
 from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import (
     Args,
@@ -71,7 +71,7 @@ def method(machine: Machine, owner: Tensor, name: str, args: Args, kwargs: Kwarg
         if isinstance(args[0], int) and -len(shape) <= args[0] < len(shape):
             return shape[args[0]]
     if name in PLAIN:
-        return machine.unknown("attr", owner, name, *[arg for arg in args if isinstance(arg, (int, str))])
+        return about(machine, owner, name, *[arg for arg in args if isinstance(arg, (int, str))])
     if name == "numpy" and owner.requires_grad and not owner.is_doubtful and kwargs.get("force", False) is False:
         refused.converted(machine, owner, spelled(node.func.value) if isinstance(node, ast.Call) else "")  # type: ignore[attr-defined]
     if name in _NUMBERS:
