@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
+from afterward.follow.modes import Modes
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import is_cut_off, names_read, statements_in, targets
 from afterward.model.built import Execution, Statement
@@ -20,6 +21,8 @@ def statements_built(
 ) -> tuple[Statement, ...]:
     """The statements that built nodes. `pairs`: each execution, and where the call that it belongs to went on."""
     found: dict[int, list[tuple[Place, Execution]]] = {}
+    pairs = list(pairs)
+    modes = Modes(program, (place for place, _ in pairs))
     for place, after in pairs:
         if after.order_at > place.order_at:
             made = Execution(
@@ -30,6 +33,7 @@ def statements_built(
                 after.order_at,
                 tuple([one[1:] for one in place.iterations if one[2] > 0]),
                 is_lost(place.order_at, after.order_at),
+                modes.evaluates(place),
             )
             found.setdefault(place.number, []).append((place, made))
     return tuple(_statement(program, number, found[number]) for number in sorted(found))

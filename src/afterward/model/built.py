@@ -18,6 +18,7 @@ class Execution:
     end: int  # and before this one
     iterations: tuple[tuple[int, int], ...] = ()  # of the loops of its call: which entry, and the how-manyeth iteration
     lost: bool = False  # something that was not followed may use what it built
+    evaluates: bool = False  # the program had put its networks into evaluation mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class Unused:
     after_last: bool  # did some run after the last pass?
     name: str = ""  # that it gives its value
     unread: bool = False  # nothing reads that name
+    evaluates: bool = False  # those ran in evaluation mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +68,28 @@ def meets(used: list[int], first: int, end: int) -> bool:
 def unused(history: History) -> list[Unused]:
     """Statements that build nodes each time they run, of which no pass has used any."""
     looked = [run for run in history.passes if run.used is not None]
-    if not looked or not history.observed:  # how many nodes there are is known of a run alone
+    if not looked:
         return []
     used = sorted(frozenset().union(*(run.used or () for run in looked)))
     found = []
     for one in history.built.statements:
         # A statement whose value keeps its graph may be used in another phase of the program, between two looks.
         ends = one.unread or one.cut_off
-        judged = [each for each in one.executions if _is_last(history, each) or (ends and is_judged(history, each))]
+        judged = [each for each in one.executions if _is_in_vain(history, each, ends)]
         if judged and not any(meets(used, each.first, each.end) for each in one.executions):
             nodes = sum(each.end - each.first for each in one.executions)
             last = any(_is_last(history, each) for each in judged)
             name = one.gives[0] if one.gives else ""
-            found.append(Unused(one.site, len(one.executions), nodes, len(judged), last, name, one.unread))
+            evaluates = all(each.evaluates for each in judged)
+            found.append(Unused(one.site, len(one.executions), nodes, len(judged), last, name, one.unread, evaluates))
     return found
+
+
+def _is_in_vain(history: History, one: Execution, ends: bool) -> bool:
+    """Is it known that no pass can use it? In evaluation mode there is no other phase that it may be for."""
+    if one.evaluates or not history.observed:
+        return is_judged(history, one)
+    return _is_last(history, one) or (ends and is_judged(history, one))
 
 
 def _is_last(history: History, one: Execution) -> bool:
@@ -111,8 +120,12 @@ def _none_missing(runs: Sequence[Pass]) -> bool:
 
 def never_read(history: History) -> list[Unused]:
     """What is computed with a graph step after step, under a name that nothing reads. What also runs after the last
-    pass is an evaluation."""
-    return [one for one in unused(history) if one.unread and one.judged >= UNREAD and not one.after_last]
+    pass is an evaluation. From source it is not known what else may read it."""
+    return (
+        []
+        if not history.observed
+        else [one for one in unused(history) if one.unread and one.judged >= UNREAD and not one.after_last]
+    )
 
 
 # Losses that are overwritten

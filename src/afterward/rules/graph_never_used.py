@@ -25,7 +25,7 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
     told += [one.site for one in never_read(history) if left_without(history)]
     found = [one for one in unused(history) if not any(one.site.same_lines(site) for site in told)]
     recorded = history.built.nodes
-    much = sorted((one for one in found if _is_much(one, recorded)), key=lambda one: -one.nodes)
+    much = sorted((one for one in found if _is_much(history, one)), key=lambda one: -one.nodes)
     # A function that is called from such a statement is part of it: the largest stands for all.
     for one in (much or [one for one in never_read(history) if one in found])[:1]:
         yield warning(
@@ -42,8 +42,10 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
         )
 
 
-def _is_much(one: Unused, recorded: int) -> bool:
-    return one.judged >= TIMES and one.nodes >= max(NODES, SHARE * recorded)
+def _is_much(history: History, one: Unused) -> bool:
+    """In evaluation mode a graph is never wanted. How many nodes there are otherwise is known of a run alone."""
+    much = one.judged >= TIMES and one.nodes >= max(NODES, SHARE * history.built.nodes)
+    return one.evaluates or (history.observed and much)
 
 
 def _words(how: str) -> Words:
