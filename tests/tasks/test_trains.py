@@ -573,3 +573,58 @@ def test_a_backward_after_parameters_were_moved_and_gradients_cleared_is_no_repe
     texts = [option[str(tmp_path / "train.py")] for option in result.options]
     assert texts
     assert all("    opt.zero_grad()\n" in text and text.count(".backward()") == 2 for text in texts)
+
+
+TWO_CRITICS = """import torch
+torch.manual_seed(0)
+gen, a, b = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
+opt_gen = torch.optim.Adam(gen.parameters(), lr=0.01)
+opt_a = torch.optim.Adam(a.parameters(), lr=0.01)
+opt_b = torch.optim.Adam(b.parameters(), lr=0.01)
+def critic_step(critic, opt, real, fake):
+    opt.zero_grad()
+    loss = (critic(real) - 1).pow(2).mean() + critic(fake).pow(2).mean()
+    loss.backward()
+    opt.step()
+for z in torch.randn(8, 6, 2):
+    opt_gen.zero_grad()
+    fake = gen(z)
+    loss_gen = (a(fake) - 1).pow(2).mean() + (b(fake) - 1).pow(2).mean()
+    loss_gen.backward()
+    opt_a.step()
+    critic_step(a, opt_a, z[:, [0, 1, 0]], fake.detach())
+    critic_step(b, opt_b, z[:, [1, 0, 1]], fake.detach())
+"""
+
+
+def test_one_function_may_compute_the_losses_of_several_optimizers(runner: TrialRunner, tmp_path: Path) -> None:
+    """The step of the wrong one uses a loss that is known to be another's, so it need not be kept."""
+    result = fixed(runner, tmp_path, TWO_CRITICS)
+    right = TWO_CRITICS.replace("    opt_a.step()\n", "    opt_gen.step()\n", 1)
+    assert result.options[0][str(tmp_path / "train.py")] == right
+
+
+PROBED = """import copy
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+net[0] = copy.deepcopy(net[0])
+x = torch.randn(8, 3)
+for epoch in range(4):
+    opt.zero_grad()
+    net(x).pow(2).mean().backward()
+    opt.step()
+    probe = torch.nn.Linear(2, 1)
+    probe_opt = torch.optim.SGD(probe.parameters(), lr=0.1)
+    for _ in range(2):
+        probe_opt.zero_grad()
+        (probe(net(x).detach()) - 1).pow(2).mean().backward()
+        probe_opt.step()
+"""
+
+
+def test_what_an_optimizer_holds_does_not_change_the_numbers_of_others(runner: TrialRunner, tmp_path: Path) -> None:
+    result = fixed(runner, tmp_path, PROBED)
+    best = result.options[0][str(tmp_path / "train.py")]
+    assert best.index("net[0] = copy") < best.index("opt = torch.optim")

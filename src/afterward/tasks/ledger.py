@@ -177,14 +177,16 @@ class Ledger:
         return led_to - done or led_to
 
     def owners(self) -> dict[Loss, int]:
-        """Losses that belong to one optimizer: its gradients alone are cleared before their backward, and each of
-        several optimizers has such losses of its own."""
+        """Losses that belong to one optimizer: its gradients alone are cleared before their backward. That is known
+        where it is so of every loss, and not of one optimizer's alone; a function that is called for several of them,
+        each time with its own, makes losses of each."""
         found: dict[Loss, set[int]] = defaultdict(set)
         for number, optimizer in self.meant_for().items():
             for loss in self.losses(self.passes[number]):
                 found[loss].add(optimizer)
-        owned = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1 and -1 not in each}
-        return owned if len(set(owned.values())) > 1 and len(owned) == len(found) else {}
+        every = set().union(*found.values())
+        one_each = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1}
+        return one_each if len(every) > 1 and -1 not in every else {}
 
     def meant_for(self) -> dict[int, int]:
         """For each pass, the one optimizer whose gradients were cleared before it; -1: none, several."""

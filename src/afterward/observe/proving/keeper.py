@@ -98,7 +98,7 @@ class Keeper:
 
     def _holds(self, optimizer: Any) -> int:
         number = self._optimizers.number(optimizer)
-        self.training.holds[number] = tuple(self._parameters.number(p) for p in _held(optimizer))
+        self.training.holds[number] = tuple(self._parameters.number_late(p) for p in _held(optimizer))
         return number
 
     # Passes
@@ -251,7 +251,7 @@ class Keeper:
 
     def _use(self, step: StepTaken, optimizer: Any) -> None:
         step.uses = {}
-        numbers = {id(parameter): self._parameters.number(parameter) for parameter in _held(optimizer)}
+        numbers = {id(parameter): self._parameters.number_late(parameter) for parameter in _held(optimizer)}
         self.training.replicated |= {numbers[each] for each in self._replicas.held(numbers)}
         for parameter in _held(optimizer):
             number, gradient = numbers[id(parameter)], parameter.grad
