@@ -6,7 +6,9 @@ import builtins
 import contextlib
 import gc
 import io
+import math
 import os
+import resource
 import select
 import signal
 import socket
@@ -18,6 +20,7 @@ from types import ModuleType
 from afterward.tasks.system_calls import libc
 
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+BUSY = 5  # so many times as long as its processor time a run may take: other processes want the machine, too
 
 
 def load(fixing: bool = True) -> None:
@@ -45,7 +48,8 @@ def load(fixing: bool = True) -> None:
 
 
 def forked(work: Callable[[], object], folder: Path, limit: float, output: Path | None = None) -> int | None:
-    """Run `work` in a process of its own, in this folder; its exit status, or None where it took too long."""
+    """Run `work` in a process of its own, in this folder; its exit status, or None where it took too long: so many
+    seconds of processor time."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -54,12 +58,13 @@ def forked(work: Callable[[], object], folder: Path, limit: float, output: Path 
         try:
             os.setsid()
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit)))
             libc().prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)  # where the bench is stopped, its runs are
             become(folder, output)
             status = _status(work)
         finally:
             os._exit(status)
-    over = _ended(pid, limit)
+    over = _ended(pid, BUSY * limit)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)  # and what it may have started
     if not over:
