@@ -104,7 +104,7 @@ class Trail:
         statement = self.sources.statement(place.number)
         return reads(statement) if statement is not None else []
 
-    def parameters(self, place: Place) -> set[str]:
+    def parameters(self, place: Place) -> list[str]:
         """The parameters of the function that a place is in."""
         entry = self.sources.entry(place.number)
         statement = self.sources.statement(place.number)
@@ -113,8 +113,8 @@ class Trail:
                 arguments = outer.args
                 every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
                 every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-                return {argument.arg for argument in every}
-        return set()
+                return [argument.arg for argument in every]
+        return []
 
     def assigned_before(self, name: Name, reader: Place) -> Place | None:
         """The last execution before the reader of a statement that gave this name a value."""

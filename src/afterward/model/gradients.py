@@ -84,6 +84,7 @@ class GradientLedger:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.uses: list[Use] = []
+        self.uses_with_unknown: list[Use] = []  # of gradients that may hold what other passes left there unseen
         self.empty: list[Empty] = []
         self.fates: dict[tuple[int, int], Fate] = {}  # by pass and leaf
         self.gaps: list[int] = []  # the numbers of the entries that say: from here on nothing is known of any gradient
@@ -91,7 +92,8 @@ class GradientLedger:
         self.productions: list[tuple[int, int, frozenset[int]]] = []  # (number of the entry, pass, leaves)
         self._filled: dict[int, frozenset[int]] = {}
         self._piled: dict[int, frozenset[int]] = {}
-        self._held: dict[int, list[int] | None] = {}  # the passes in each leaf's gradient; None: not known
+        self._held: dict[int, list[int]] = {}  # the passes in each leaf's gradient
+        self._unknown: set[int] = set()  # the leaves whose gradient may hold something else besides
         self._lost: dict[int, list[int]] = {}
         self._lost_at: dict[int, Site | None] = {}
         self._at = 0
@@ -114,10 +116,11 @@ class GradientLedger:
 
     def uses_by_step(self) -> dict[int, list[Use]]:
         """What each step used. An update by hand goes by what no step has: the negative number of its entry."""
-        steps: dict[int, list[Use]] = {}
-        for use in self.uses:
-            steps.setdefault(use.step if use.step != BY_HAND else -1 - use.at, []).append(use)
-        return steps
+        return _by_step(self.uses)
+
+    def uses_by_step_with_unknown(self) -> dict[int, list[Use]]:
+        """The same, with uses of gradients of which not all is known."""
+        return _by_step(sorted((*self.uses, *self.uses_with_unknown), key=lambda use: use.at))
 
     def empty_by_step(self) -> dict[int, list[Empty]]:
         steps: dict[int, list[Empty]] = {}
@@ -131,16 +134,16 @@ class GradientLedger:
         filled, piled = set(), set()
         self.productions.append((self._at, entry.run, entry.leaves))
         for leaf in entry.leaves:
-            held = self._held.get(leaf, [])
-            if held:
+            held = self._held.setdefault(leaf, [])
+            unknown = leaf in self._unknown
+            if held and not unknown:
                 fates = [self.fates[run, leaf] for run in held]
                 if any(fate.used_by for fate in fates):
                     piled.add(leaf)
                 elif not any(fate.changed for fate in fates):
                     filled.add(leaf)
-            self.fates[entry.run, leaf] = Fate(unseen=held is None)
-            if held is not None:
-                self._held[leaf] = [*held, entry.run]
+            self.fates[entry.run, leaf] = Fate(unseen=unknown)
+            held.append(entry.run)
         self._filled[entry.run], self._piled[entry.run] = frozenset(filled), frozenset(piled)
 
     def _cleared(self, entry: Entry) -> None:
@@ -151,12 +154,12 @@ class GradientLedger:
                 self._lost_at[leaf] = entry.site
         for leaf in entry.leaves:
             self._held[leaf] = []
+        self._unknown -= entry.leaves
 
     def _replaced(self, entry: Entry) -> None:
         for _, fate, _ in self._present(entry):
             fate.read = True
-        for leaf in entry.leaves:
-            self._held[leaf] = None
+        self._forget(entry.leaves)
 
     def _read(self, entry: Entry) -> None:
         for _, fate, _ in self._present(entry):
@@ -167,7 +170,8 @@ class GradientLedger:
             held = self._held.get(leaf)
             if held:
                 again = frozenset(run for run in held if self.fates[run, leaf].used_by)
-                self.uses.append(Use(entry.step, leaf, tuple(held), again, self._at, entry.site))
+                uses = self.uses_with_unknown if leaf in self._unknown else self.uses
+                uses.append(Use(entry.step, leaf, tuple(held), again, self._at, entry.site))
                 for run in held:
                     self.fates[run, leaf].used_by.append(entry.step)
             self._lost.pop(leaf, None)
@@ -188,17 +192,31 @@ class GradientLedger:
     def _unseen(self, entry: Entry) -> None:
         if not entry.leaves:
             self.gaps.append(self._at)
-        for leaf in entry.leaves or list(self._held):
-            for run in self._held.get(leaf) or ():
+        leaves = entry.leaves or frozenset(self._held)
+        for leaf in leaves:
+            for run in self._held.get(leaf, ()):
                 self.fates[run, leaf].unseen = True
-            self._held[leaf] = None
             self._lost.pop(leaf, None)
+        self._forget(leaves)
+
+    def _forget(self, leaves: frozenset[int]) -> None:
+        """What lies in their gradients is not known any more."""
+        self._held.update({leaf: [] for leaf in leaves})
+        self._unknown |= leaves
 
     def _present(self, entry: Entry) -> Iterator[tuple[int, Fate, int]]:
         """What lies in the gradients of an entry's leaves: leaf, fate and pass."""
-        for leaf in sorted(entry.leaves):
-            for run in self._held.get(leaf) or ():
+        for leaf in sorted(entry.leaves - self._unknown):
+            for run in self._held.get(leaf, ()):
                 yield leaf, self.fates[run, leaf], run
+
+
+def _by_step(uses: Iterable[Use]) -> dict[int, list[Use]]:
+    """By the number of the step. An update by hand goes by what no step has: the negative number of its entry."""
+    steps: dict[int, list[Use]] = {}
+    for use in uses:
+        steps.setdefault(use.step if use.step != BY_HAND else -1 - use.at, []).append(use)
+    return steps
 
 
 _REPLAY = {

@@ -179,6 +179,7 @@ class Optimizer:
     of_torch: bool = True  # a step of it changes nothing without a gradient
     had_gradient: bool = False  # some parameter of it had a gradient when it was looked at
     still: int = 0  # of its steps, up to the last one, that changed nothing
+    gone: int | None = None  # the moment when the program dropped it
 
 
 @dataclass(frozen=True, slots=True)

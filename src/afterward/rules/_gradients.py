@@ -48,12 +48,26 @@ class Taken:
 
 def steps_of_optimizers(history: History) -> Iterator[list[Taken]]:
     """The steps that were looked at, in order, of one optimizer after the other."""
-    taken: dict[int, Taken] = {}
-    for number, uses in history.ledger.uses_by_step().items():
-        taken[number] = Taken(number, history.step(number) if number >= 0 else None, uses, at=uses[0].at)
+    taken = _taken(history, history.ledger.uses_by_step())
     for number, empty in history.ledger.empty_by_step().items():
         step = history.step(number) if number >= 0 else None
         taken.setdefault(number, Taken(number, step, at=empty[0].at)).empty = empty
+    yield from _by_optimizer(taken)
+
+
+def steps_that_used(history: History) -> Iterator[list[Taken]]:
+    """The same with what they used alone: gradients, too, that may hold besides what other passes left there unseen."""
+    yield from _by_optimizer(_taken(history, history.ledger.uses_by_step_with_unknown()))
+
+
+def _taken(history: History, by_step: dict[int, list[Use]]) -> dict[int, Taken]:
+    return {
+        number: Taken(number, history.step(number) if number >= 0 else None, uses, at=uses[0].at)
+        for number, uses in by_step.items()
+    }
+
+
+def _by_optimizer(taken: dict[int, Taken]) -> Iterator[list[Taken]]:
     groups: dict[int, list[Taken]] = {}
     for one in sorted(taken.values(), key=lambda one: one.at):
         groups.setdefault(one.step.owner if one.step is not None else BY_HAND, []).append(one)

@@ -1,7 +1,8 @@
-"""AFT411: gradients are computed for parameters that no optimizer holds, and nothing uses or clears them."""
+"""AFT411: gradients are computed for parameters that no optimizer holds (any more), and nothing uses or clears them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from afterward.model import facts
@@ -25,19 +26,28 @@ def gradients_never_used(history: History) -> Iterator[Diagnosis]:
     fates: dict[int, dict[int, Fate]] = {}
     for (run, number), fate in history.ledger.fates.items():
         fates.setdefault(number, {})[run] = fate
+    times: dict[int, int] = {}
     groups: dict[tuple[str, int], list[tuple[Leaf, Pass]]] = {}
     for leaf in history.leaves if held else ():
-        mine = fates.get(leaf.id, {})
-        if leaf.optimizers or leaf.taken is None or len(mine) < PASSES or any(map(_has_an_end, mine.values())):
+        since = _unheld_since(history, leaf)
+        mine = {run: one for run, one in fates.get(leaf.id, {}).items() if history.run(run).moment >= since}
+        if leaf.taken is None or len(mine) < PASSES or any(map(_has_an_end, mine.values())):
             continue
         runs = [history.run(run) for run in sorted(mine)]
+        times[leaf.id] = len(runs)
         if len(history.steps_between(runs[0].moment, runs[-1].moment)) >= STEPS:
             site = _statement(leaf, held)
             groups.setdefault((site.file, site.line), []).append((leaf, runs[-1]))
     for found in groups.values():
         leaves, last = [leaf for leaf, _ in found], found[0][1]
         if not _is_another_fault(history, last):
-            yield _diagnose(_statement(leaves[0], held), leaves, last, len(fates[leaves[0].id]))
+            yield _diagnose(_statement(leaves[0], held), leaves, last, times[leaves[0].id])
+
+
+def _unheld_since(history: History, leaf: Leaf) -> float:
+    """The moment from which on no optimizer holds it: one that trained a teacher may be gone."""
+    gone = [one.gone for one in history.optimizers if leaf.id in one.leaves]
+    return max((math.inf if one is None else one for one in gone), default=-math.inf)
 
 
 def _has_an_end(fate: Fate) -> bool:

@@ -11,7 +11,7 @@ from afterward.model.history import History, Optimizer, Pass
 from afterward.model.site import dated_site
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._gradients import Taken, in_one_iteration, never_stepping, steps_of_optimizers
+from afterward.rules._gradients import Taken, in_one_iteration, never_stepping, steps_of_optimizers, steps_that_used
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up
@@ -21,7 +21,7 @@ ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be
 def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
     """Updates use gradients that still contain those of earlier steps."""
     again: dict[object, list[Taken]] = {}
-    for step in (step for steps in steps_of_optimizers(history) for step in steps if _used_again(history, step)):
+    for step in (step for steps in steps_that_used(history) for step in steps if _used_again(history, step)):
         # Optimizers that one statement steps, as one made for each task, have one fault in common.
         place = (step.site.file, step.site.line) if step.site is not None else step.step and step.step.owner
         again.setdefault(place, []).append(step)

@@ -197,6 +197,18 @@ def _note_tensor(tensor: Any, path: str, kind: str, depth: int, names: Names) ->
         names.storages.setdefault(pointer, set()).add(path)
 
 
+def attributes_on_the_way(name: str, kinds: dict[str, type]) -> frozenset[str]:
+    """`Student.features` for `run.student.features[0].weight`: of each module on the way to it, by its classes, the
+    attribute that leads on. Two networks of one program often have attributes of the same name."""
+    found = set()
+    for place in re.finditer(r"[.\[]", name):
+        attribute = re.match(r"\.(\w+)", name[place.start() :])
+        kind = kinds.get(name[: place.start()])
+        if attribute is not None and kind is not None:
+            found |= {f"{one.__qualname__}.{attribute[1]}" for one in kind.__mro__}
+    return frozenset(found)
+
+
 def living_optimizers(names: Names) -> dict[int, tuple[str, Any]]:
     """Every living optimizer; those that no name was found for go by their class."""
     kinds = set(_kinds_of(compat.torch_module().optim.Optimizer))

@@ -90,10 +90,13 @@ class Events:
         self._counts = {"backward": 0, "grad": 0}  # of passes, up to the last that is settled
         self._forgotten = 0
         self._looked = 0  # events between the first and the last that stay because they were looked at
+        self.unlooked = 0  # calls of `backward()` that went by with a note of the tape alone
 
     def note(self, notes: bytes) -> None:
         """Events as they stand on the tape."""
         self._notes.frombytes(notes)
+        flags = notes[_TOP_BYTE :: NUMBERS * self._notes.itemsize]
+        self.unlooked += len(flags) - flags.count(STEP >> _TOP) - sum(map(flags.count, _GRADS))
 
     @property
     def waiting(self) -> int:

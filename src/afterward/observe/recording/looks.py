@@ -167,7 +167,7 @@ class Looks:
             detail.by_library = called_by_library(sys._getframe(), is_user_file)
         if seen.call == "backward":
             if recorder is self.session.recorders.main:
-                self.ledger.pass_begins(seen, shown.leaves.values(), self.updates.held)
+                self.ledger.pass_begins(seen, shown.leaves.values(), self.updates.held, recorder.unlooked)
             else:
                 self.ledger.unseen()
             seen.taken = self._taken(shown)
@@ -185,7 +185,7 @@ class Looks:
         """Where a pass reaches leaves that no optimizer holds: the oldest node that takes each leaf, by numbers. What
         the graph applies to something trained is on the way of its gradients, and is left out."""
         number = {at: self.updates.leaves.of(leaf) for at, leaf in shown.leaves.items() if at in shown.used_at}
-        held = self.updates.held
+        held = self.updates.held_at(next_node())
         trained = {at for at, leaf in number.items() if leaf in held}
         if not trained or len(trained) == len(number):
             return {}
@@ -210,10 +210,10 @@ class Looks:
         return None
 
     def _look_at_step(self, recorder: Recorder, optimizer: Any) -> None:
-        if recorder is not self.session.recorders.main or self.session.tape.skipped:
-            self.ledger.unseen()  # passes have gone by without a look
+        if recorder is not self.session.recorders.main:
+            self.ledger.unseen()
         else:
-            self.ledger.stepped(optimizer, parameters_of(optimizer), recorder.moment)
+            self.ledger.stepped(optimizer, parameters_of(optimizer), recorder.moment, recorder.unlooked)
         self.updates.stepped(optimizer, recorder.moment, next_node())
 
     def _wants_more(self) -> bool:

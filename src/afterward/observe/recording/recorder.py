@@ -103,6 +103,11 @@ class Recorder:
         return self._noted().passes
 
     @property
+    def unlooked(self) -> int:
+        """How many calls of `backward()` went by without a look, and may have changed any gradient."""
+        return self._noted().unlooked
+
+    @property
     def waiting_events(self) -> int:
         """How many events are kept as numbers, not as objects."""
         return self._noted().waiting

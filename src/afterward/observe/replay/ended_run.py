@@ -32,6 +32,7 @@ class EndedRun:
     places: Places
     updates: Updates
     leaf_names: dict[int, str]
+    leaf_owners: dict[int, frozenset[str]] = field(default_factory=dict)  # by class, the attributes that lead to it
     events: list[PassSeen | StepSeen] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ def cuts_before_steps(after: EndedRun) -> Iterator[Cut]:
         unreached = {leaf for leaf, one in held if one.trains and not one.reached} - after.reached
         never = {leaf for leaf in unreached if not known.held[leaf].moved}
         for group in {frozenset(never), frozenset(unreached if unreached == trained else never)} - {frozenset()}:
-            cut = _cut(after, [name for leaf in group if (name := after.leaf_names.get(leaf))])
+            cut = _cut(after, group)
             if cut is not None:
                 yield replace(cut, leaves=group)
 
@@ -45,10 +45,9 @@ def _holder(leaf: str) -> str:
     return leaf.split("[")[0] if "[" in leaf else leaf.rsplit(".", 1)[0]
 
 
-def _cut(after: EndedRun, names: list[str]) -> Cut | None:
+def _cut(after: EndedRun, leaves: frozenset[int]) -> Cut | None:
     """A cut of something with a history, on the way to a loss, in whose making these parameters are named."""
-    others = {part for leaf in after.reached for part in _parts(after.leaf_names.get(leaf, ""))}
-    wanted = {part for name in names for part in _parts(name)} - others
+    wanted = _names_of(after, leaves) - _names_of(after, after.reached)
     if not wanted or not after.trail:
         return None
     for run in reversed(after.looked):
@@ -64,15 +63,25 @@ def _cut(after: EndedRun, names: list[str]) -> Cut | None:
     return None
 
 
-def _parts(name: str) -> set[str]:
-    """`pipe.encoder[0].weight` is met by each of its names: `pipe`, `encoder` and `weight`."""
-    return {part for part in re.split(r"[.\[\]\"']+", name) if part and not part.isdigit()}
+def _names_of(after: EndedRun, leaves: frozenset[int]) -> set[str]:
+    """`pipe.encoder[0].weight` is met by each of its names: `pipe`, `encoder` and `weight`, and by `Pipe.encoder`."""
+    texts = (re.split(r"[.\[\]\"']+", after.leaf_names.get(leaf, "")) for leaf in leaves)
+    parts = {part for text in texts for part in text if part and not part.isdigit()}
+    return parts.union(*(after.leaf_owners.get(leaf, ()) for leaf in leaves))
 
 
 def _place(after: EndedRun, where: Where) -> Place | None:
     level = where.levels[-1]
     mine = after.paths.by_call.get(level.call, [])
     return next((place for place in mine if place.moment == level.moment), None)
+
+
+def _read(after: EndedRun, place: Place, name: str) -> list[str]:
+    """The parts of a name; of `self.encoder` in `Pipe.forward` also `Pipe.encoder`."""
+    parts = re.split(r"[.\[\]]+", name)
+    kind = after.places.sources.entry(place.number).function.rpartition(".")[0]
+    first = next(iter(after.paths.parameters(place)), "")
+    return [*parts, f"{kind}.{parts[1]}"] if kind and len(parts) > 1 and parts[0] == first else parts
 
 
 def _names(after: EndedRun, place: Place, wanted: set[str], depth: int, seen: set[tuple[int, int]]) -> bool:
@@ -84,7 +93,7 @@ def _names(after: EndedRun, place: Place, wanted: set[str], depth: int, seen: se
     if statement is None:
         return False
     names = reads(statement)
-    if any(part in wanted for name in names for part in re.split(r"[.\[\]]+", name.text)):
+    if any(part in wanted for name in names for part in _read(after, place, name.text)):
         return True
     for call in after.paths.children.get((place.call, place.moment), []):
         if any(_names(after, inner, wanted, depth - 1, seen) for inner in after.paths.by_call[call]):

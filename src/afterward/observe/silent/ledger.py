@@ -28,8 +28,7 @@ from afterward.observe import compat
 from afterward.observe.plainly import plainly
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.silent.identities import Identities
-
-NUMBERS = 512  # of a leaf that no optimizer holds, by which a change of it is noticed
+from afterward.observe.silent.totals import total
 
 
 @dataclass(slots=True)
@@ -62,7 +61,7 @@ class LedgerWriter:
         self.leaves = leaves
         self.notes: list[Noted] = []
         self._states: dict[int, _State] = {}
-        self._window: int | None = None
+        self._unlooked = 0
 
     def unseen(self) -> None:
         """Something was not looked at: from here on nothing is known of any gradient."""
@@ -70,11 +69,17 @@ class LedgerWriter:
             self._states.clear()
             self.notes.append(Noted(UNSEEN, frozenset(), 0, 0))
 
-    def pass_begins(self, seen: PassSeen, leaves: Iterable[Any], held: frozenset[int]) -> None:
-        """A pass is about to add to the gradients of these leaves; optimizers hold some of them."""
-        if seen.window != self._window:
+    def _is_all_seen(self, unlooked: int) -> bool:
+        """Has no `backward()` gone by without a look since the last one? (`autograd.grad` leaves `.grad` alone.)"""
+        before, self._unlooked = self._unlooked, unlooked
+        if unlooked != before:
             self.unseen()
-            self._window = seen.window
+        return unlooked == before
+
+    def pass_begins(self, seen: PassSeen, leaves: Iterable[Any], held: frozenset[int], unlooked: int) -> None:
+        """A pass is about to add to the gradients of these leaves; optimizers hold some of them. So many passes in all
+        went by without a look."""
+        self._is_all_seen(unlooked)
         found = _Found()
         numbers = []
         for leaf in leaves:
@@ -88,8 +93,10 @@ class LedgerWriter:
         self.notes += found.notes(seen.moment)
         self.notes.append(Noted(PRODUCED, frozenset(numbers), seen.moment, seen.moment, seen))
 
-    def stepped(self, optimizer: Any, parameters: Iterable[Any], moment: int) -> None:
+    def stepped(self, optimizer: Any, parameters: Iterable[Any], moment: int, unlooked: int) -> None:
         """An optimizer has stepped, with the gradients that are there now."""
+        if not self._is_all_seen(unlooked):
+            return
         found = _Found()
         used: set[int] = set()
         missing: set[int] = set()
@@ -115,17 +122,18 @@ class LedgerWriter:
         """Note what happened to a leaf and its gradient since the last look."""
         plain = plainly(leaf)
         writes = plainly(plain.grad)._version if plain.grad is not None else -1
-        total = None if number in held else _total(leaf)
+        # By value: a program that updates by hand may write through `.data`, which torch does not count.
+        now = None if number in held else total(leaf)
         before = self._states.get(number)
         # A gradient of zeros that nothing has written to since the pass is what the pass produced.
         as_produced = before is not None and before.full and before.writes == writes >= 0
         full = as_produced or has_gradient(leaf)
-        self._states[number] = _State(plain._version, writes, full, total)
+        self._states[number] = _State(plain._version, writes, full, now)
         if before is None:
             if full:
                 found.add(UNSEEN, number, 0)
             return
-        if before.version != plain._version or (None not in (total, before.total) and total != before.total):
+        if before.version != plain._version or (None not in (now, before.total) and now != before.total):
             found.add(CHANGED, number, before.moment)
         if before.full and not full:
             found.add(CLEARED, number, before.moment)
@@ -165,14 +173,6 @@ def has_gradient(leaf: Any) -> bool:
 
 def _is_plain(tensor: Any) -> bool:
     return type(tensor) is compat.torch_module().Tensor and compat.has_numbers(tensor)
-
-
-def _total(leaf: Any) -> float | None:
-    """By value: a program that updates by hand may write through `.data`, which torch does not count."""
-    if not compat.has_numbers(leaf) or not leaf.is_floating_point():
-        return None
-    with compat.torch_module().no_grad():
-        return float(leaf.detach().flatten()[:: max(1, leaf.numel() // NUMBERS)].abs().sum().item())
 
 
 # Once the run is over

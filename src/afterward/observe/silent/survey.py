@@ -17,6 +17,7 @@ from typing import Any
 
 from afterward.follow.flow import receiver
 from afterward.follow.reading import reads
+from afterward.model.clock import event_moment
 from afterward.model.gradients import Entry
 from afterward.model.history import (
     Edge,
@@ -37,7 +38,7 @@ from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import next_node, order_of
-from afterward.observe.provenance.naming import Names, living_optimizers, search
+from afterward.observe.provenance.naming import Names, attributes_on_the_way, living_optimizers, search
 from afterward.observe.recording.events import PassSeen, StepSeen, clock_of
 from afterward.observe.recording.largest import Largest
 from afterward.observe.recording.recorder import Recorder, Recorders
@@ -93,6 +94,7 @@ class Surveyor:
         self.bare: list[Bare] = []
         self.numbers: list[tuple[PassSeen, Number]] = []  # that the pass at hand did not use
         self.leaf_names: dict[int, str] = {}
+        self.leaf_owners: dict[int, frozenset[str]] = {}
         self.values: list[Value] = []  # names of what passes were about to use
 
     def look(
@@ -106,6 +108,7 @@ class Surveyor:
             number = self.updates.leaves.at(address)
             if number is not None:
                 self.leaf_names.setdefault(number, name)
+                self.leaf_owners.setdefault(number, attributes_on_the_way(name, names.kinds))
         self.records.look(names, recorder, seen, early=early)
         if seen is not None and seen.used is not None:
             self.values += _names_of(names, seen)
@@ -130,7 +133,7 @@ class Surveyor:
         self.look(recorder, None)
         self.updates.finish(recorder.moment)
         places = Places(recorder)
-        after = EndedRun(recorder, places, self.updates, self.leaf_names)
+        after = EndedRun(recorder, places, self.updates, self.leaf_names, self.leaf_owners)
         leaf_numbers = sorted(after.reached | after.held)
         rows = self.rows_taken.rows(after) if final else {}
         return with_library_steps(
@@ -194,6 +197,7 @@ class Surveyor:
                 of_torch=known.of_torch,
                 had_gradient=known.had_gradient,
                 still=late if known.still > 1 else known.still,
+                gone=event_moment(known.gone_at + 1, 0) if known.gone_at is not None else None,
             )
 
     def _numbers(self, after: EndedRun) -> Iterator[Number]:
@@ -281,8 +285,9 @@ def _names_of(names: Names, seen: PassSeen) -> Iterator[Value]:
 
 
 def _taken(after: EndedRun) -> dict[int, Where | None]:
-    """The statements that take the leaves of the last pass for something that no optimizer holds."""
-    times = Counter(leaf for run in after.looked for leaf in run.taken if leaf not in after.held)
+    """The statements that take the leaves of the last pass for something that no optimizer holds then."""
+    taking = [(run, after.updates.held_at(run.counter)) for run in after.looked if run.taken]
+    times = Counter(leaf for run, held in taking for leaf in run.taken if leaf not in held)
     lasting = {leaf for leaf, count in times.items() if count > 1}  # one pass alone: an input of its batch
     last = next((run for run in reversed(after.looked) if lasting & run.taken.keys()), None)
     taken = last.taken if last is not None else {}

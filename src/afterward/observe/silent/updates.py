@@ -18,8 +18,8 @@ from afterward.observe.node_numbers import next_node
 from afterward.observe.plainly import plainly
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.silent.identities import Identities
+from afterward.observe.silent.totals import total
 
-NUMBERS = 512  # of a parameter, by which a change of it is noticed
 STEPS = 4  # of optimizers, looked at after a pass that was looked at
 
 
@@ -31,7 +31,8 @@ class Held:
     shape: tuple[int, ...]
     version: int
     trains: bool = True  # it asked for gradients when it was last looked at
-    moved: bool = False  # some update has written to it
+    moved: bool = False  # it got other values
+    total: float | None = None  # of its values, where no pass had reached it: what is loaded again may be the same
     reached: bool = False  # some pass has reached it, or it had a gradient
 
 
@@ -100,6 +101,11 @@ class Updates:
         """Every parameter that an optimizer was seen to hold."""
         return frozenset(leaf for known in self.known.values() for leaf in known.held)
 
+    def held_at(self, counter: int) -> frozenset[int]:
+        """Every parameter that an optimizer held when the node counter stood there. One that is gone steps no more."""
+        living = (one for one in self.known.values() if one.gone_at is None or counter <= one.gone_at)
+        return frozenset(leaf for known in living for leaf in known.held)
+
     @property
     def untouched(self) -> frozenset[int]:
         """Parameters, held by no optimizer when they were looked at, that nothing has changed from look to look."""
@@ -112,10 +118,8 @@ class Updates:
         if not is_parameter or any(number in known.held for known in self.known.values()):
             self._sums[number] = None
         elif self._sums.get(number, 0.0) is not None:
-            with torch.no_grad():
-                some = leaf.detach().flatten()[:: max(1, leaf.numel() // NUMBERS)]
-                total = float(some.abs().sum().item())
-            self._sums[number] = total if self._sums.get(number, total) == total else None
+            now = total(leaf)
+            self._sums[number] = now if self._sums.get(number, now) == now else None
 
     def stepped(self, optimizer: Any, moment: int, counter: int = 0) -> None:
         """Look at an optimizer that has just stepped: what it changed, and whether it had gradients to do it with."""
@@ -188,10 +192,12 @@ class Updates:
             held = known.held.get(number)
             if held is None:
                 held = Held(weakref.ref(parameter), tuple(plainly(parameter).shape), self._version(parameter))
+                held.total = total(parameter) if number not in self._reached else None
                 known.held[number] = held
                 changed = True  # it may have been: it is not known how it was before
             elif held.version != self._version(parameter):
-                held.version, held.moved, changed = self._version(parameter), True, True
+                held.version, changed = self._version(parameter), True
+                held.moved = held.moved or held.total is None or held.total != total(parameter)
             held.trains = bool(plainly(parameter).requires_grad)
             if plainly(parameter).grad is not None or number in self._reached:
                 held.reached = True
