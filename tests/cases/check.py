@@ -46,7 +46,7 @@ FIX_KINDS = {"combine_losses", "remove_duplicate", "recompute_forward", "detach_
              "remove_detach", "out_of_place", "batch_samples", "rebuild_optimizer", "none"}
 KEYS = {"id", "class", "source", "error", "built_line", "first_backward", "second_backward", "bridge", "fix_kind",
         "also_ok", "notes"}
-OPTIONAL = {"names", "modified_line", "built_region", "probe", "slow"}
+OPTIONAL = {"names", "modified_line", "built_region", "prints", "probe", "slow"}
 SECONDS, SECONDS_SLOW = 5.0, 30.0  # on top of importing torch
 FRESH, IMPORT_SECONDS = False, 0.0
 
