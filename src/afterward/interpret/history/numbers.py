@@ -54,9 +54,11 @@ def _not_used(nodes: Set[int], run: PassMade) -> frozenset[int]:
     return left.difference(range(*run.created)) if len(run.created) == 2 else left
 
 
-def _is_number(node: GraphNode, depth: int = 4) -> bool:
-    """Is it one number that was computed from many, or put together from such numbers?"""
+def _is_number(node: GraphNode, depth: int = 12) -> bool:
+    """Is it one number that was computed from many, or put together from nothing but such numbers? What is divided by
+    its own sum is as many numbers as before."""
     if is_loss(node.name):
         return True
-    below = (one for one, _ in node.next_functions if one.leaf is None)
-    return depth > 0 and operation(node.name) in ARITHMETIC and any(_is_number(one, depth - 1) for one in below)
+    below = [one for one, _ in node.next_functions if one.leaf is None]
+    alone = bool(below) and depth > 0 and operation(node.name) in ARITHMETIC
+    return alone and all(_is_number(one, depth - 1) for one in below)

@@ -185,13 +185,14 @@ def _optimizer(
     unsure: set[int],
 ) -> Optimizer:
     held = one.inner.get("params", ())
+    partial, assumed = bool(one.inner.get("partial")), "before_use" in one.inner
     steps = [step for step in machine.steps if step.optimizer is one]
     return Optimizer(
         number,
         one.label or one.class_name,
         numbers(held),
-        followed=not machine.account.blind and not one.inner.get("partial"),
-        hidden=sum(id(leaf) in unsure for leaf in held),
+        followed=not machine.account.blind and not (assumed and partial),
+        hidden=sum(id(leaf) in unsure for leaf in held) + partial,
         had_gradient=any(step.leaves for step in steps),
         still=_still(steps),
     )

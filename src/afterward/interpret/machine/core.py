@@ -116,12 +116,15 @@ class Core:
         self.effects = 0  # counts what may be seen from elsewhere; each frame counts what its own names see
         self.data_effects = 0  # the same, of numbers, texts and unknown values
         self.guarded = 0  # bodies of `try` that we are in
+        self.guarding: list[int] = []  # the calls whose `try` these are
         self.importing = 0  # imports inside each other
         self.trail = 0  # the statements of this iteration of the innermost loop, and the numbers tested in it
         self.idle: set[int] = set()  # `if` statements that did nothing yet, and those that did
         self.busy: set[int] = set()
         self.shown: dict[Site, int] = {}  # by the place of a pass: in how many iterations of one loop it was seen
         self.steady: dict[int, int] = {}  # the trail that the iterations of a loop have settled on
+        self.counted: dict[int, Value] = {}  # by the entry into a loop: what its variable has
+        self.indexed: dict[int, int] = {}  # by the entry into a loop: the length of a list from which that takes items
         self.renewed: dict[int, int] = {}  # by the entry into a loop: the length of a list whose items it replaces
         self.periods: dict[int, int] = {}  # by the entry into a loop: what a test in it comes round after, `i % 4 == 0`
         self.broken: list[Broken] = []
@@ -190,6 +193,13 @@ class Core:
             if not budget.depth:
                 self.gap("the budget for this program is used up: what comes after this is not known")
             raise OutOfBudget
+
+    def took(self, owner: Any, key: int) -> None:
+        """An item of a list was taken by its number: where the variable of the loop is that number, each of its
+        iterations is about another thing."""
+        for one in self.frames[-1].iterations[-1:]:
+            if self.counted.get(one.entry) == key:
+                self.indexed[one.entry] = max(self.indexed.get(one.entry, 0), len(owner))
 
     def enter_loop(self, loop: ast.stmt) -> tuple[Site, int]:
         self.entries += 1

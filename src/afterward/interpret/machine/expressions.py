@@ -194,10 +194,16 @@ class Expressions(Part):
                 return made
             if getattr(owner, "partial", False):
                 return self.machine.unknown()
+            if (
+                self.machine.frame.call not in self.machine.guarding
+            ):  # a program that works has it: what filled the dict was not followed
+                self.machine.gap("a key that is not known to be there", node)
+                return self.machine.unknown()
             raise Raised(Lib("builtins.KeyError"))
         if isinstance(owner, (list, tuple, str, range, deque)):
             if isinstance(key, int):
                 self.machine.trail = hash((self.machine.trail, key))
+                self.machine.took(owner, key)
             try:
                 return list(owner)[key] if isinstance(owner, deque) and isinstance(key, slice) else owner[key]
             except ORDINARY:

@@ -16,7 +16,7 @@ from afterward.interpret.fragments.standins import Output
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.part import Part
-from afterward.interpret.machine.values import Instance, Iter, Lib, Raised, Stream, Unknown, Value
+from afterward.interpret.machine.values import Instance, Iter, Lib, Numbers, Raised, Stream, Unknown, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -44,6 +44,7 @@ class Running:
         self.result: Value = None
         self.error: BaseException | None = None
         self.done = False
+        self.asked = False  # by `next`: whoever calls that relies on there being more
 
     def resume(self, sent: Value, thrown: BaseException | None = None) -> Value:
         """Let the body run to its next `yield`. Raises StopIteration at its end."""
@@ -138,6 +139,8 @@ class Generators(Part):
             return Iter(iter(list(value)), not getattr(value, "partial", False))
         if isinstance(value, Stream):
             return Iter(_forever(value.make), False)
+        if isinstance(value, Numbers):
+            return Iter(iter(value.numbers))
         if isinstance(value, Output):
             return Iter(iter(value.fields()))
         if isinstance(value, Tensor):

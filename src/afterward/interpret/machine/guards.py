@@ -67,11 +67,13 @@ class Guards(Part):
 
     def _guarded(self, statement: ast.Try) -> Any:
         self.machine.guarded += 1
+        self.machine.guarding.append(self.machine.frame.call)
         try:
             left = self.machine.run_block(statement.body)
             return left if left is not None else self.machine.run_block(statement.orelse)
         finally:
             self.machine.guarded -= 1
+            self.machine.guarding.pop()
 
     def _handler(self, handlers: Iterable[ast.ExceptHandler], error: Raised) -> ast.ExceptHandler | None:
         for handler in handlers:

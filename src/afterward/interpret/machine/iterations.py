@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from afterward.model.site import Site
 
 _STEADY = 4  # iterations after which a loop is left whose last iterations were all alike
+_THINGS = 60  # items of a list that a loop without a pass takes by their numbers
 _DEEP = 3  # loops inside each other
 # Iterations in which each pass is seen, wherever its loop lies: a record may be begun again in the first one. In a run
 # that only confirms the first, one fewer.
@@ -81,10 +82,13 @@ class Iterations:
         return self.number >= steady and self.same >= steady - 2
 
     def goes_on(self) -> bool:
-        """Does it replace the items of a list one by one, and has it not come to the last one? As many as there are is
-        what it was written for, however few iterations filled the list here. Or does it collect graphs, and not yet
-        enough of them to tell what becomes of them? Or does it test a remainder, and has not come round twice?"""
+        """Does it take or replace the items of a list one by one, and has it not come to the last one? As many as there
+        are is what it was written for, however few iterations filled the list here. Or does it collect graphs, and
+        not yet enough of them to tell what becomes of them? Or does it test a remainder, and has not come round
+        twice?"""
         if self.number < self.machine.renewed.get(self.entry, 0):
+            return True
+        if not self.seen and self.number < min(self.machine.indexed.get(self.entry, 0), _THINGS):
             return True
         if self.number < 2 * self.machine.periods.get(self.entry, 0) <= self.most:
             return True

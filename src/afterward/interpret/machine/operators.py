@@ -201,6 +201,10 @@ class Operators(Part):
                 return _COMPARE[type(op)](left, right)
             except ORDINARY:
                 return self.machine.unknown()
+        if isinstance(op, (ast.Eq, ast.NotEq)) and all(isinstance(one, (Class, Lib)) for one in (left, right)):
+            same_class = left is right or (_names_a_class(left) and left == right)
+            if same_class or (_names_a_class(left) and _names_a_class(right)):
+                return same_class == isinstance(op, ast.Eq)
         if isinstance(op, ast.NotEq):
             return self.negation(self.machine.unknown("cmp", "Eq", left, right))
         if isinstance(left, (Instance, Class, Lib, Function)) and isinstance(op, ast.Eq) and left is right:
@@ -226,6 +230,11 @@ class Operators(Part):
 _FORMS: dict[type[ast.cmpop], str] = {
     ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Lt: "__lt__", ast.LtE: "__le__", ast.Gt: "__gt__", ast.GtE: "__ge__",
 }  # fmt: skip
+
+
+def _names_a_class(value: Value) -> bool:
+    """Is it a class, and one that another name cannot stand for?"""
+    return isinstance(value, Class) or (isinstance(value, Lib) and value.path.startswith("builtins."))
 
 
 def _concrete(value: Value) -> bool:

@@ -20,6 +20,7 @@ from afterward.interpret.machine.values import (
     Lib,
     Method,
     Native,
+    Numbers,
     Raised,
     Scope,
     Unknown,
@@ -209,18 +210,18 @@ class Statements(Part):
         over = self.machine.evaluate(statement.iter)
         items = self.machine.iterate(over, statement.iter)
         limit = self._limit(items.known)
-        counts = isinstance(over, range) and not _over_indices(statement.iter)
+        counts = isinstance(over, (range, Numbers)) and not _over_indices(statement.iter)
         each = items.known and items.listed and not counts
         if each:
             limit = max(limit, _ELEMENTS)
         iterations = Iterations(self.machine, statement, self._limit(True))
         source = items.source
         goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
-        while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on():
+        while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on() or self._is_asked():
             enough = iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and not iterations.shows
-            if enough and self.machine.budget.used > SHORT:
+            if enough and self.machine.budget.used > SHORT and not self._is_asked():
                 break  # what was to happen has happened
-            if not each and iterations.settled():
+            if not each and iterations.settled() and not self._is_asked():
                 break
             try:
                 item = next(source)
@@ -229,6 +230,7 @@ class Statements(Part):
             if self.machine.assumed.lenient:
                 self.machine.assumed.taken(statement.iter, item)
             with iterations:
+                self.machine.counted[iterations.entry] = item
                 self.machine.at(statement)
                 self.machine.store(statement.target, item)
                 left = self.run_block(statement.body)
@@ -239,6 +241,11 @@ class Statements(Part):
         iterations.over()
         self.machine.at(statement)
         return self.run_block(statement.orelse)
+
+    def _is_asked(self) -> bool:
+        """Is this loop in a generator that `next` takes from? It goes on as long as it is asked."""
+        running = self.machine.running
+        return bool(running) and running[-1].asked and running[-1].frame is self.machine.frame
 
     def _loop(self, statement: Any) -> Any:
         before = len(self.machine.passes)
@@ -255,11 +262,12 @@ class Statements(Part):
             known = self.machine.truth(value)
             if known is None:
                 guesses += 1
-                known = guesses <= self._limit(False) or iterations.shows or iterations.goes_on()
+                known = guesses <= self._limit(False) or iterations.shows or iterations.goes_on() or self._is_asked()
             if not known:
                 break
             goes_on = iterations.shows or iterations.goes_on()
-            if (iterations.number >= self._limit(guesses == 0) and not goes_on) or iterations.settled():
+            enough = iterations.number >= self._limit(guesses == 0) and not goes_on
+            if (enough or iterations.settled()) and not self._is_asked():
                 iterations.over()
                 return None
             with iterations:

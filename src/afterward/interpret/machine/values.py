@@ -33,6 +33,16 @@ class Unknown:
         return f"<unknown {self.key if self.key is not None else ''}>"
 
 
+class Numbers(Unknown):
+    """An array of these whole numbers: known as far as a loop goes over it."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: range) -> None:
+        super().__init__(("numbers", numbers.start, numbers.stop, numbers.step), plain=True)
+        self.numbers = numbers
+
+
 class Lib:
     """Something of a library, by its full dotted name: a module, class or function."""
 

@@ -314,6 +314,8 @@ def _next(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) ->
     if isinstance(value, Instance):
         return machine.call(machine.attribute(value, "__next__", node), [], {}, node)
     if isinstance(value, Iter):
+        if value.run is not None:
+            value.run.asked = True
         try:
             return next(value.source)
         except StopIteration:

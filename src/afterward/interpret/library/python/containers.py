@@ -27,9 +27,10 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
                 machine.name(one, f"{label}[...]", "item")
     if name == "extend" and args and not isinstance(args[0], (list, tuple)):
         args = [machine.take(machine.iterate(args[0], None))]
-    if name == "update" and isinstance(owner, PartialDict) and args and not isinstance(args[0], dict):
-        owner.partial = True
-        return None
+    if name == "update" and isinstance(owner, PartialDict) and args:
+        owner.partial = owner.partial or not isinstance(args[0], dict) or getattr(args[0], "partial", False)
+        if not isinstance(args[0], dict):
+            return None
     if name == "join" and isinstance(owner, str):
         parts = args[0] if args else None
         if isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import accelerate, graphs, lightning, transformers
 from afterward.interpret.library.torch import checkpoints, distributions, functorch, module_tree, nn, ops
-from afterward.interpret.machine.values import MISSING, Args, Instance, Kwargs, Lib, Native, Value
+from afterward.interpret.machine.values import MISSING, Args, Instance, Kwargs, Lib, Native, Numbers, Value
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -156,6 +156,14 @@ def elsewhere(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast
         made = Instance(Lib(path))
         transformers.construct(machine, made, args, kwargs)
         return made
+    if (
+        path == "numpy.arange"
+        and not kwargs
+        and len(args) <= 3
+        and all(type(one) is int for one in args)
+        and 0 not in args[2:]
+    ):
+        return Numbers(range(*args))
     if path.startswith("tqdm"):
         if name in ("tqdm", "tqdm_notebook", "auto"):
             return args[0] if args else machine.unknown()

@@ -285,8 +285,9 @@ def _without_graph(machine: Machine, roots: list[Tensor], call: str, node: ast.A
     """A pass on data. Reported only where it is known which cut took the history away."""
     cut = next((root.cut for root in roots if root.cut is not None), None)
     if cut is None:
-        # Either it fails here, or we have lost track: in both cases nothing that follows can be said.
-        machine.stop("a pass starts from a value without history, and it is not known why")
+        # Either it fails here, or we have lost track: what follows is not judged by what this pass did.
+        machine.gap("a pass starts from a value without history, and it is not known why", node)
+        machine.account.blind = True
         return
     made = PassMade(
         len(machine.passes), machine.here(), machine.graph.tick(), [], call, False, False, frozenset(), None, [],

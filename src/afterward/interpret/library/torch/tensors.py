@@ -169,7 +169,7 @@ def _joined(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.A
     if isinstance(parts, (Iter, Stream)):
         parts = machine.take(machine.iterate(parts, None))
     op = "CatBackward0" if name not in ("stack", "dstack") else "StackBackward0"
-    if isinstance(parts, (list, tuple)):
+    if isinstance(parts, (list, tuple)) and parts:  # of nothing it raises: what filled the list was not followed
         return ops.generic(machine, op, list(parts), "")
     if isinstance(parts, Tensor):
         return ops.generic(machine, op, [parts], "")
