@@ -194,13 +194,6 @@ class Core:
                 self.gap("the budget for this program is used up: what comes after this is not known")
             raise OutOfBudget
 
-    def took(self, owner: Any, key: int) -> None:
-        """An item of a list was taken by its number: where the variable of the loop is that number, each of its
-        iterations is about another thing."""
-        for one in self.frames[-1].iterations[-1:]:
-            if self.counted.get(one.entry) == key:
-                self.indexed[one.entry] = max(self.indexed.get(one.entry, 0), len(owner))
-
     def enter_loop(self, loop: ast.stmt) -> tuple[Site, int]:
         self.entries += 1
         return site_of(self.frames[-1].file, loop), self.entries

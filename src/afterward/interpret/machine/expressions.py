@@ -12,6 +12,7 @@ from afterward.interpret.fragments import standins
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
+from afterward.interpret.machine.iterations import took
 from afterward.interpret.machine.operators import BIG, ORDINARY
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
@@ -203,7 +204,7 @@ class Expressions(Part):
         if isinstance(owner, (list, tuple, str, range, deque)):
             if isinstance(key, int):
                 self.machine.trail = hash((self.machine.trail, key))
-                self.machine.took(owner, key)
+                took(self.machine, owner, key)
             try:
                 return list(owner)[key] if isinstance(owner, deque) and isinstance(key, slice) else owner[key]
             except ORDINARY:

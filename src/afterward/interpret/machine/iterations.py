@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sized
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph import unused_records
@@ -97,3 +98,11 @@ class Iterations:
     def over(self) -> None:
         if self.same:
             self.machine.steady[id(self.loop)] = self.last
+
+
+def took(machine: Machine, owner: Sized, key: int) -> None:
+    """An item of a list was taken by its number: where the variable of the loop is that number, each of its iterations
+    is about another thing."""
+    for one in machine.frame.iterations[-1:]:
+        if machine.counted.get(one.entry) == key:
+            machine.indexed[one.entry] = max(machine.indexed.get(one.entry, 0), len(owner))
