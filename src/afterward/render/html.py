@@ -122,7 +122,7 @@ def _contents(report: Report, sources: SourceTexts) -> str:
         return ""
     items = "".join(
         f'<li><a href="#finding-{number}">{text(found.code)} {prose(headline(found))}</a> '
-        f"<small>{text(_place(found, sources))}</small></li>"
+        f"<small>{_place(found, sources)}</small></li>"
         for number, found in enumerate((report.findings[n] for n in list(_distinct(report.findings))[:MOST]), 1)
     )
     return f'<nav class="findings" aria-label="Findings"><ol>{items}</ol></nav>'
@@ -139,7 +139,7 @@ def _footer(report: Report) -> str:
 
 def _place(found: Diagnosis, sources: SourceTexts) -> str:
     site = found.primary.site
-    return f"{shown(site.file)}:{site.line}:{site.column + 1}{step_of(site, sources.text)}"
+    return text(f"{shown(site.file)}:{site.line}:{site.column + 1}") + prose(step_of(site, sources.text))
 
 
 def _nothing(run: SavedRun, sources: SourceTexts) -> str:
@@ -182,7 +182,7 @@ def _article(
         f'<article id="finding-{number + 1}" class="{found.severity.value}" tabindex="-1">'
         f'<h1 class="{found.severity.value}"><span class="code">{text(found.code)}</span>'
         f"{prose(capital(headline(found)))}{caught}</h1>"
-        f'<p class="at">{text(_place(found, sources))}</p>',
+        f'<p class="at">{_place(found, sources)}</p>',
         answer_html(found),
         _picture(story, number) if story is not None else "",
         f'<section aria-label="In the source"><h2>In the source</h2>{source_html(found, sources)}{notes_html(found)}'

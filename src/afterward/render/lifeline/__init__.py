@@ -9,6 +9,7 @@ from afterward.model.saved import SavedRun
 from afterward.render.lifeline.broken import broken_story
 from afterward.render.lifeline.draw import as_svg
 from afterward.render.lifeline.quiet import plain_story, quiet_story
+from afterward.render.lifeline.rows import rows_story
 from afterward.render.lifeline.silent import cut_story, silent_story
 from afterward.render.lifeline.sound import sound_story
 from afterward.render.lifeline.story import Story
@@ -23,7 +24,11 @@ def story_of(history: History, found: Diagnosis, sources: SourceTexts) -> Story:
             return broken_story(history, found, reuse, sources)
         if late.error == "no_grad":
             return cut_story(history, late, sources)
-    drawn = silent_story(history, found, sources) or quiet_story(history, found, sources)
+    drawn = (
+        rows_story(history, found, sources)
+        or silent_story(history, found, sources)
+        or quiet_story(history, found, sources)
+    )
     return drawn or plain_story(found, sources)
 
 
