@@ -100,7 +100,7 @@ def main() -> int:
     chosen = options.parse_args()
     from plantlab import forking
 
-    forking.load()
+    forking.load(fixing="fix" in (chosen.mode or MODES))
     part, parts = map(int, chosen.part.split("/"))
     sources = sorted(file.parent for folder in chosen.folders for file in folder.glob("*/buggy.py"))[part - 1 :: parts]
     outcomes: Counter[str] = Counter()

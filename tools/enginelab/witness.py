@@ -31,12 +31,19 @@ class _Witness:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.calls: list[tuple[int, set[Any], dict[int, tuple[int, float]]]] = []
+        self.trained: dict[int, Any] = {}  # what optimizers hold: an input may keep its gradient
 
     def install(self) -> None:
         import torch
         from torch.autograd import graph
 
-        inner = graph._engine_run_backward
+        inner, add = graph._engine_run_backward, torch.optim.Optimizer.add_param_group
+
+        def add_group(optimizer: Any, group: dict[str, Any]) -> None:
+            add(optimizer, group)
+            self.trained.update({id(one): one for one in optimizer.param_groups[-1]["params"]})
+
+        torch.optim.Optimizer.add_param_group = add_group  # type: ignore[method-assign]
 
         def run(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             nodes = _nodes(outputs)
@@ -53,7 +60,8 @@ class _Witness:
         told = []
         for earlier, theirs, then in self.calls:
             shared = [id(leaf) for leaf in _fed(nodes & theirs) if id(leaf) in then]
-            grads = [(then[one][1], now[one][1]) for one in shared if then[one][1]]
+            held = [one for one in shared if one in self.trained] or shared
+            grads = [(then[one][1], now[one][1]) for one in held if then[one][1]]
             cleared = all(not after for _, after in grads) if grads else None
             changed = any(then[one][0] != now[one][0] for one in shared)
             told.append((earlier, cleared, changed, bool(shared)))

@@ -66,8 +66,8 @@ NOTES: dict[str, str] = {
     "retain_unstepped": _KEPT
     + "would run: no step [modified|modifies] what <{value}><!value:the value> [was|is] computed "
     "from; " + _WALKS,
-    "retain_cleared": _KEPT + "would run, and what the first `backward()` [added|adds] to `.grad` [was|is] cleared in "
-    "between; " + _WALKS,
+    "retain_cleared": _KEPT + "would run, and what the first `backward()` [added|adds] to the parameters' `.grad` "
+    "[was|is] cleared in between; " + _WALKS,
     "retain_flat": _KEPT
     + "would run, but no gradient flows through what `autograd.grad` [returned|returns]: it has no "
     "graph",
