@@ -628,3 +628,77 @@ def test_what_an_optimizer_holds_does_not_change_the_numbers_of_others(runner: T
     result = fixed(runner, tmp_path, PROBED)
     best = result.options[0][str(tmp_path / "train.py")]
     assert best.index("net[0] = copy") < best.index("opt = torch.optim")
+
+
+SCHEDULED = """import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.Adam(net.parameters(), lr=0.1)
+schedule = torch.optim.lr_scheduler.MultiStepLR(opt, milestones=[4, 8], gamma=0.1)
+for x in torch.randn(12, 8, 3):
+    opt.zero_grad()
+    opt.step()
+    loss = (net(x) - 1).pow(2).mean()
+    loss.backward()
+    norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+    schedule.step()
+"""
+
+
+def test_a_step_does_not_change_places_with_that_of_a_schedule(runner: TrialRunner, tmp_path: Path) -> None:
+    result = fixed(runner, tmp_path, SCHEDULED)
+    right = SCHEDULED.replace("    opt.step()\n", "").replace("    schedule.", "    opt.step()\n    schedule.")
+    assert result.options[0][str(tmp_path / "train.py")] == right
+
+
+FROZEN = """import torch
+torch.manual_seed(0)
+body, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+body.requires_grad_(False)
+opt = torch.optim.SGD(head.parameters(), lr=0.1)
+for x in torch.randn(6, 8, 3):
+    opt.zero_grad()
+    (head(body(x)) - 1).pow(2).mean().backward()
+    opt.step()
+    head.requires_grad_(False)
+body.requires_grad_(True)
+every = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+for x in torch.randn(6, 8, 3):
+    every.zero_grad()
+    (head(body(x)) - 1).pow(2).mean().backward()
+    every.step()
+"""
+
+
+def test_what_is_frozen_where_an_iteration_ends_is_not_frozen(runner: TrialRunner, tmp_path: Path) -> None:
+    """Thawed where the next one begins, it would stay frozen after the loop."""
+    result = fixed(runner, tmp_path, FROZEN)
+    assert result.options[0][str(tmp_path / "train.py")] == FROZEN.replace("    head.requires_grad_(False)\n", "")
+
+
+WRONG_ONE = """import torch
+torch.manual_seed(0)
+gen, trunk, score = torch.nn.Linear(2, 3), torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+opt_d = torch.optim.Adam([*trunk.parameters(), *score.parameters()], lr=0.01)
+opt_g = torch.optim.Adam(gen.parameters(), lr=0.01)
+def d_step(real, fake):
+    opt_d.zero_grad()
+    loss_d = (score(trunk(real)) - 1).pow(2).mean() + score(trunk(fake)).pow(2).mean()
+    loss_d.backward()
+    opt_g.step()
+def g_step(z):
+    opt_g.zero_grad()
+    loss_g = (score(trunk(gen(z))) - 1).pow(2).mean()
+    loss_g.backward()
+    opt_g.step()
+for z in torch.randn(8, 6, 2):
+    d_step(z[:, [0, 1, 0]], gen(z).detach())
+    g_step(z)
+"""
+
+
+def test_the_pass_that_is_for_an_optimizer_follows_its_clear(runner: TrialRunner, tmp_path: Path) -> None:
+    """Another network's loss reaches what it holds, too, and comes last."""
+    result = fixed(runner, tmp_path, WRONG_ONE)
+    right = WRONG_ONE.replace("loss_d.backward()\n    opt_g", "loss_d.backward()\n    opt_d")
+    assert result.options[0][str(tmp_path / "train.py")] == right

@@ -13,7 +13,7 @@ from afterward.repair.names import normal, root
 from afterward.repair.optimizers import is_model, made_in
 from afterward.repair.passes import only_call, pass_calls
 from afterward.repair.scopes import known_at
-from afterward.repair.source import Source, Statement
+from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
 NEVER = "never"  # the form in which there is no step yet
@@ -53,7 +53,7 @@ def _until_cleared(statements: list[Statement]) -> Iterator[Statement]:
     for each in statements:
         if pass_calls(each) or _cleared(each) is not None or _stepped(each) is not None:
             return
-        if only_call(each) is not None or not isinstance(each, cst.SimpleStatementLine):
+        if any(isinstance(one, cst.Call) for one in descendants(each)):  # `norm = clip_grad_norm_(...)`
             yield each
 
 
@@ -131,8 +131,12 @@ def _waiting(source: Source, writing: Statement) -> Iterator[str]:
 
 
 def swapped(job: Job, source: Source, backward: Statement) -> Candidates:
-    """Two optimizers step, each for the other."""
+    """Two optimizers step, each for the other. A schedule has steps, too, but nothing to clear."""
+    here = (each for each in source.statements if source.function_of(each) is source.function_of(backward))
+    known = {*made_in(source), *(source.code(each) for one in here if (each := _cleared(one)) is not None)}
+    last = {normal(name).split(".")[-1] for name in known}
     steps = [(each, other) for each in _steps(source, backward) if (other := _stepped(each)) is not None]
+    steps = [step for step in steps if normal(source.code(step[1])).split(".")[-1] in last]
     for number, (first, one) in enumerate(steps):
         for second, two in steps[number + 1 :]:
             texts = source.code(one), source.code(two)

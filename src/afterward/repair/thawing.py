@@ -26,7 +26,7 @@ def candidates(job: Job) -> Candidates:
     source, backward = place
     for other, frozen in freezing(job):
         body = _iteration_of(source, backward, frozen) if other is source else None
-        if not body or frozen is body[0]:
+        if not body or frozen is body[0] or _comes_last(other, body, frozen):
             continue
         lines = [_OFF.sub(lambda found: f"{found[1]}True", line, count=1) for line in source.dedented(frozen)]
         names = reads(source, frozen) - assigned_names(source, frozen)
@@ -36,6 +36,12 @@ def candidates(job: Job) -> Candidates:
         said = ("thaw", (facts.code("what", what),))
         line = source.range(body[0]).start.line
         yield job.patch(f"thaw `{what}` before line {line}", source, source.insert_before(body[0], *lines), said=said)
+
+
+def _comes_last(source: Source, body: list[Statement], frozen: Statement) -> bool:
+    """Does a loop end with it? Nothing in an iteration then needs it, and what was thawed would be frozen after the
+    loop."""
+    return frozen is body[-1] and bool(source.loops_around(frozen))
 
 
 def _iteration_of(source: Source, backward: Statement, freezing: Statement) -> list[Statement] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
+from afterward.model.gradients import CLEARED, PRODUCED
 from afterward.model.history import History, Optimizer
 from afterward.model.words import Words
 from afterward.rules import rule
@@ -17,11 +18,24 @@ from afterward.rules._silent import site_of, warning
 def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
     """Gradients are computed for an optimizer and cleared again, and it never steps."""
     told: set[tuple[str, int]] = set()  # several optimizers, one statement: one fault
-    for optimizer, runs in never_stepping(history):
+    for optimizer, every in never_stepping(history):
+        runs = [run for run in _cleared_before(history, optimizer) if run in every] or every
         made = site_of(history.run(runs[-1]))
         if (made.file, made.line) not in told:
             told.add((made.file, made.line))
             yield _diagnose(history, optimizer, runs)
+
+
+def _cleared_before(history: History, optimizer: Optimizer) -> list[int]:
+    """The passes that come first after its gradients were cleared: those are for it. What reaches its parameters later
+    may be another network's loss."""
+    found, cleared = [], False
+    for entry in history.gradients:
+        if entry.leaves & optimizer.leaves:
+            if entry.what == PRODUCED and cleared:
+                found.append(entry.run)
+            cleared = entry.what == CLEARED
+    return found
 
 
 def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagnosis:
