@@ -59,6 +59,28 @@ def test_what_retaining_would_do_is_told_of_a_fused_optimizer(tmp_path: Path, to
     assert "AFT203" in {finding.code for finding in retained.findings}
 
 
+INPUTS = """
+critic = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+opt_c = torch.optim.AdamW(critic.parameters(), lr=0.1, fused=True)
+for step in range(3):
+    fake = net(torch.randn(6, 4))
+    for_net, for_critic = -critic(fake).mean(), critic(fake.detach()).mean()
+    opt_c.zero_grad()
+    for_critic.backward()
+    opt_c.step()
+    opt.zero_grad()
+    for_net.backward(inputs=list(net.parameters()))
+    opt.step()
+"""
+
+
+def test_parameters_that_get_no_gradient_from_a_pass_are_needed_by_it_too(
+    tmp_path: Path, torch_as_it_was: None
+) -> None:
+    (finding,) = watch_source((START + INPUTS).format(fused=True), tmp_path).findings
+    assert (finding.code, finding.bridge.name, finding.freed.line) == ("AFT203", "critic[2].weight", 15)
+
+
 FINE = """
 for step in range(40):
     opt.zero_grad()

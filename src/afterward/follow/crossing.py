@@ -168,6 +168,17 @@ def _kept_as(text: str) -> set[str]:
     return {stem(text), last_name(text)}
 
 
+def _is_of_another_item(given: list[Name], read: Name) -> bool:
+    """`g.ndata["h"] = ...` gives `g.ndata["m"]` no value."""
+    return any(_key(one) is not None for one in given) and _key(read) not in (None, *map(_key, given))
+
+
+def _key(name: Name) -> str | None:
+    """The key of an item, where it is written out."""
+    item = name.node.slice if isinstance(name.node, ast.Subscript) else None
+    return repr(item.value) if isinstance(item, ast.Constant) else None
+
+
 def _last_before(places: list[Place], moment: int) -> Place | None:
     for place in reversed(places):
         if place.moment < moment:
@@ -243,7 +254,7 @@ class _Search:
                 found = self.vague if self._is_seen_inside(giver) else self.sure
                 found.append(_value(self.trail, reading, target, self.node, self.output, depth))
         elif self.step_began is not None and self.born < giver.moment < self.step_began:
-            if self._comes_from_making(giver):
+            if not _is_of_another_item(self.trail.targets(giver), reading.name) and self._comes_from_making(giver):
                 self.likely.append(_value(self.trail, reading, reading.name, self.node, self.output, -1))
         else:
             for place in (giver, *self.trail.returns(giver)):

@@ -195,7 +195,8 @@ def _all_that_is_carried(job: Job) -> Candidates:
     end = _end_of_rollout(job)
     first = end[1] if end is not None and end[0] is source and loop in source.ancestors(end[1]) else body[0]
     where = source.range(loop)
-    carried = [one for one in job.shop.carried(source.file, where.start.line, where.end.line) if assignable(one.name)]
+    found = job.shop.carried(source.file, where.start.line, where.end.line)
+    carried = [one for one in found if assignable(one.name) and _is_written_by_program(job, one.name)]
     cuts = {one.name: cut_lines(one.name, shape) for one in carried for shape in list(shapes_in(one.structure))[:1]}
     methods = {one.name: (f"{one.method}()",) if one.method else cuts.get(one.name, ()) for one in carried}
     whole = [ways for ways in (methods, cuts) if ways and all(ways.values()) and len(ways) == len(carried)]
@@ -209,6 +210,11 @@ def _all_that_is_carried(job: Job) -> Candidates:
     for ways, lines in written:
         summary = f"detach what is carried over, after line {source.range(last).end.line}"
         yield job.patch(summary, source, source.insert_after(last, *lines), said=_carried_said(ways, lines, "step_end"))
+
+
+def _is_written_by_program(job: Job, name: str) -> bool:
+    """`g._node_frames[0]` is how a library keeps what the program calls `g.ndata["h"]`."""
+    return all(any(part in text for text in job.shop.texts.values()) for part in re.findall(r"\._\w+", name))
 
 
 def _carried_said(

@@ -147,7 +147,8 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
     wanted = list(inputs)
     executed = leading_to(found, wanted) if wanted else range(len(found.nodes))
     used, leaves, used_at = array("Q"), dict[int, Any](), dict[int, int]()
-    own: dict[int, int] = {}  # storage -> leaf
+    variables = (getattr(node, "variable", None) for node in found.nodes)  # also of those that get no gradient
+    own = {storage_key(one)[0]: id(one) for one in variables if one is not None}  # storage -> leaf
     storages: dict[int, int] = {}
     kept_at: dict[int, int] = {}  # storage -> order of the oldest node that has saved it
     orders = [order_of(node) for node in found.nodes]
@@ -157,7 +158,6 @@ def look(roots: Iterable[Any], inputs: Iterable[Any]) -> Shown | None:
             variable = getattr(node, "variable", None)
             if variable is not None:
                 leaves[id(variable)] = variable
-                own[storage_key(variable)[0]] = id(variable)
             continue
         used.append(order)
         for place, _ in found.inputs[position]:

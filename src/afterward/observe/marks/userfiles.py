@@ -1,9 +1,11 @@
-"""Which files are the reader's own: everything but Python, installed packages and afterward itself."""
+"""Which files are the reader's own: everything but Python, installed packages, what these write and afterward itself."""
 
 from __future__ import annotations
 
 import os
 import sysconfig
+import tempfile
+import time
 from functools import lru_cache
 
 _HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -14,6 +16,8 @@ _INSTALLED = {
 }
 _CELL = "<ipython-input-"  # what IPython calls a cell, where it has no better name for it
 _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
+_TEMPORARY = os.path.realpath(tempfile.gettempdir())
+_BEGAN = time.time()
 
 
 @lru_cache(maxsize=1024)
@@ -31,4 +35,14 @@ def is_user_file(file: str) -> bool:
     if file.startswith("<") or (not file.endswith((".py", ".pyw")) and not os.path.isfile(file)):
         return False
     path = os.path.realpath(file) if os.path.islink(file) else file
-    return not _is_installed(os.path.dirname(path))
+    return not (_is_installed(os.path.dirname(path)) or _is_generated(path))
+
+
+def _is_generated(path: str) -> bool:
+    """Written among the temporary files since the program began: a library's own, as PyG's code for a layer is."""
+    if os.path.realpath(os.path.dirname(path)) != _TEMPORARY:
+        return False
+    try:
+        return os.stat(path).st_mtime >= _BEGAN
+    except OSError:  # a notebook's cell, which has a name and no file
+        return False
