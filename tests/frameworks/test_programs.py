@@ -85,6 +85,6 @@ def test_a_proven_change_trains_as_the_program_put_right(program: Program, tmp_p
 
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:
-    """The figure that a program prints at its end; what a framework prints before it may name the time."""
+    """The figure that a program prints at its end; what a framework or a launcher says around it may name the time."""
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip().splitlines()[-1]
+    return [line for line in done.stdout.strip().splitlines() if not line.startswith("[20")][-1]

@@ -1,4 +1,4 @@
-"""Which files are the reader's own: everything but Python, installed packages, what these write and afterward itself."""
+"""Which files are the reader's own: all but Python's, installed packages', what these write, and afterward's."""
 
 from __future__ import annotations
 
