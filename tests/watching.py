@@ -37,7 +37,7 @@ def watch_source(source: str, folder: Path, name: str = "program.py") -> Seen:
     session = Session()
     session.strict = True
     watched = Watched(session)
-    session.on_broken = watched.broken
+    session.on_broken, session.on_again = watched.broken, watched.broken_again
     module = ModuleType("__program__")
     module.__dict__.update({"torch": torch, "__file__": str(file)})
     statements = session.recorders.statements

@@ -19,12 +19,14 @@ SAMPLE = (
     "imported_syntax_error", "import_system", "plugin_by_path", "through_link", "local_ast", "pdb_commands",
     "recursion_limits", "finders_listed", "setprofile_hot", "coverage_lines", "pdb_from_outside", "two_hundred_threads",
     "settrace_multiline", "refcount_of_everything", "pickles_of_all_kinds", "main_attributes_in_order",
+    "exit_code_is_a_property", "exit_text_raises",
 )  # fmt: skip
 WITH_TORCH = (
     "own_containers", "dispatch_mode", "export_strict", "caught_and_logged", "interrupt_in_training",
     "torch_interrupts_raise", "torch_profiler_stacks", "torch_collector_rests", "torch_values_die_in_time",
     "torch_patched_by_program", "torch_lazy_and_meta", "del_where_it_stands", "torch_subclass_of_own_attributes",
     "torch_hooks_numbered", "torch_metaclass_counts", "torch_builtins_taken_away",
+    "torch_error_is_untouched",
 )  # fmt: skip
 
 

@@ -38,6 +38,17 @@ def test_the_one_that_ends_the_program_is_explained_all_the_same(tmp_path: Path,
     assert report.error == "second_backward"
 
 
+def test_an_error_stays_its_own_while_others_come_and_go(tmp_path: Path, torch_as_it_was: None) -> None:
+    """One of the same message, where an examined one lay, is not taken for it; one that was given more words is."""
+    caught = "y.backward()\nfor _ in range(3):\n    try:\n        y.backward()\n    except RuntimeError as error:\n"
+    begin = "w = torch.ones(3, requires_grad=True)\ny = (w * w).sum()\n" + caught
+    told = watch_source(begin + "        error.args = (f'{error} (in the test)',)\n        raise\n", tmp_path)
+    assert [found.caught for found in told.watched.report(["program.py"], told.error, 1).findings] == [False]
+    another = watch_source(begin + "        text = str(error)\nraise RuntimeError(''.join([*text]))\n", tmp_path)
+    assert all(found.caught for found in another.watched.report(["program.py"], another.error, 1).findings)
+    assert vars(told.error) == {}
+
+
 def test_a_program_of_very_many_statements_is_looked_at_here_and_there(tmp_path: Path, torch_as_it_was: None) -> None:
     one = "y = (w * w).sum(); y.backward()\n"
     seen = watch_source("w = torch.ones(3, requires_grad=True)\n" + one * (ALL_LOOKS + 40), tmp_path)

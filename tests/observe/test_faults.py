@@ -73,7 +73,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
 def _run(folder: Path) -> tuple[dict[str, Any], session.Session]:
     watch = session.Session()
     watched = Watched(watch)
-    watch.on_broken = watched.broken
+    watch.on_broken, watch.on_again = watched.broken, watched.broken_again
     space: dict[str, Any] = {"torch": torch, "__name__": "program"}
     statements = watch.recorders.statements
     with imports_marked(statements, watch.gap, watch.imported):

@@ -15,7 +15,7 @@ from afterward.cli._parser import add_program
 from afterward.tasks import run as task
 from afterward.tasks.children import ASKED
 from afterward.tasks.command import command_of, leave_error_file, run_command
-from afterward.tasks.run import our_imports, print_error, usable_stream, warn
+from afterward.tasks.run import our_imports, print_error, print_exit, usable_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,20 +155,17 @@ def _view(options: argparse.Namespace) -> LiveView | None:
     return LiveView(sys.stderr)
 
 
-def _last_words(error: BaseException | None) -> None:
+def _last_words(error: BaseException | None, code: object) -> None:
     """What Python prints when a program has ended so."""
-    if error is None:
-        return
-    if isinstance(error, SystemExit):
-        if error.code is not None and not isinstance(error.code, int):
-            warn(str(error.code))
-        return
-    print_error(error)
+    if issubclass(type(error), SystemExit):
+        print_exit(code)
+    elif error is not None:
+        print_error(error)
 
 
 def _leave(outcome: task.Outcome) -> int:
     """The status to leave with. A program that an interrupt ended died by that signal, and so do we."""
-    if isinstance(outcome.error, KeyboardInterrupt):
+    if issubclass(type(outcome.error), KeyboardInterrupt):
         sys.excepthook = lambda *error: None  # it was printed before
         raise KeyboardInterrupt
     if outcome.exit < 0:  # a command that a signal ended

@@ -174,7 +174,7 @@ class Extension:
         error: BaseException | None = result.error_in_exec or result.error_before_exec if result is not None else None
         if error is None:
             shown = getattr(sys, "last_value", None)
-            told = getattr(shown, "_afterward_findings", None)
+            told = self.notebook.findings_of(shown) if shown is not None else ()
             if told and id(shown) != cell.shown and min(told) >= cell.start.findings:
                 error = shown
         return error

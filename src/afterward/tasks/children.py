@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from afterward.model.diagnosis import Diagnosis, Report
     from afterward.model.history import History
     from afterward.model.saved import SavedRun
-    from afterward.tasks.run import Watched
+    from afterward.tasks.run import Told, Watched
 
 _INVITATION = """
 try:
@@ -66,12 +66,13 @@ class Household:
         watched.note = None  # a traceback that travels to another process would take the note along
         watched.session.on_broken = self._broken
 
-    def _broken(self, error: BaseException, history: History) -> None:
+    def _broken(self, error: BaseException, history: History) -> Told:
         if self.measures is not None:
             self.measures.broke()
-        self.watched.broken(error, history)
+        told = self.watched.broken(error, history)
         self._leave_word(None)  # a process may be killed before it ends
         self._leave_measures("raised", None)
+        return told
 
     def failed(self, error: BaseException | None) -> None:
         self._error = error

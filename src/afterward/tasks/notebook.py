@@ -60,7 +60,7 @@ class Notebook:
         self._session = Session()
         self._session.recorders.go_on_with(_statements())
         self._watched = Watched(self._session)
-        self._session.on_broken = self._watched.broken
+        self._session.on_broken, self._session.on_again = self._watched.broken, self._watched.broken_again
         self._statements = self._session.recorders.statements
         self._cells = Cells(self._statements)
         self._hooks = ExitStack()
@@ -110,6 +110,10 @@ class Notebook:
             number += 1
             own = f"{name} ({number})"
         return own
+
+    def findings_of(self, error: BaseException) -> tuple[int, ...]:
+        """The numbers of the findings that explain this exception."""
+        return self._watched.findings_of(error)
 
     def now(self) -> Start:
         return now(self._watched)

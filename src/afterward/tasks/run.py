@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from afterward.model.diagnosis import Diagnosis, Report
@@ -20,8 +21,16 @@ if TYPE_CHECKING:
 
     Note = Callable[[Diagnosis], str]
 
-_ATTRIBUTE = "_afterward_findings"
+REMEMBERED = 64  # errors that were not examined, of which it is still known what they are like
 ENOUGH = 8  # passes, before there is anything silent to be judged
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was made of an error: the numbers of its findings, and the notes for the exception."""
+
+    numbers: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -35,9 +44,12 @@ class Watched:
     # Of the processes that the program started: their findings that left the process, and sources only they loaded.
     left: set[int] = field(default_factory=set)
     sources: dict[str, str] = field(default_factory=dict)
+    # The findings of each error: an attribute of it would show, and go along when it is pickled or copied.
+    _explained: dict[int, list[tuple[str | None, tuple[int, ...]]]] = field(default_factory=dict)
+    _again: deque[tuple[int, str | None, tuple[int, ...]]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
-    def broken(self, error: BaseException, history: History) -> None:
-        """A pass broke: diagnose it now, and attach the diagnosis to the exception."""
+    def broken(self, error: BaseException, history: History) -> Told:
+        """A pass broke: diagnose it now, and note whose diagnosis it is."""
         from afterward.observe.marks.own_modules import own_modules
         from afterward.observe.recording.gc_pause import collector_at_rest
 
@@ -45,15 +57,19 @@ class Watched:
             from afterward.rules import diagnose
 
             found = diagnose(history)
-        numbers = self._tell(history, found)
-        setattr(error, _ATTRIBUTE, numbers)
-        if self.note is not None and hasattr(error, "add_note"):
-            for each in found:
-                error.add_note(self.note(each))
+        told = Told(self._tell(history, found), tuple(map(self.note, found)) if self.note is not None else ())
+        self._explained.setdefault(id(error), []).append((_message(error), told.numbers))
+        _attach(told.notes, error)
+        return told
+
+    def broken_again(self, error: BaseException, told: Told) -> None:
+        """The same pass broke once more, and was not examined."""
+        self._again.append((id(error), _message(error), told.numbers))
+        _attach(told.notes, error)
 
     def look_into(self, error: BaseException | None) -> None:
         """An exception that no pass was seen to raise has left the program: is it one of autograd's?"""
-        if error is None or isinstance(error, SystemExit) or self.escaped(error) or "torch" not in sys.modules:
+        if error is None or issubclass(type(error), SystemExit) or self.escaped(error) or "torch" not in sys.modules:
             return
         with our_imports():
             from afterward.observe.failure.raised import examine_raised
@@ -77,13 +93,20 @@ class Watched:
         except Exception as failure:
             session.failed_open("the error that ended the program could not be examined", failure)
 
+    def findings_of(self, error: BaseException) -> tuple[int, ...]:
+        """The numbers of the findings that explain this very exception."""
+        message = _message(error)
+        again = [(text, numbers) for address, text, numbers in self._again if address == id(error)]
+        known = [*self._explained.get(id(error), ()), *again]
+        return next((numbers for text, numbers in reversed(known) if _is_still(message, text)), ())
+
     def escaped(self, error: BaseException | None) -> set[int]:
         """The findings whose exception left the program: by cause or context, it is the one that ended it."""
         numbers: set[int] = set()
         seen: set[int] = set()
         while error is not None and id(error) not in seen:
             seen.add(id(error))
-            numbers |= set(getattr(error, _ATTRIBUTE, ()))
+            numbers |= set(self.findings_of(error))
             error = error.__cause__ or error.__context__
         return numbers
 
@@ -190,6 +213,26 @@ class Watched:
         return gaps
 
 
+def _attach(notes: Iterable[str], error: BaseException) -> None:
+    if hasattr(error, "add_note"):  # from Python 3.11 on
+        for note in notes:
+            cast("Any", error).add_note(note)
+
+
+def _message(error: BaseException) -> str | None:
+    """The first argument of an exception, if it is a text. As long as this very text is kept, no exception that is made
+    later, and may lie where this one lay, has the same."""
+    arguments = cast("Any", BaseException.args).__get__(error)
+    return arguments[0] if arguments and type(arguments[0]) is str else None
+
+
+def _is_still(message: str | None, text: str | None) -> bool:
+    """Is it the text of then, or one that the program has made of it?"""
+    if message is None or text is None:
+        return message is text
+    return message is text or (message != text and text in message)
+
+
 def _gap_text(gap: Gap) -> str:
     return gap.what
 
@@ -224,19 +267,20 @@ def run(
     as_module: bool = False,
     note: Note | None = None,
     prepare: Callable[[Watched], None] | None = None,
-    ended: Callable[[BaseException | None], None] | None = None,
+    ended: Callable[[BaseException | None, object], None] | None = None,
     into: str | None = None,
     joins: Callable[[Household], None] | None = None,
 ) -> Outcome:
     """Run a program as Python would, watch it, and say what became of its graphs.
 
-    `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended. `into` is
-    the folder of a job, to which this process belongs: what was found is left there too; `joins` may have it measured.
+    `prepare` may change the watch before anything runs; `ended` is told at once how the program has ended, and what a
+    `SystemExit` says. `into` is the folder of a job, to which this process belongs: what was found is left there too;
+    `joins` may have it measured.
     """
     from afterward.observe.looking import set_builtins_aside, set_collector_aside, set_handlers_aside
     from afterward.observe.marks.importing import imports_marked
     from afterward.observe.marks.own_modules import own_modules
-    from afterward.observe.marks.program import run_program
+    from afterward.observe.marks.program import exit_code, run_program
     from afterward.observe.recording.children import children_announced
     from afterward.observe.recording.session import Session
     from afterward.tasks.children import Household
@@ -244,7 +288,7 @@ def run(
     session = Session()
     watched = Watched(session, note)
     household = Household(watched, into) if into else Household(watched)
-    session.on_broken = watched.broken
+    session.on_broken, session.on_again = watched.broken, watched.broken_again
     if into:
         household.began()
     if joins is not None:
@@ -260,8 +304,9 @@ def run(
         hooks.enter_context(children_announced(household))
         session.start()
         error = run_program(target, arguments, as_module=as_module, statements=statements, on_gap=session.gap)
+        code = exit_code(error)
         if ended is not None:
-            ended(error)
+            ended(error, code)
         set_handlers_aside()
         set_collector_aside()
         set_builtins_aside()
@@ -270,7 +315,7 @@ def run(
             if not watched.findings:
                 watched.look_back()
     with own_modules.ours():
-        status = exit_status(error)
+        status = exit_status(error, code)
         if into:
             household.failed(error)
             household.ended(status)
@@ -308,16 +353,19 @@ def our_imports() -> AbstractContextManager[None]:
     return own_modules.ours()
 
 
-def exit_status(error: BaseException | None) -> int:
-    """The status with which Python would leave after this."""
-    if error is None:
+def print_exit(code: object) -> None:
+    """Print what `sys.exit` was given as Python prints it."""
+    from afterward.observe.marks import program
+
+    program.print_exit(code)
+
+
+def exit_status(error: BaseException | None, code: object) -> int:
+    """The status with which Python would leave after this; `code` is what a `SystemExit` says."""
+    kind = type(error)
+    if error is None or (issubclass(kind, SystemExit) and code is None):
         return 0
-    if isinstance(error, SystemExit):
-        if error.code is None:
-            return 0
-        if not isinstance(error.code, int):
-            return 1
-        return error.code & 0xFF if -(1 << 63) <= error.code < 1 << 63 else 0xFF  # too large for C: -1
-    if isinstance(error, KeyboardInterrupt):
-        return 130
-    return 1
+    if issubclass(kind, SystemExit) and issubclass(type(code), int):  # it may lie about its class
+        number = int.__index__(cast("int", code))
+        return number & 0xFF if -(1 << 63) <= number < 1 << 63 else 0xFF  # too large for C: -1
+    return 130 if issubclass(kind, KeyboardInterrupt) else 1

@@ -27,7 +27,7 @@ class TestWatch:
 
         session = Session()
         watched = self._watched = Watched(session)
-        session.on_broken = watched.broken
+        session.on_broken, session.on_again = watched.broken, watched.broken_again
         statements = session.recorders.statements
         with ExitStack() as hooks:
             hooks.callback(session.stop)

@@ -31,9 +31,9 @@ def perform(request: Request, give: Callable[[Trial], None]) -> None:
         seen.append(one)
         tell = watched.broken
 
-        def broken(error: BaseException, history: object) -> None:
+        def broken(error: BaseException, history: object) -> object:
             one.broke()
-            tell(error, history)  # type: ignore[arg-type]
+            return tell(error, history)  # type: ignore[misc, arg-type]
 
         watched.session.on_broken = broken
 

@@ -54,7 +54,7 @@ class Watch:
 
         session = Session()
         self._watched = Watched(session, self._note)
-        session.on_broken = self._watched.broken
+        session.on_broken, session.on_again = self._watched.broken, self._watched.broken_again
         with ExitStack() as hooks:
             hooks.callback(session.stop)
             session.start()

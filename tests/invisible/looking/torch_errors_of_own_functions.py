@@ -12,7 +12,7 @@ for scale in (1., 2.):
     try:
         y = Once.apply(a).sum(); y.backward(); print(a.grad); y.backward()
     except BaseException as e:
-        print(type(e), e.args and str(e.args[0])[:50], vars(e).keys() - {"_afterward_findings"}, [t.name for t in traceback.extract_tb(e.__traceback__)], e.__suppress_context__)
+        print(type(e), e.args and str(e.args[0])[:50], list(vars(e)), [t.name for t in traceback.extract_tb(e.__traceback__)], e.__suppress_context__)
 b = torch.ones(2, requires_grad=True); c = b.exp(); c += 1
 try: c.sum().backward()
 except RuntimeError as e: print(str(e)[:90])

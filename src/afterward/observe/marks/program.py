@@ -7,10 +7,12 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from types import CodeType, ModuleType
 from typing import Any
 
 from afterward.errors import ProgramNotFound
+from afterward.observe.looking import usable_stream
 from afterward.observe.marks.importing import OnGap, marked_code
 from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.stack import without_our_frames
@@ -83,6 +85,28 @@ def print_error(error: BaseException) -> None:
         _tape.print_error(error)
     else:
         sys.excepthook(type(error), error, error.__traceback__)
+
+
+def exit_code(error: BaseException | None) -> Any:
+    """What a `SystemExit` says, asked for once, as Python asks: it may be a property of the program's own."""
+    if not issubclass(type(error), SystemExit):
+        return None
+    found: list[Any] = []
+    return found[0] if _apart(found.extend, map(attrgetter("code"), (error,))) is None else error
+
+
+def print_exit(code: Any) -> None:
+    """What is no number, Python writes to the program's own `sys.stderr`, and what that raises is lost."""
+    if code is None or issubclass(type(code), int):
+        return
+    stream = vars(sys).get("stderr")
+    if stream is None:
+        stream = usable_stream("stderr")
+    texts: list[str] = []
+    if _apart(texts.extend, map(str, (code,))) is None:
+        _apart(stream.write, texts[0])
+    if _apart(stream.write, "\n") is not None:
+        _apart(usable_stream("stderr").write, "\n")
 
 
 def _as_module(name: str, *, alter_argv: bool) -> tuple[Callable[..., Any], str, bool]:

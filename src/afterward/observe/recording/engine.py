@@ -58,18 +58,25 @@ def _announcing_code(function: Any, until_it_ends: bool) -> CodeType | None:
         return None
     given = [arguments.args[0].arg, arguments.vararg.arg, arguments.kwarg.arg]
 
-    def call(name: str) -> ast.stmt:
-        return ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Name(g, ast.Load()) for g in given], []))
-
-    handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [call(FAILED), ast.Raise()])
-    guarded = ast.Try(
-        body=definition.body, handlers=[handler], orelse=[], finalbody=[call(ENDED)] if until_it_ends else []
-    )
-    definition.body = [call(BEGINS), guarded]
     ast.increment_lineno(tree, first - 1)
-    for node in (definition.body[0], guarded, handler):
-        ast.copy_location(node, guarded.body[0])
-    ast.fix_missing_locations(tree)
+    before = definition.body[0]
+
+    def there(node: ast.AST) -> Any:
+        """All of what is ours is on the line of the first statement: a traceback may show it."""
+        for each in ast.walk(node):
+            ast.copy_location(each, before)
+        return node
+
+    def call(name: str) -> ast.stmt:
+        made: ast.stmt = there(
+            ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Name(g, ast.Load()) for g in given], []))
+        )
+        return made
+
+    handler = there(ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [call(FAILED), ast.Raise()]))
+    ends = [call(ENDED)] if until_it_ends else []
+    guarded = ast.copy_location(ast.Try(body=definition.body, handlers=[handler], orelse=[], finalbody=ends), before)
+    definition.body = [call(BEGINS), guarded]
     space: dict[str, Any] = {}
     exec(compile(tree, function.__code__.co_filename, "exec", dont_inherit=True), function.__globals__, space)
     code: CodeType = space[function.__name__].__code__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter, time_ns  # bound here: a program may put another clock in their place
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ class Failures:
     """The passes of one statement that failed in one way."""
 
     count: int = 0
-    findings: dict[str, Any] = field(default_factory=dict)  # what was put on the last of the errors that was examined
+    told: Any = None  # what `on_broken` made of the last of the errors that was examined
 
 
 class Looks:
@@ -246,7 +246,8 @@ class Looks:
         failures = self._failures.setdefault((recorder.marks[-1] >> SHIFT if recorder.marks else -1, kind), Failures())
         failures.count += 1
         if failures.count > EXAMINED:  # a program that catches it again and again: it is what it was before
-            vars(error).update(failures.findings)
+            if self.session.on_again is not None and failures.told is not None:
+                self.session.on_again(error, failures.told)
             return
         statements = len(self._failures)
         if statements > ALL_EXAMINED and statements & (statements - 1):
@@ -267,9 +268,7 @@ class Looks:
             )
         self.session.histories.append(history)
         if self.session.on_broken is not None:
-            before = dict(vars(error))
-            self.session.on_broken(error, history)
-            failures.findings = {name: one for name, one in vars(error).items() if name not in before}
+            failures.told = self.session.on_broken(error, history)
 
     def look_back(self, *, final: bool) -> History:
         self.session.recorders.main.forget_events()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from afterward.observe.recording.looks import Looks
     from afterward.observe.recording.progress import LiveProgress, OnProgress
 
-    OnBroken = Callable[[BaseException, History], None]
+    OnBroken = Callable[[BaseException, History], Any]
 
 OUR_FILES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
@@ -44,6 +44,7 @@ class Session:
         self.histories: list[History] = []
         self.gaps: list[Gap] = []
         self.on_broken = on_broken
+        self.on_again: Callable[[BaseException, Any], None] | None = None  # one like it, that is not examined
         self.strict = False  # under test a failure of ours raises
         self.account: Account | None = None  # counts the bytes of every pass, where that was asked for
         self.live_progress: LiveProgress | None = None  # where it is shown as it runs
