@@ -34,7 +34,8 @@ $(RUNS): pyproject.toml
 	touch $(RUNS)
 
 $(READY): $(RUNS)
-	$(BIN)/pip install --quiet -c $(VENV)/constraints.txt -e '.[dev,docs,dgl,pyg]'
+	locked=$$($(BIN)/python -c 'import sys; print("-c constraints-dev.txt" * (sys.version_info[:2] == (3, 11)))'); \
+	  $(BIN)/pip install --quiet -c $(VENV)/constraints.txt $$locked -e '.[dev,docs,dgl,pyg]'
 	touch $(READY)
 
 demo: $(RUNS)  ## run the shipped example under afterward: it fails, and is explained
@@ -115,6 +116,9 @@ faults: $(READY)  ## each hook and each step of the post-mortem raises, one afte
 
 invisible: $(READY)  ## programs that look at themselves, plain against `run`: what differs
 	$(BIN)/python tools/invisible.py
+
+lock: $(READY)  ## write the versions of what development needs, as installed: constraints-dev.txt (Python 3.11)
+	mkdir -p build && $(BIN)/python tools/lock.py > build/constraints-dev.txt && mv build/constraints-dev.txt constraints-dev.txt
 
 sbom: $(READY)  ## the software bill of materials of what is installed to run afterward (CycloneDX)
 	@$(BIN)/python tools/sbom.py

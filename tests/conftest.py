@@ -51,7 +51,7 @@ def torch_as_it_was():
             threading.Thread.start,
             tuple(sys.meta_path),
             sys.gettrace(),
-            "__afterward_pass_begins__" in vars(builtins),
+            {name for name in vars(builtins) if name != "_"},  # the interpreter's last value
         )
 
     before = snapshot()

@@ -7,7 +7,6 @@ ours in it. Its frame, file and lines stay what they were, so tracebacks read as
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
@@ -33,14 +32,14 @@ def passes_announced(begins: Hook, failed: Hook, ended: Hook | None = None) -> I
         yield False
         return
     original = function.__code__
-    vars(builtins).update({BEGINS: begins, FAILED: failed, ENDED: ended})
-    function.__code__ = code
+    hooks = {BEGINS: begins, FAILED: failed, ENDED: ended}
+    # Constants of the code: a name would show in a namespace of the program's, such as that of all builtins.
+    constants: Any = [hooks.get(one, one) if type(one) is str else one for one in code.co_consts]
+    function.__code__ = code.replace(co_consts=tuple(constants))
     try:
         yield True
     finally:
         function.__code__ = original
-        for name in (BEGINS, FAILED, ENDED):
-            vars(builtins).pop(name, None)
 
 
 def _announcing_code(function: Any, until_it_ends: bool) -> CodeType | None:
@@ -68,9 +67,9 @@ def _announcing_code(function: Any, until_it_ends: bool) -> CodeType | None:
         return node
 
     def call(name: str) -> ast.stmt:
-        made: ast.stmt = there(
-            ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Name(g, ast.Load()) for g in given], []))
-        )
+        # Not the constant alone: Python warns of a call of a text, before ours has taken its place.
+        hook = ast.BoolOp(ast.Or(), [ast.Constant(name), ast.Constant(None)])
+        made: ast.stmt = there(ast.Expr(ast.Call(hook, [ast.Name(g, ast.Load()) for g in given], [])))
         return made
 
     handler = there(ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [call(FAILED), ast.Raise()]))
