@@ -86,6 +86,7 @@ class Form(str, Enum):
     READ_EARLY = "read_early"  # in the loss of the earlier one
     READ_OTHER = "read_other"  # in each loss that is not meant to train what the value was computed with
     MADE = "made"
+    UNTRAINED = "untrained"  # there too: no optimizer holds what the value was computed with
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,8 +120,9 @@ def parting(one: Where, other: Where) -> Parting:
     """How two places lie to each other: where the ways to them part."""
     for mine, theirs in zip(one.levels, other.levels, strict=False):
         if mine.call != theirs.call:
-            # One statement called twice: a closure, a comprehension, a library's loop.
-            return _called_apart(mine, theirs) or Parting("calls", None)
+            # One statement called a function twice: a closure, a comprehension, a library's loop.
+            alike = (mine.site.file, mine.function) == (theirs.site.file, theirs.function)
+            return _called_apart(mine, theirs) or Parting("calls" if alike else "statements", None)
         for here, there in zip(mine.iterations, theirs.iterations, strict=False):
             if here.entry != there.entry:
                 return Parting("statements", None)
@@ -148,7 +149,7 @@ def _called_apart(mine: Level, theirs: Level) -> Parting | None:
 class Parting:
     """`how` is "iterations" (same loop, other iteration: `loop` is the later one's), "outside" (the first place lies
     before or around the loop that holds the second), "after" (the other way round), "statements" (one
-    after the other), "calls" (one statement called both), or "same"."""
+    after the other), "calls" (one statement called a function twice), or "same"."""
 
     how: str
     loop: Iteration | None

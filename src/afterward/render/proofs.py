@@ -42,6 +42,7 @@ PROOFS: dict[str, str] = {
     "other_gradient": "{subject} would get another gradient (off by {off} in its step {step})",
     "other_loss": "<{loss}><!loss:the loss of {line}> would have another value in step {step}",
     "stale": "{subject} would be trained through values computed before it last changed",
+    "only_first": "only the first `backward()` on {line} would go through what was computed before the loop",
     "no_gradient": "{subject} would make {count} without any gradient",
     "updates_gone": "{count} of {of} updates by {subject} would be gone",
     "updates_rarer": "updates by {subject} would be gone",

@@ -7,7 +7,7 @@ import libcst as cst
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.move_step import receiver
-from afterward.repair.names import assigned_names, fresh, normal, reads, root, wrapped
+from afterward.repair.names import assigned_names, assignment, fresh, normal, reads, root, wrapped
 from afterward.repair.passes import is_step, keyword, loss_of, only_call, pass_calls
 from afterward.repair.scopes import argument_for, known_at
 from afterward.repair.source import Source, Statement, descendants
@@ -17,7 +17,7 @@ from afterward.repair.workshop import Candidates, Job
 def candidates(job: Job) -> Candidates:
     if job.found.name == "loss-never-used":
         yield from _added_to_the_loss(job)
-        yield from _backward_each_iteration(job)
+        yield from _overwritten_in_a_loop(job)
         return
     yield from _two_statements(job)
     yield from _one_in_a_branch(job)
@@ -285,8 +285,8 @@ def _added_to_the_loss(job: Job) -> Candidates:
 # A loss that is overwritten before anyone uses it
 
 
-def _backward_each_iteration(job: Job) -> Candidates:
-    """Call backward where the loss is computed, in each iteration."""
+def _overwritten_in_a_loop(job: Job) -> Candidates:
+    """Call backward in each iteration; what is scaled after the loop, as an average is, is to be a sum by then."""
     built: Site | None = job.remedy.site or job.found.built
     computed, backward = job.at(built), job.at(job.found.freed)
     if computed is None or backward is None or computed[0] is not backward[0]:
@@ -294,9 +294,35 @@ def _backward_each_iteration(job: Job) -> Candidates:
     source, statement = computed
     if not source.alone(backward[1]) or only_call(backward[1]) is None:
         return
+    loop = next((one for one in source.loops_around(statement) if isinstance(one, (cst.For, cst.While))), None)
+    if loop is not None and source.alone(loop) and _goes_on(source, loop, statement, backward[1]):
+        yield _summed_up(job, source, loop, statement)
+        return
     edits = [source.insert_after(statement, *source.dedented(backward[1])), source.delete(backward[1])]
     edits += _cleared_before_the_loop(source, statement, backward[1])
     yield job.patch(f"call backward in each iteration, after line {source.range(statement).start.line}", source, *edits)
+
+
+def _goes_on(source: Source, loop: Statement, statement: Statement, backward: Statement) -> bool:
+    """Is something else computed of the loss between the loop and the backward, or by that statement?"""
+    block, names = source.block_of(loop) or [], assigned_names(source, statement)
+    if len(names) != 1 or backward not in block or not isinstance(assignment(statement), cst.Assign):
+        return False
+    between = block[block.index(loop) + 1 : block.index(backward)]
+    loss = _loss_call(source, backward)
+    written = loss is not None and isinstance(loss[0], cst.Name)
+    return any(reads(source, one) & names and assigned_names(source, one) for one in between) or not written
+
+
+def _summed_up(job: Job, source: Source, loop: Statement, statement: Statement) -> Patch:
+    (name,) = assigned_names(source, statement)
+    total = fresh(source, f"total_{name}")
+    edits = (
+        source.insert_before(loop, f"{total} = 0"),
+        source.insert_after(statement, f"{total} = {total} + {name}"),
+        source.insert_after(loop, f"{name} = {total}"),
+    )
+    return job.patch(f"add up `{name}` in the loop of line {source.range(loop).start.line}", source, *edits)
 
 
 def _cleared_before_the_loop(source: Source, statement: Statement, backward: Statement) -> list[Edit]:

@@ -9,16 +9,29 @@ import libcst as cst
 from afterward.model.diagnosis import Form
 from afterward.repair import targets_of_losses
 from afterward.repair.detaching import Shapes, detached
-from afterward.repair.names import assignment, named, plain_names, reads, stem, targets, wrapped
+from afterward.repair.names import (
+    assigned_names,
+    assignment,
+    is_read,
+    named,
+    plain_names,
+    reads,
+    root,
+    stem,
+    targets,
+    wrapped,
+)
+from afterward.repair.scopes import parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
     yield from targets_of_losses.candidates(job)
-    if job.remedy.form == Form.MADE:
+    if job.remedy.form in (Form.MADE, Form.UNTRAINED):
         yield from _where_it_is_made(job)
     yield from _where_it_is_read(job)
+    yield from _in_the_late_loss(job)
     yield from _where_it_is_made(job)
     yield from _where_it_is_handed_on(job)
 
@@ -81,7 +94,7 @@ def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]
 
 def _in_early(job: Job) -> bool:
     """Does the cut belong into the loss that was used first?"""
-    return job.remedy.form in (Form.READ_EARLY, Form.READ_OTHER, Form.MADE)
+    return job.remedy.form in (Form.READ_EARLY, Form.READ_OTHER, Form.MADE, Form.UNTRAINED)
 
 
 def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
@@ -100,6 +113,62 @@ def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpre
         node = next(iter(_uncut(source, statement, name)), None)
         if node is not None and not isinstance(source.parent(node), cst.Attribute):
             yield source, statement, node
+
+
+def _in_the_late_loss(job: Job) -> Candidates:
+    """The value is not read by name where the failing loss is formed, but what was computed from it: `roll["reward"]`.
+
+    Each value that comes into that function from outside may be it.
+    """
+    place = job.at(job.found.ways.reused[-1] if job.found.ways.reused else None)
+    read = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    if place is None or _in_early(job):
+        return
+    source, backward = place
+    function = source.function_of(backward)
+    here = read is not None and read[0] is source and source.function_of(read[1]) is function
+    if here or not isinstance(function, cst.FunctionDef):
+        return
+    given = set(parameters_of(function))
+    values: dict[str, list[cst.BaseExpression]] = {}
+    for statement in _forming(source, backward):
+        for node in _values_in(source, statement):
+            if root(source.code(node)) in given:
+                values.setdefault(source.code(node), []).append(node)
+    for name, nodes in values.items():
+        edits = [source.replace(node, f"{name}.detach()") for node in nodes]
+        yield job.patch(f"detach `{name}` on line {source.range(nodes[0]).start.line}", source, *edits)
+
+
+def _forming(source: Source, backward: Statement) -> list[Statement]:
+    """The statements of a pass's own block that form what it starts from."""
+    block, wanted = source.block_of(backward) or [], reads(source, backward)
+    found: list[Statement] = []
+    for statement in reversed(block[: block.index(backward)] if backward in block else []):
+        if isinstance(statement, cst.SimpleStatementLine) and assigned_names(source, statement) & wanted:
+            found.insert(0, statement)
+            wanted |= reads(source, statement)
+    return found
+
+
+def _values_in(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:
+    """The longest names that a statement reads, without the methods that are called on them."""
+    from afterward.repair.passes import own_nodes
+
+    for node in own_nodes(statement):
+        parent = source.parent(node)
+        if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) or not is_read(source, node):
+            continue
+        if isinstance(parent, cst.Call) and parent.func is node:
+            continue
+        if isinstance(parent, cst.Attribute):
+            call = source.parent(parent)
+            called = isinstance(call, cst.Call) and call.func is parent
+            if not called or parent.attr.value in _HARMLESS:
+                continue
+        elif isinstance(parent, cst.Subscript) and parent.value is node:
+            continue
+        yield node
 
 
 def _others_of_the_loop(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:

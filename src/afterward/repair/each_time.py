@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from afterward.repair import as_property
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignment, breaks_off, fresh, named, normal, reads, stem, targets, wrapped
+from afterward.repair.names import assignment, fresh, named, normal, stem, targets, wrapped
 from afterward.repair.passes import own_nodes
-from afterward.repair.scopes import argument_for, imported, module_names, parameters_of
+from afterward.repair.scopes import argument_for, parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
@@ -20,7 +21,7 @@ def candidates(job: Job, makers: list[Maker]) -> Candidates:
     yield from _block_of_each_iteration(job)
     yield from _bound_late(job, makers)
     yield from _handed_over_as_closure(job)
-    yield from _as_property(job, makers)
+    yield from as_property.candidates(job, makers)
 
 
 # A loop over values that were all made before its first iteration
@@ -160,49 +161,6 @@ def _called_within(job: Job, source: Source, function: cst.FunctionDef) -> list[
         return [source.insert_before(body[0], f"{new} = {name}()"), *edits]
     body = source.body(function)
     return [source.insert_before(body[0], f"{name} = {name}()")] if body else []
-
-
-# A value that a constructor computes once
-
-
-def _as_property(job: Job, makers: list[Maker]) -> Candidates:
-    """`self.prior = Normal(self.mean, self.log.exp())` in `__init__` becomes a property."""
-    for source, maker in makers:
-        made, function = assignment(maker), source.function_of(maker)
-        if not isinstance(made, cst.Assign) or not isinstance(function, cst.FunctionDef):
-            continue
-        name = source.code(targets(maker)[0]) if len(targets(maker)) == 1 else ""
-        if function.name.value != "__init__" or not name.startswith("self.") or not name[5:].isidentifier():
-            continue
-        kept = _kept(source, function)
-        known = {"self"} | module_names(source) | imported(source) | kept.keys()
-        if not reads(source, made.value) <= known or _set_elsewhere(source, maker, name):
-            continue
-        unit = source.indent(maker)[len(source.indent(function)) :]
-        text = source.code(made.value)
-        begin = source.span(made.value)[0]
-        places = [(source.span(node), other) for one, other in kept.items() for node in named(source, made.value, one)]
-        for (start, end), other in sorted(places, reverse=True):  # the last first: the places before it stay
-            text = text[: start - begin] + other + text[end - begin :]
-        text = f"({text})" if breaks_off(text) else text
-        lines = ("", "@property", f"def {name[5:]}(self):", f"{unit}return {text}")
-        edits = (source.delete(maker), source.insert_after(function, *lines))
-        line = source.range(maker).start.line
-        yield job.patch(f"make `{name[5:]}` of line {line} a property: computed each time", source, *edits)
-
-
-def _kept(source: Source, function: cst.FunctionDef) -> dict[str, str]:
-    """The parameters that a constructor keeps as they are: `self.classes` for `classes`."""
-    given = set(parameters_of(function))
-    made = [(assignment(each), targets(each)) for each in source.statements if source.function_of(each) is function]
-    plain = [(one.value, aims[0]) for one, aims in made if isinstance(one, cst.Assign) and len(aims) == 1]
-    names = [(value.value, source.code(aim)) for value, aim in plain if isinstance(value, cst.Name)]
-    return {name: attribute for name, attribute in names if name in given and attribute.startswith("self.")}
-
-
-def _set_elsewhere(source: Source, maker: Statement, name: str) -> bool:
-    others = (s for s in source.statements if s is not maker)
-    return any(normal(source.code(target)) == normal(name) for s in others for target in targets(s))
 
 
 # A value that is stored for the next time

@@ -27,6 +27,7 @@ def candidates(job: Job) -> Candidates:
     yield from records.candidates(job, list(_makers(job)))
     yield from _into_the_loop(job)
     yield from _call_into_the_loop(job)
+    yield from _for_the_late_loss_alone(job)
     yield from _before_the_late_statement(job)
     yield from _where_it_is_read(job)
     yield from _without_the_cache(job)
@@ -245,6 +246,35 @@ def _with_what_follows(job: Job, source: Source, maker: Statement, first: Statem
     edits = [source.insert_before(second, *lines), *(source.delete(statement) for statement in dead)]
     shown = ", ".join(str(source.range(statement).start.line) for statement in (maker, *late))
     yield job.patch(f"run lines {shown} before line {source.range(second).start.line}", source, *edits)
+
+
+def _for_the_late_loss_alone(job: Job) -> Candidates:
+    """Other losses of the iteration go on with the value as it was: it is made again for the one that fails."""
+    place = job.at(job.found.ways.reused[-1] if job.found.ways.reused else None)
+    if place is None:
+        return
+    source, second = place
+    block = source.block_of(second) or []
+    for maker_source, maker in _makers(job):
+        if maker_source is not source or maker in block or not isinstance(maker, cst.SimpleStatementLine):
+            continue
+        if source.function_of(maker) is not source.function_of(second) or pass_calls(maker):
+            continue
+        before, wanted, late = block[: block.index(second)], reads(source, second), list[Statement]()
+        for statement in reversed(before):
+            simple = isinstance(statement, cst.SimpleStatementLine) and source.alone(statement)
+            if simple and assigned_names(source, statement) & wanted and not pass_calls(statement):
+                late.insert(0, statement)
+                wanted |= reads(source, statement)
+        late = _that_hang_on(source, late, assigned_names(source, maker))
+        if not late or _makes_what_is_trained(source, [maker]):
+            continue
+        lines = tuple(line for statement in (maker, *late) for line in source.dedented(statement))
+        others = set().union(*(reads(source, s) for s in before if s not in late))
+        dead = [s for s in late if not assigned_names(source, s) & others]
+        edits = [source.insert_before(second, *lines), *(source.delete(statement) for statement in dead)]
+        shown = ", ".join(str(source.range(statement).start.line) for statement in (maker, *late))
+        yield job.patch(f"run lines {shown} before line {source.range(second).start.line}", source, *edits)
 
 
 def _that_hang_on(source: Source, statements: list[Statement], names: set[str]) -> list[Statement]:

@@ -40,6 +40,8 @@ HELPS: dict[tuple[str, str], str] = {
     "the old value is only an input",
     ("detach_input", "made"): "detach {target} where it is computed: it is the target of both losses; what it was "
     "computed from then gets no gradient from either",
+    ("detach_input", "untrained"): "detach {target} where it is computed: no optimizer updates what it was computed "
+    "from",
     ("recompute_forward", ""): "recompute {target} before each `backward()`< (run {lines} again)>; costs one forward "
     "pass each time, and gradients use the current parameters",
     ("recompute_forward", "other"): "recompute {target} before each `backward()`; costs one forward pass each time",
@@ -57,6 +59,7 @@ HELPS: dict[tuple[str, str], str] = {
     ("retain_graph", ""): _RETAIN.format("{effect}"),
     ("retain_graph", "other"): "pass `retain_graph=True` to the first `backward()`; keeps its graph in memory",
     ("retain_graph", "add_up"): _RETAIN.format("the gradients of both calls add up"),
+    ("retain_graph", "apart"): _RETAIN.format("the gradients of each call are read and cleared before the next one"),
     ("retain_graph", "returned"): _RETAIN.format("`autograd.grad` returns what it computes and does not touch `.grad`"),
     ("retain_graph", "first_returned"): _RETAIN.format("the first call does not touch `.grad`"),
     ("retain_graph", "compiled"): _RETAIN.format("the gradients of both calls add up")

@@ -63,7 +63,7 @@ def _keeps_apart(case: Case) -> Note | None:
 
 
 def _is_flat(case: Case) -> Note | None:
-    return Note("retain_flat") if case.history.feeds(case.reuse.early, case.reuse.late) else None
+    return Note("retain_flat") if derivative_is_meant(case) else None
 
 
 def _is_right(case: Case) -> Note:
@@ -96,6 +96,24 @@ def is_cleared(case: Case) -> bool:
     return bool(old) and all(produced[leaf].cleared and not produced[leaf].unseen for leaf in old)
 
 
+def is_taken_apart(case: Case) -> bool:
+    """Does the program read what the earlier pass added, and clear it before the later one: gradients one by one?"""
+    early = case.reuse.early
+    if early is None or not both_fill_grad(case) or not is_cleared(case):
+        return False
+    produced = case.history.ledger.produced_by(early.id)
+    return any(produced[leaf].read for leaf in shared_parameters(case) & produced.keys())
+
+
+def derivative_is_meant(case: Case) -> bool:
+    """Is what the earlier `autograd.grad` returned to have a graph: a part of the later loss, or, as the later call
+    asks for one, a derivative beside another one of the same value?"""
+    early, late = case.reuse.early, case.reuse.late
+    if early is None or early.call != "grad" or early.creates_graph:
+        return False
+    return case.history.feeds(early, late) or (late.call == "grad" and late.creates_graph)
+
+
 def shared_parameters(case: Case) -> frozenset[LeafId]:
     """What both passes reach: parameters of optimizers, where there are any. An input keeps its gradient unasked."""
     early = case.reuse.early
@@ -125,7 +143,7 @@ def outcome(case: Case) -> str:
         return "returned"
     if case.reuse.early is not None and case.reuse.early.call == "grad":
         return "first_returned"
-    return "add_up"
+    return "apart" if is_taken_apart(case) else "add_up"
 
 
 def is_spoilt(case: Case) -> bool:

@@ -11,7 +11,7 @@ from afterward.rules import _remedies as remedy
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
-from afterward.rules._retaining import graph_is_meant
+from afterward.rules._retaining import derivative_is_meant, graph_is_meant
 
 
 @rule("AFT101", Severity.ERROR)
@@ -26,6 +26,8 @@ def backward_twice(history: History) -> Iterator[Diagnosis]:
 def _remedies(case: Case) -> tuple[Remedy, ...]:
     part, built, early = case.reuse.passes_part, case.reuse.built_parts, case.reuse.early
     again, drop = remedy.recompute_forward(case), remedy.remove_duplicate(case, "later")
+    if derivative_is_meant(case):
+        return remedy.create_graph(case), again
     if graph_is_meant(case):
         return remedy.retain_graph(case), again
     if early is not None and early.call == "grad" and case.reuse.late.call == "backward" and not case.stepped_between:

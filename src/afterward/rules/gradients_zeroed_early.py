@@ -31,14 +31,16 @@ def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
     """Gradients are cleared after the `backward()` and before the step, so the step has no gradients to use."""
     if any(frozen_while_stepping(history)):
         return  # AFT404: a loss is there for parameters that ask for no gradient any more
-    for steps in steps_of_optimizers(history):
-        if comes_before_backward(history, steps):
+    taken = list(steps_of_optimizers(history))
+    too_soon = [steps for steps in taken if comes_before_backward(history, steps)]
+    for steps in taken:
+        if steps in too_soon:
             continue  # AFT408: it is the step that is in the wrong place
         emptied = [step for step in steps if step.lost and not step.uses]
         if len(emptied) >= ENOUGH and not any(step.uses for step in steps):
             yield _diagnose(history, emptied[-1], len(emptied))
             continue
-        partly = _partly(history, steps)
+        partly = [(step, run) for step, run in _partly(history, steps) if not _is_meant_for(history, run, too_soon)]
         if len(partly) >= ENOUGH:
             yield _diagnose_part(history, *partly[0], len(partly))
 
@@ -57,6 +59,14 @@ def _partly(history: History, steps: list[Taken]) -> list[tuple[Taken, int]]:
             return []
         found += [(step, lost[0])] if lost else []
     return found
+
+
+def _is_meant_for(history: History, run: int, too_soon: list[list[Taken]]) -> bool:
+    """Does a pass compute gradients for an optimizer that steps before its backward? What else it reaches, it is not
+    for: the critic that judges an action."""
+    owners = {steps[0].step.owner for steps in too_soon if steps[0].step is not None}
+    mine = history.ledger.produced_by(run).keys()
+    return any(one.leaves & mine for one in history.optimizers if one.id in owners)
 
 
 def _diagnose(history: History, step: Taken, times: int) -> Diagnosis:

@@ -26,11 +26,9 @@ def history_cached(history: History) -> Iterator[Diagnosis]:
 
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
-    """What a memory holds, or each step renews, is data; one value of what is trained here must be recomputed."""
+    """What else is trained all the same is data; a value that something is trained through must be recomputed."""
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
-    bridge = case.bridge
-    memory = bridge is not None and (bridge.renewed or (bridge.kind == "item" and not _has_a_name(bridge.name)))
-    if trained and (not memory or _cuts_off(case)) and not case.foreign:
+    if trained and _cuts_off(case) and not case.foreign:
         return remedy.recompute_forward(case), remedy.detach_kept(case)
     return remedy.detach_kept(case), remedy.recompute_forward(case)
 
@@ -42,11 +40,6 @@ def _cuts_off(case: Case) -> bool:
     left = leaves_directly_under(case.history, case.history.reached(roots, within=case.reuse.fresh - stored))
     old = leaves_directly_under(case.history, case.reuse.stale)
     return not left or any(case.history.optimizers_of([leaf]) for leaf in old - left)
-
-
-def _has_a_name(item: str) -> bool:
-    """`cache["mean"]` is one value under a name of its own; `past[3]` is one of many."""
-    return item.endswith(('"]', "']"))
 
 
 WORDS = Words(

@@ -11,7 +11,7 @@ from afterward.rules import _remedies as remedy
 from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
-from afterward.rules._retaining import is_reduced_once, is_spoilt
+from afterward.rules._retaining import derivative_is_meant, is_cleared, is_reduced_once, is_spoilt, is_taken_apart
 
 
 @rule("AFT102", Severity.ERROR)
@@ -20,18 +20,13 @@ def losses_share_forward(history: History) -> Iterator[Diagnosis]:
     for late in history.broken_passes():
         case = case_of(history, late) if late.error == "second_backward" else None
         if case is not None and case.cause is Cause.LOSSES_SHARE_FORWARD:
-            yield diagnosis(case, remedies=_remedies(case), form="derivative" if _is_derivative(case) else "")
-
-
-def _is_derivative(case: Case) -> bool:
-    """Is what the earlier pass returned a part of the later loss?"""
-    early = case.reuse.early
-    return early is not None and early.call == "grad" and case.history.feeds(early, case.reuse.late)
+            feeds = history.feeds(case.reuse.early, late)
+            yield diagnosis(case, remedies=_remedies(case), form="derivative" if feeds else "")
 
 
 def _remedies(case: Case) -> tuple[Remedy, ...]:
     early = case.reuse.early
-    if _is_derivative(case):
+    if derivative_is_meant(case):
         return remedy.create_graph(case), remedy.recompute_forward(case)
     if early is not None and early.call == "grad":
         return remedy.retain_graph(case), remedy.recompute_forward(case)
@@ -39,15 +34,25 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
         return remedy.recompute_forward(case), remedy.detach_input(case)
     if is_spoilt(case):  # by hand, as to climb before the second pass: that asks for the values at the new place
         return (remedy.recompute_forward(case),)
-    if case.stepped_between and not leaves_directly_under(case.history, case.reuse.fresh):
-        # This loss trains the shared part alone, and the optimizer that stepped none of it: to its loss, that is data.
+    if case.stepped_between and (is_cleared(case) or not leaves_directly_under(case.history, case.reuse.fresh)):
+        # The optimizer that stepped holds nothing of the shared part, and what its loss produced there was cleared, or
+        # this loss trains that part alone: to the other one it is data.
         return remedy.detach_input(case, Form.READ_EARLY), remedy.recompute_forward(case)
+    if is_taken_apart(case):
+        return remedy.retain_graph(case), remedy.recompute_forward(case)
+    if case.foreign and not _is_trained(case):
+        return remedy.detach_input(case, Form.UNTRAINED), remedy.recompute_forward(case)
     if case.bridge is not None and case.bridge.is_target and case.foreign:
         # Two losses learn to meet one target: neither is meant to train what the target was computed by.
         return remedy.detach_input(case, Form.MADE), remedy.combine_losses(case)
     if is_reduced_once(case):  # a second backward over one forward pass would not be reduced across ranks
         return remedy.combine_losses(case), remedy.recompute_forward(case)
     return remedy.combine_losses(case), remedy.retain_graph(case)
+
+
+def _is_trained(case: Case) -> bool:
+    """Does an optimizer hold anything under the shared part?"""
+    return bool(case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale)))
 
 
 _FAULT = "two losses share one forward pass, each with its own `backward()`"

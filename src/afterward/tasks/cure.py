@@ -40,6 +40,9 @@ class Cure:
         elif same:
             notes = (Note("same_gradients"), *notes)
         proof = replace(self.verdict.proof, notes=notes, same_gradients=same)
+        if same is False and proven.remedy.kind == "create_graph":
+            # The derivative has an effect on training, and a graph that is only kept leaves it a constant.
+            return replace(self, verdict=Verdict("changed", replace(proof, status="failed")))
         return replace(self, verdict=replace(self.verdict, proof=proof))
 
     def told(self, texts: Mapping[str, str]) -> Remedy:

@@ -25,6 +25,7 @@ from afterward.tasks.book import read_any, read_book
 from afterward.tasks.choices import remedies_for, whole
 from afterward.tasks.cure import Cure, told_of
 from afterward.tasks.files import Original, compiles
+from afterward.tasks.foreseen import without_flat_derivatives
 from afterward.tasks.minimal import smaller
 from afterward.tasks.proof import Bench
 from afterward.tasks.rank_trial import LAUNCH, OVER
@@ -333,7 +334,8 @@ class Fixer:
             trial = self._trial(new, summary)
         self._hindered = self._hindered or trial.hindered or self._hangs(trial)
         verdict = judging.judge(bench, remedy, trial)
-        return Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
+        cure = Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
+        return without_flat_derivatives(cure, bench, changed) if remedy.kind == RETAIN else cure
 
     def _hangs(self, trial: Trial) -> Note | None:
         """Each trial that hangs takes all its time: after some, no more are begun."""

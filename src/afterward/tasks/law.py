@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from afterward.model import facts
+from afterward.model.diagnosis import Diagnosis
 from afterward.model.facts import Note
-from afterward.model.training import Line, StepTaken
+from afterward.model.training import Line, PassTaken, StepTaken
 from afterward.tasks.ledger import Loss
-from afterward.tasks.obligations import Comparison
+from afterward.tasks.obligations import SCALED, Comparison
 from afterward.tasks.same_gradients import difference, same
 from afterward.tasks.step_calls import last_name, step_calls
 
@@ -120,6 +121,39 @@ def _as_often(compared: Comparison, count: int, now: int) -> bool:
     changed = ((text, compared.trial.sources.get(file, text)) for file, text in sources.items())
     placed = all(sorted(step_calls(a).values()) == sorted(step_calls(b).values()) for a, b in changed if a != b)
     return placed and passes[0] != passes[1] and count * passes[1] == now * passes[0]
+
+
+def same_factors(compared: Comparison) -> Iterator[Note]:
+    """What the first loss counts, it counts as it did: an average that is used term by term is a sum."""
+    first = next((one for one in compared.was.passes.values() if one.accumulates and one.weights), None)
+    for line, weight in first.weights.items() if first is not None else ():
+        was = weight / max(first.terms.count(line), 1) if first is not None else 0.0
+        now = [share for one in compared.now.passes.values() for share in _factors(compared, one, line)]
+        off = min((abs(share / was - 1) for share in now), default=0.0) if was else 0.0
+        if first is not None and off > SCALED:
+            subject = compared.names.subject(sorted(first.reached))
+            yield Note("other_gradient", (subject, facts.count("step", 1), facts.share("off", off)))
+            return
+
+
+def _factors(compared: Comparison, taken: PassTaken, line: Line) -> Iterator[float]:
+    """By what each number of a statement is scaled in a pass."""
+    for here, weight in taken.weights.items():
+        if compared.now.lines.back(here) == line:
+            yield weight / max(taken.terms.count(here), 1)
+
+
+def first_as_the_others(compared: Comparison, found: Diagnosis) -> Iterator[Note]:
+    """What was computed before the loop is data in every step or in none: the first one does not go through it, too."""
+    if found.built is None or found.built.step is not None or found.reused is None:
+        return
+    made = {(site.file, site.line) for site in (found.built, *found.ways.built)}
+    failing = {taken.at for taken in compared.was.failing()}
+    passes = [one for one in compared.now.passes.values() if one.looked and compared.now.lines.back(one.at) in failing]
+    through = [{(line.file, line.line) for line in map(compared.now.lines.back, one.through) if line} for one in passes]
+    goes = [bool(lines & made) for lines in through]
+    if any(goes) and not all(goes):
+        yield Note("only_first", (facts.lines("line", found.reused),))
 
 
 def same_pairs(compared: Comparison) -> Iterator[Note]:

@@ -28,6 +28,8 @@ LAW_OF_GRADIENTS = (
     "AFT410",
 )  # faults of when a gradient is produced, used and cleared
 STEPS_WITHOUT = ("AFT404",)  # faults of steps that find no gradient
+LEFT_OUT = ("AFT304",)  # faults of losses that no pass uses: the others count as they did
+MADE_ONCE = ("forward-outside-loop", "history-cached")
 CUTS = ("detach_state", "detach_input")
 ABOUT_STEPS = ("reorder_step", "move_step", "zero_grad")
 TOLD = 2  # changes that are named
@@ -159,6 +161,8 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
         yield from compared.reach()
         if remedy.kind in CUTS:
             yield from compared.terms()
+            if bench.found.name in MADE_ONCE:
+                yield from law.first_as_the_others(compared, bench.found)
         yield from compared.scaled()
         yield from compared.strangers()
         if remedy.kind not in ABOUT_STEPS:  # a step that was missing may use what nothing used
@@ -179,6 +183,8 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     if bench.found.code in STEPS_WITHOUT:
         yield from law.without_gradient(compared)
         yield from law.kept_gradients(compared)
+    if bench.found.code in LEFT_OUT:
+        yield from law.same_factors(compared)
     yield from law.same_pairs(compared)
 
 

@@ -44,6 +44,7 @@ from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.recording.replicas import searches_for_unused
 from afterward.observe.replay.places import Wording
 from afterward.observe.silent.ledger import LedgerWriter, entries_of
+from afterward.observe.silent.touches import touches_of
 
 TRAIL = 50_000  # statements followed back, for names and cuts
 
@@ -259,7 +260,8 @@ class Autopsy:
         runs = {id(event): n for n, event in enumerate(e for e in events if isinstance(e, PassSeen))}
         steps = [event for event in events if isinstance(event, StepSeen)]
         numbers = {(event.moment, event.optimizer): n for n, event in enumerate(steps)}
-        for entry in entries_of(self.ledger.notes, [], runs, numbers):
+        touches = touches_of(self.trail, self.sources, self.where)
+        for entry in entries_of(self.ledger.notes, touches, runs, numbers):
             mine = self._known(entry.leaves)
             if mine or not entry.leaves:
                 yield replace(entry, leaves=mine)

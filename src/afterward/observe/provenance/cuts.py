@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -207,7 +207,7 @@ class _Search:
             return True  # that of the parameters in what it runs
         if _has_call(cut) and self.built.get((place.call, place.moment), 0) > 0:
             return True
-        for node in ast.walk(cut):
+        for node in _with_values(cut):
             if isinstance(node, ast.Name) and self._computed_here(place, node.id):
                 return True
             if isinstance(node, (ast.Name, ast.Attribute)):
@@ -275,6 +275,23 @@ class _Search:
         around = self.sources.around(file, statement) if statement is not None else ()
         items = [item.context_expr for outer in around if isinstance(outer, ast.With) for item in outer.items]
         return any("enable_grad" in ast.unparse(item) for item in items)
+
+
+# What these give are numbers, keys and sizes, whatever the tensors in there are: `torch.tensor(sorted(memory))`.
+_COUNT = {"len", "range", "sorted"}
+_KEYS_AND_SIZES = {"keys", "size", "dim", "numel", "shape", "ndim", "dtype", "device"}
+
+
+def _with_values(node: ast.AST) -> Iterator[ast.AST]:
+    """All of an expression, without what is only counted, sorted or asked for its keys or its size."""
+    function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(function, ast.Name) and function.id in _COUNT:
+        return
+    if isinstance(node, ast.Attribute) and node.attr in _KEYS_AND_SIZES:
+        return
+    yield node
+    for inner in ast.iter_child_nodes(node):
+        yield from _with_values(inner)
 
 
 def _holds(outer: ast.expr | None, inner: ast.expr) -> bool:

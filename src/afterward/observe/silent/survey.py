@@ -211,7 +211,9 @@ class Surveyor:
         steps = {(event.moment, event.optimizer): number for number, event in enumerate(after.steps)}
         looked = {(note.until, note.optimizer) for note in self.ledger.notes}
         blind = [event.moment for event in after.steps if (event.moment, event.optimizer) not in looked]
-        return entries_of(self.ledger.notes, touches_of(after), runs, steps, blind)
+        return entries_of(
+            self.ledger.notes, touches_of(after.trail, after.places.sources, after.places.where), runs, steps, blind
+        )
 
     def _step(self, number: int, event: StepSeen, owner: Known | None, places: Places) -> Step:
         return Step(

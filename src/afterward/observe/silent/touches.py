@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
+from afterward.follow.path import Place, Program
 from afterward.follow.reading import head
 from afterward.model.gradients import CLEARED, READ, REPLACED, USED
 from afterward.model.names import stem
+from afterward.model.site import Where
 from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.ledger import Touch
 
 _NORMS = ("clip_grad_norm_", "get_total_norm", "clip_grads_with_norm_")  # they give back how large gradients were
 
 
-def touches_of(after: EndedRun) -> list[Touch]:
+def touches_of(trail: Sequence[Place], sources: Program, whereabouts: Callable[[Place], Where | None]) -> list[Touch]:
     """Every statement of the trail that speaks of gradients, in order."""
     kinds: dict[int, str | None] = {}
     found = []
-    taken = _taken_from_gradients(after)
-    for place in after.trail:
+    taken = _taken_from_gradients(trail, sources)
+    for place in trail:
         if place.number not in kinds:
-            statement = after.places.sources.statement(place.number)
+            statement = sources.statement(place.number)
             kinds[place.number] = kind_of(statement) if statement is not None else None
-            if statement is not None and _writes_with(statement, taken.get(after.places.table[place.number].scope, {})):
+            if statement is not None and _writes_with(statement, taken.get(_function(sources, place.number), {})):
                 kinds[place.number] = USED
         kind = kinds[place.number]
         if kind is not None:
-            where = after.places.where(place)
+            where = whereabouts(place)
             found.append(Touch(place.moment, kind, where.dated_site if where is not None else None))
     return found
 
@@ -91,19 +93,24 @@ def _written(statement: ast.stmt, parts: list[ast.AST]) -> Iterator[ast.expr]:
             yield called.value
 
 
-def _taken_from_gradients(after: EndedRun) -> dict[int, dict[str, set[str]]]:
+def _taken_from_gradients(trail: Sequence[Place], sources: Program) -> dict[tuple[str, str], dict[str, set[str]]]:
     """By function: what it computes from gradients, as it is written, and the tensors whose gradients those are."""
-    found: dict[int, dict[str, set[str]]] = {}
-    for number in {place.number for place in after.trail}:
-        statement = after.places.sources.statement(number)
+    found: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for number in {place.number for place in trail}:
+        statement = sources.statement(number)
         if statement is None or kind_of(statement) != READ:
             continue
         parts = [node for part in head(statement) for node in ast.walk(part)]
         owners = {_tensor(node.value) for node in parts if _is_gradient(node)}  # type: ignore[attr-defined]
-        scope = found.setdefault(after.places.table[number].scope, {})
+        scope = found.setdefault(_function(sources, number), {})
         for target in _written(statement, parts) if owners else ():
             scope.setdefault(_tensor(_written_to(target)), set()).update(owners)
     return found
+
+
+def _function(sources: Program, number: int) -> tuple[str, str]:
+    entry = sources.entry(number)
+    return entry.file, entry.function
 
 
 def _written_to(target: ast.expr) -> ast.expr:

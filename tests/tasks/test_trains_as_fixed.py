@@ -1,0 +1,59 @@
+"""`fix` on whole programs of several networks: what it proves prints what the program without the fault prints."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests import warm
+
+from afterward.tasks.fix import Fixer
+from afterward.tasks.trial import Request
+from afterward.tasks.trial_runner import TrialRunner
+
+CASES = Path(__file__).parents[1] / "cases"
+NAMES = (
+    "forces-beside-stress",  # `retain_graph=True` would leave the forces constants
+    "meta-loss-of-the-last-task",  # the loss is divided after the loop
+    "reward-from-a-shared-score",  # what is read there goes by another name
+    "schedule-buffers-in-init",  # two buffers, made of local values
+    "minibatches-of-a-dataclass",  # a cut in the loop comes too late for its first step
+    "gradients-projected-one-by-one",
+)
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[TrialRunner]:
+    with TrialRunner() as each:
+        yield each
+
+
+def as_given(case: Path, folder: Path) -> Path:
+    folder.mkdir()
+    for file in case.glob("*.py"):
+        if file.name != "fixed.py" and not file.stem.endswith("_fixed"):
+            shutil.copy(file, folder / file.name)
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_proven_patch_trains_as_the_right_program(runner: TrialRunner, tmp_path: Path, name: str) -> None:
+    folder = as_given(CASES / name, tmp_path / "case")
+    done = Fixer(runner, Request("buggy.py", folder=str(folder))).fix()
+    assert done.proven, done.report.findings[0].remedies
+    for file, text in done.options[0].items():
+        Path(file).write_text(text)
+    mine, right = warm.python("buggy.py", cwd=folder), warm.python("fixed.py", cwd=CASES / name)
+    assert (mine.returncode, mine.stdout) == (0, right.stdout)
+
+
+def test_a_graph_that_is_only_kept_is_not_proven_for_forces(runner: TrialRunner, tmp_path: Path) -> None:
+    folder = as_given(CASES / "forces-beside-stress", tmp_path / "case")
+    done = Fixer(runner, Request("buggy.py", folder=str(folder))).fix()
+    proofs = {remedy.kind: remedy.proof for remedy in done.report.findings[0].remedies}
+    assert proofs["create_graph"] is not None
+    assert proofs["create_graph"].status == "proven"
+    kept = proofs.get("retain_graph")
+    assert kept is None or kept.status != "proven"
