@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tests.interpret.checking import check_source
 from tests.watching import watch_source
 
@@ -24,6 +26,14 @@ CASES = [
 ]
 SAMPLE = CASES[::11]
 LISTED = [case for case in CASES if case.name in ("class-level-history", "loss-rebuilt-from-list", "spike-retry-late")]
+
+
+@pytest.fixture(autouse=True)
+def gradients_on() -> Iterator[None]:
+    """Some programs leave gradients switched off: that is their fault, not the next one's."""
+    yield
+    torch.set_grad_enabled(True)
+
 
 PROGRAMS = {
     "a state in a dictionary": """

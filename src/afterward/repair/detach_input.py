@@ -133,7 +133,7 @@ def _in_the_late_loss(job: Job) -> Candidates:
     values: dict[str, list[cst.BaseExpression]] = {}
     for statement in _forming(source, backward):
         for node in _values_in(source, statement):
-            if root(source.code(node)) in given:
+            if root(source.code(node)) in given and source.code(node) != "self":
                 values.setdefault(source.code(node), []).append(node)
     for name, nodes in values.items():
         edits = [source.replace(node, f"{name}.detach()") for node in nodes]

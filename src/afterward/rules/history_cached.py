@@ -26,9 +26,11 @@ def history_cached(history: History) -> Iterator[Diagnosis]:
 
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
-    """What else is trained all the same is data; a value that something is trained through must be recomputed."""
+    """What a memory holds, or each step renews, is data, if nothing is trained through it alone; one value of what is
+    trained here must be recomputed."""
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
-    if trained and _cuts_off(case) and not case.foreign:
+    memory = case.bridge is not None and (case.bridge.renewed or case.bridge.kind == "item")
+    if trained and (not memory or _cuts_off(case)) and not case.foreign:
         return remedy.recompute_forward(case), remedy.detach_kept(case)
     return remedy.detach_kept(case), remedy.recompute_forward(case)
 
