@@ -702,3 +702,46 @@ def test_the_pass_that_is_for_an_optimizer_follows_its_clear(runner: TrialRunner
     result = fixed(runner, tmp_path, WRONG_ONE)
     right = WRONG_ONE.replace("loss_d.backward()\n    opt_g", "loss_d.backward()\n    opt_d")
     assert result.options[0][str(tmp_path / "train.py")] == right
+
+
+STEPPED_EARLY = """import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+opt = torch.optim.Adam(net.parameters(), lr=0.1)
+for x in torch.randn(12, 8, 3):
+    opt.zero_grad()
+    loss = (net(x) - 1).pow(2).mean()
+    opt.step()
+    loss.backward()
+"""
+
+
+def test_a_cure_in_two_parts_is_held_against_the_fault_that_it_began_with(runner: TrialRunner, tmp_path: Path) -> None:
+    """With the clear moved alone the step would fail, and a step that finds nothing at first would cure that."""
+    result = fixed(runner, tmp_path, STEPPED_EARLY)
+    moved = "    loss.backward()\n    opt.step()\n"
+    assert result.options[0][str(tmp_path / "train.py")].endswith(moved)
+
+
+KEPT_ROUNDS = """import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+def train():
+    total = 0.0
+    for x in torch.randn(6, 8, 3):
+        loss = (net(x) - 1).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        total += loss
+    return total / 6
+log = [0.0]
+for epoch in range(8):
+    log.append(train())
+"""
+
+
+def test_no_call_is_written_twice(runner: TrialRunner, tmp_path: Path) -> None:
+    for text in fixed(runner, tmp_path, KEPT_ROUNDS).options[:1]:
+        assert text[str(tmp_path / "train.py")].count("train()") == 2

@@ -35,6 +35,8 @@ def candidates(job: Job) -> Candidates:
                         f"store each of `{source.code(value)}` as {_AS[way]}", source, source.replace(value, text)
                     )
                 elif re.search(r"'(float|int|str|bool)' object has no attribute", error or ""):  # a log of many kinds
+                    if any(isinstance(one, cst.Call) for one in (value, *descendants(value))):
+                        continue  # what it calls would be called three times
                     text = f'{name}.{way}() if hasattr({name}, "{way}") else {name}'
                     argument = isinstance(source.parent(value), (cst.Arg, cst.Element, cst.DictElement))
                     yield job.patch(summary, source, source.replace(value, text if argument else f"({text})"))

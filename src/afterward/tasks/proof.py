@@ -61,6 +61,10 @@ class Bench:
     reference: Trial | None = None  # a run whose first step after the fault is known to be right
     remedy: Remedy | None = None  # what the whole change is for, where this patch only goes with it
 
+    def cures(self, codes: tuple[str, ...]) -> bool:
+        """Is one of these faults among those that the whole change is for?"""
+        return not {self.found.code, *self.curing}.isdisjoint(codes)
+
 
 def on_rank(bench: Bench, one: Trial) -> Bench:
     """The bench for what one rank has shown in a trial."""
@@ -137,7 +141,7 @@ def _trains_nothing(base: Trial, trial: Trial) -> bool:
 def _to_go_on_with(bench: Bench, found: list[Diagnosis], trial: Trial) -> Iterator[Diagnosis]:
     """Faults that the patch has brought to light; and where it is for the ledger of gradients, what is still wrong in
     that ledger: steps, clears and passes are right together or not at all."""
-    of_ledger = LAW_OF_GRADIENTS if bench.found.code in LAW_OF_GRADIENTS else ()
+    of_ledger = LAW_OF_GRADIENTS if bench.cures(LAW_OF_GRADIENTS) else ()
     known = {f.code for f in (*bench.base.report.findings, *bench.before.report.findings)} - bench.curing
     # another one of the same kind is looked at by itself
     there = {fault(f, bench.before) for f in loud(bench.before, bench.found.code)}
@@ -177,10 +181,10 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     if remedy.effect is Effect.SAME_GRADIENTS:
         yield from compared.updates()
         return
-    yield from law.forbidden(compared, curing=bench.found.code in LAW_OF_GRADIENTS)
-    if bench.found.code in LAW_OF_GRADIENTS:
+    yield from law.forbidden(compared, curing=bench.cures(LAW_OF_GRADIENTS))
+    if bench.cures(LAW_OF_GRADIENTS):
         yield from compared.strangers()
-    if bench.found.code in STEPS_WITHOUT:
+    if bench.cures(STEPS_WITHOUT):
         yield from law.without_gradient(compared)
         yield from law.kept_gradients(compared)
     if bench.found.code in LEFT_OUT:
