@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from afterward.follow.nodes import children, inside
+
 
 def spelled(node: ast.AST) -> str:
     """An expression as it is written, with double quotes: `ast` has single ones."""
@@ -34,7 +36,7 @@ class Name:
 
 def statements_in(holder: ast.stmt) -> Iterator[ast.stmt]:
     """The statements directly inside a compound one."""
-    for child in ast.iter_child_nodes(holder):
+    for child in children(holder):
         if isinstance(child, ast.stmt):
             yield child
         elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
@@ -81,7 +83,7 @@ def targets(statement: ast.stmt) -> list[Name]:
         found = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     names = [name for target in found for name in _flat(target)]
     for part in head(statement):
-        names += [Name(node.target.id, node.target) for node in ast.walk(part) if isinstance(node, ast.NamedExpr)]
+        names += [Name(node.target.id, node.target) for node in inside(part) if isinstance(node, ast.NamedExpr)]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         names += _grown(statement.value)
     if sets(statement):
@@ -140,7 +142,7 @@ def reads(statement: ast.stmt) -> list[Name]:
     """What a statement reads, in source order: the longest chains first (`self.cell.h` before `self.cell`)."""
     names: list[Name] = []
     for part in head(statement):
-        for node in ast.walk(part):
+        for node in inside(part):
             if isinstance(node, ast.Call):
                 names += _by_call(node)
             elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
@@ -195,7 +197,7 @@ _LOSSES = {"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entr
 def is_target(statement: ast.stmt | None, name: ast.expr) -> bool:
     """Is the name read as what a loss function compares with: its second argument, or `target=`?"""
     for part in head(statement) if statement is not None else ():
-        for call in ast.walk(part):
+        for call in inside(part):
             if not isinstance(call, ast.Call):
                 continue
             function = call.func
@@ -204,7 +206,7 @@ def is_target(statement: ast.stmt | None, name: ast.expr) -> bool:
             if called not in _LOSSES and not (called.endswith("_loss") and len(call.args) <= 2):
                 continue
             wanted = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "target")]
-            if any(inner is name for argument in wanted for inner in ast.walk(argument)):
+            if any(inner is name for argument in wanted for inner in inside(argument)):
                 return True
     return False
 
@@ -223,7 +225,7 @@ def cut_value(node: ast.AST | None) -> str:
         return ast.unparse(node.left)
     if isinstance(node, ast.Call):
         if node.args and not is_literal(node.args[0]):
-            names = [inner for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Name)]
+            names = [inner for inner in inside(node.args[0]) if isinstance(inner, ast.Name)]
             return names[0].id if names else ast.unparse(node.args[0])
         if isinstance(node.func, ast.Attribute):
             return ast.unparse(node.func.value)
@@ -264,7 +266,7 @@ _READ_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "__all__"})
 def names_read(tree: ast.AST) -> frozenset[str] | None:
     """The names that a file or function reads anywhere, or shares with others; None where it may read any: by
     `locals()`, or as what it exports."""
-    nodes = list(ast.walk(tree))
+    nodes = inside(tree)
     names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     names |= {node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}
     names |= {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}

@@ -23,7 +23,7 @@ from afterward.model.saved import Chapter
 from afterward.model.site import Site
 from afterward.rules._unused_ignore import unused_ignore
 from afterward.tasks.check_columns import as_pasted, in_code_points
-from afterward.tasks.check_silent import silent_findings
+from afterward.tasks.check_silent import said_of, silent_findings
 from afterward.tasks.checked import Checked, Looked
 
 _LARGE = 4_000_000  # bytes of source
@@ -86,7 +86,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     reach = relevance.reach(file, data) if not alone else []
     sources.add(file, data, tree)
     try:
-        outcome = interpret_file(file, tree, sources, program, alone)
+        outcome = interpret_file(file, tree, sources, program, alone, said_of)
     except Exception as error:  # our own fault: one line, and the other files are still checked
         if os.environ.get("AFTERWARD_STRICT"):
             raise
@@ -120,7 +120,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
 def _chapters(outcome: Outcome, kept: tuple[Diagnosis, ...]) -> tuple[Chapter, ...]:
     """The histories of an interpreted text, each with the numbers of the findings that it shows."""
     histories = [found.history for part in outcome.parts for found in part.findings]
-    histories += [part.silent[0].history for part in outcome.parts if part.silent]
+    histories += [one.history for part in outcome.parts for one in part.silent[:1] if one.history is not None]
     chapters = []
     left = dict(enumerate(kept))
     for history in histories:

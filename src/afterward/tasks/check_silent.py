@@ -32,9 +32,11 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     # A run in which every pass is known, if there is one: what begins at something unknown may be anything.
     first = next((run for run in outcome.silent if not run.blind), outcome.silent[0])
     others = [run for run in outcome.silent if run is not first]
-    found = [one for one in _diagnose(first.history) if one.severity is not Severity.ERROR]
+    if first.history is None:
+        return []
+    found = list(said_of(first.history) if outcome.said is None else outcome.said)
     for run in others:
-        if found and not run.blind and _steps(run.history) >= _ENOUGH:
+        if found and run.history is not None and not run.blind and _steps(run.history) >= _ENOUGH:
             there = {one.key for one in _diagnose(run.history)}
             found = [one for one in found if one.key in there or not _contradicts(run, one)]
     if not found:
@@ -44,10 +46,17 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     return [one for one in found if not unseen.can_undo(_way_to(one, first.history), words[one.code])]
 
 
+def said_of(history: History) -> tuple[Diagnosis, ...]:
+    """What the rules about silent faults say of a run in which no pass failed."""
+    return tuple(one for one in _diagnose(history) if one.severity is not Severity.ERROR)
+
+
 def _contradicts(run: Quiet, found: Diagnosis) -> bool:
     """Did a run that does not show a fault come by its place? One whose budget was used up must have come to its pass
     as often as the rules ask for."""
     if not _came_by(found, run.ran):
+        return False
+    if run.history is None:
         return False
     if found.code == "AFT303":
         from afterward.rules.needless_retain import is_needed

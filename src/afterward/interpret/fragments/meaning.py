@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from afterward.follow.nodes import children, of_file
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.uses import Key, Place, Uses, Written, path_of
 
@@ -128,7 +129,7 @@ class Meanings:
             if not isinstance(node, ast.Name):
                 self._follow(Written(node.value, place), to_loss)  # type: ignore[attr-defined]
             return
-        for inner in ast.iter_child_nodes(node):
+        for inner in children(node):
             if isinstance(inner, ast.expr):
                 self._follow(Written(inner, place), to_loss)
             elif isinstance(inner, ast.comprehension):
@@ -202,7 +203,7 @@ class Meanings:
             known = (
                 frozenset(
                     (one.asname or one.name).split(".")[0]
-                    for node in ast.walk(tree)
+                    for node in of_file(tree)
                     if isinstance(node, (ast.Import, ast.ImportFrom))
                     for one in node.names
                 )
@@ -245,9 +246,7 @@ class Meanings:
             if any(self._has_source(one, seen) for one in values):
                 return True
         return any(
-            self._has_source(Written(inner, place), seen)
-            for inner in ast.iter_child_nodes(node)
-            if isinstance(inner, ast.expr)
+            self._has_source(Written(inner, place), seen) for inner in children(node) if isinstance(inner, ast.expr)
         )
 
     def _leave_out_factories(self) -> None:
@@ -306,8 +305,8 @@ def _names_network(path: str) -> bool:
 
 
 def _words(tree: ast.AST) -> set[str]:
-    return {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)} | {
-        one.id for one in ast.walk(tree) if isinstance(one, ast.Name)
+    return {one.attr for one in of_file(tree) if isinstance(one, ast.Attribute)} | {
+        one.id for one in of_file(tree) if isinstance(one, ast.Name)
     }
 
 

@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from afterward.follow.nodes import inside
 from afterward.interpret.fragments import outputs, vocabulary
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, tokens
 from afterward.interpret.fragments.outputs import Output
@@ -117,7 +118,7 @@ class Assumed:
 
     def taken(self, over: ast.expr, item: Value) -> None:
         """A loop took something from what it goes over: a batch of a loader has no graph."""
-        words = {word for one in ast.walk(over) if (path := path_of(one)) is not None for word in tokens(path)}
+        words = {word for one in inside(over) if (path := path_of(one)) is not None for word in tokens(path)}
         for one in item if isinstance(item, tuple) else (item,):
             if isinstance(one, Unknown) and words & vocabulary.LOADER:
                 one.plain = True

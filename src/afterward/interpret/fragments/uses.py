@@ -7,8 +7,11 @@ or as argument and parameter, are one.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+from afterward.follow.nodes import children
 
 Key = tuple[int, str]  # the id of the scope's node, and the path
 
@@ -72,7 +75,7 @@ class Written:
     place: Place
 
 
-class Uses(ast.NodeVisitor):
+class Uses:
     """Collected over one file."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -97,6 +100,18 @@ class Uses(ast.NodeVisitor):
         for statement in tree.body:
             self.visit(statement)
         self._hand_over()
+
+    def visit(self, node: ast.AST) -> None:
+        """One of the methods below, by the kind of the node; else what is in it."""
+        method = _VISIT.get(type(node))
+        if method is not None:
+            method(self, node)
+        else:
+            self._visit_inner(node)
+
+    def _visit_inner(self, node: ast.AST) -> None:
+        for inner in children(node):
+            self.visit(inner)
 
     # One value under several paths
 
@@ -139,7 +154,7 @@ class Uses(ast.NodeVisitor):
             inner.first = next(iter(_parameters(node)), "") if not static else ""
         self._inside(inner, node.body)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._inside(Place(node, self.place, set()), node.body)
@@ -164,7 +179,7 @@ class Uses(ast.NodeVisitor):
     def visit_Return(self, node: ast.Return) -> None:
         if node.value is not None:
             self.returns.setdefault(id(self.place.node), []).append(Written(node.value, self.place))
-        self.generic_visit(node)
+        self._visit_inner(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
         if isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Tuple):
@@ -174,20 +189,20 @@ class Uses(ast.NodeVisitor):
                 self.hands_on.add(id(node.value))
         for target in node.targets:
             self._assign(target, node.value)
-        self.generic_visit(node)
+        self._visit_inner(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self._assign(node.target, node.value)
-        self.generic_visit(node)
+        self._visit_inner(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self._assign(node.target, node.value)
-        self.generic_visit(node)
+        self._visit_inner(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self._assign(node.target, node.value)
-        self.generic_visit(node)
+        self._visit_inner(node)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -216,9 +231,9 @@ class Uses(ast.NodeVisitor):
             if path is not None:
                 self.iterated.add(self.place.key(path))
         self._assign(node.target, node.iter)
-        self.generic_visit(node)
+        self._visit_inner(node)
 
-    visit_AsyncFor = visit_For  # type: ignore[assignment]
+    visit_AsyncFor = visit_For
 
     # Expressions
 
@@ -230,7 +245,7 @@ class Uses(ast.NodeVisitor):
         owner = path_of(node.value) if node.attr == "grad" else None
         if owner is not None:
             self.differentiated.add(self.place.key(owner))
-        self.generic_visit(node)
+        self._visit_inner(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         path = path_of(node.func)
@@ -246,7 +261,7 @@ class Uses(ast.NodeVisitor):
             given = path_of(node.args[0]) if node.func.attr == "step" and node.args else None
             if given is not None and owner is not None:
                 self.stepped.add((self.place.key(owner), self.place.key(given)))
-        self.generic_visit(node)
+        self._visit_inner(node)
 
     def _pass(self, node: ast.Call, called: ast.Attribute, path: str) -> None:
         """What a pass starts from: what `backward` is called on, or what it is given."""
@@ -300,6 +315,15 @@ class Uses(ast.NodeVisitor):
                 self._join(call.place.key(path), place.key(name))
 
 
+_VISIT: dict[type[ast.AST], Callable[[Uses, Any], None]] = {
+    kind: getattr(Uses, f"visit_{kind.__name__}")
+    for kind in (
+        ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Return, ast.Assign, ast.AnnAssign,
+        ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.Name, ast.Attribute, ast.Call,
+    )
+}  # fmt: skip
+
+
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str]:
     spec = node.args
     for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg):
@@ -325,7 +349,7 @@ def _own_names(body: list[ast.stmt]) -> set[str]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.add(node.name)
         elif not isinstance(node, ast.Lambda):
-            todo.extend(ast.iter_child_nodes(node))
+            todo.extend(children(node))
     return found - foreign
 
 

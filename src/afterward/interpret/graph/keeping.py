@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from afterward.follow.nodes import of_file
 from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Module, Scope, Value
@@ -30,6 +30,8 @@ LOOKS = (4, 8, 16, 32)  # passes after which records are looked at; they are too
 
 def look(machine: Machine) -> None:
     """A pass was run: now and then, look for records that hold graphs of past steps."""
+    if machine.judged:
+        return
     if len(machine.passes) in (EARLY, *LOOKS):
         machine.account.held += _names_of(machine, machine.passes[-1])
     if len(machine.passes) in LOOKS:
@@ -130,12 +132,12 @@ def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
 def is_window(machine: Machine, kept: Kept) -> bool:
     """Are only the last few, or the best few, kept?"""
     tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
-    return tree is not None and forgets(ast.walk(tree), kept.name)
+    return tree is not None and forgets(of_file(tree), kept.name)
 
 
 def _has_fixed_places(machine: Machine, kept: Kept, names: list[str]) -> bool:
     tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
-    return tree is not None and are_under_keys(names) and has_fixed_places(ast.walk(tree), kept.name)
+    return tree is not None and are_under_keys(names) and has_fixed_places(of_file(tree), kept.name)
 
 
 def each_once(kept: Iterable[Kept]) -> Iterable[Kept]:

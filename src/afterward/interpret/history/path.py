@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from afterward.follow.built import statements_built
+from afterward.follow.nodes import of_file
 from afterward.follow.path import Place
 from afterward.follow.reading import holders, names_read, outward, reads
 from afterward.interpret.machine.core import site_of
@@ -111,4 +112,4 @@ class Path:
 @lru_cache(maxsize=64)
 def _holders(trees: tuple[ast.AST, ...]) -> dict[ast.stmt, ast.stmt]:
     """For each statement of a file, the one that directly holds it: every run of a program asks for it again."""
-    return holders(node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    return holders(node for tree in trees for node in of_file(tree) if isinstance(node, ast.stmt))

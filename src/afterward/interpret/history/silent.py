@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.values import Instance
 
 
-def history(machine: Machine) -> History | None:
-    """What one run of a program that does not fail has shown; None where there is nothing to judge."""
+def is_quiet(machine: Machine) -> bool:
+    """Has a run come to a pass, and did none fail?"""
+    return bool(machine.passes) and not machine.broken
+
+
+def history(machine: Machine) -> History:
+    """What one run of a program that does not fail has shown."""
     account = machine.account
-    if not machine.passes or machine.broken:
-        return None
     account.lose(account.strange)
     held = (leaf for one in machine.optimizers for leaf in one.inner.get("params", ()) if isinstance(leaf, Tensor))
     every = list({id(leaf): leaf for leaf in (*machine.graph.leaves, *held)}.values())

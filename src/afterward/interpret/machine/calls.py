@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from afterward.follow.nodes import children
 from afterward.interpret import library
 from afterward.interpret.machine.core import DEPTH, Frame, spelled
 from afterward.interpret.machine.part import Part
@@ -267,11 +268,11 @@ def _has_yield(node: ast.AST) -> bool:
 
 
 def _yields(node: ast.AST) -> bool:
-    todo: list[Any] = list(ast.iter_child_nodes(node))
+    todo: list[Any] = children(node)
     while todo:
         one = todo.pop()
         if isinstance(one, (ast.Yield, ast.YieldFrom)):
             return True
         if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            todo.extend(ast.iter_child_nodes(one))
+            todo.extend(children(one))
     return False

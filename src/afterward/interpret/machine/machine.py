@@ -66,6 +66,7 @@ class Machine(Core):
         self.started: list[Running] = []
         self.handled: Value = None
         self.confirms = False  # an earlier run has shown what this one is to confirm
+        self.judged = False  # and there is nothing to confirm: only whether a pass fails is still of interest
         self._put_together()
 
     def _put_together(self) -> None:

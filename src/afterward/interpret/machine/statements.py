@@ -250,8 +250,9 @@ class Statements(Part):
     def _loop(self, statement: Any) -> Any:
         before = len(self.machine.passes)
         left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
-        keeping.loop_left(self.machine, before)
-        unused_records.note(self.machine, statement)
+        if not self.machine.judged:
+            keeping.loop_left(self.machine, before)
+            unused_records.note(self.machine, statement)
         return left
 
     def _while(self, statement: ast.While) -> Any:

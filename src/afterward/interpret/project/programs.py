@@ -11,6 +11,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 
+from afterward.follow.nodes import inside
 from afterward.interpret.project.project import calls_backward
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -32,7 +33,7 @@ def _acts(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         return not isinstance(statement.value, ast.Constant)
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        return statement.value is not None and any(isinstance(one, ast.Call) for one in ast.walk(statement.value))
+        return statement.value is not None and any(isinstance(one, ast.Call) for one in inside(statement.value))
     if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
         return False
     return not isinstance(statement, ast.Pass)
@@ -130,6 +131,6 @@ def _at_once(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _mentioned(part: ast.AST) -> Iterator[str]:
-    for node in ast.walk(part):
+    for node in inside(part):
         if isinstance(node, ast.Name):
             yield node.id

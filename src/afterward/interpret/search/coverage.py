@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from afterward.follow.nodes import children, inside
 from afterward.model.site import Where
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def backward_calls(tree: ast.Module) -> Iterator[int]:
         node = todo.pop()
         inner = [part for block in _BLOCKS for part in getattr(node, block, None) or () if isinstance(part, ast.AST)]
         if isinstance(node, ast.stmt) and not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            heads = inner and [part for part in ast.iter_child_nodes(node) if part not in inner]
+            heads = inner and [part for part in children(node) if part not in inner]
             if any(_calls_backward(part) for part in (heads or ([] if inner else [node]))):
                 yield node.lineno
         todo.extend(inner)
@@ -65,5 +66,5 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 def _calls_backward(node: ast.AST) -> bool:
     return any(
         isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in CALLS
-        for one in ast.walk(node)
+        for one in inside(node)
     )

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from afterward.follow.nodes import children, inside, of_file
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.machine.branches import leaves
 from afterward.interpret.machine.core import Place, spelled
@@ -129,7 +130,7 @@ def _outermost(test: ast.expr) -> Iterator[ast.expr]:
         if isinstance(node, (ast.Name, ast.Attribute)):
             yield node
         else:
-            todo.extend(ast.iter_child_nodes(node))
+            todo.extend(children(node))
 
 
 def _changing(tree: ast.AST) -> frozenset[str]:
@@ -138,9 +139,9 @@ def _changing(tree: ast.AST) -> frozenset[str]:
     if known is not None:
         return known
     times: dict[str, int] = {"training": 2}  # a module's mode, which `train()` and `eval()` set
-    for node in ast.walk(tree):
+    for node in of_file(tree):
         weight = 2 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else 0
-        for one in ast.walk(node) if weight else (node,):
+        for one in inside(node) if weight else (node,):
             if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store):
                 name = one.id if isinstance(one, ast.Name) else one.attr
                 times[name] = times.get(name, 0) + (weight or 1)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from afterward.follow.nodes import inside, of_file
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks.driving import iterations, loss_of
@@ -63,7 +64,7 @@ def entries(tree: ast.Module, text: bytes, executed: set[int], lenient: bool) ->
 
 
 def _defined(tree: ast.Module) -> Iterator[Entry]:
-    for node in ast.walk(tree):
+    for node in (tree, *of_file(tree)):
         for inner in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.If, ast.Try)) else ():
             if isinstance(inner, _FUNCTIONS):
                 yield Entry(inner)
@@ -93,7 +94,7 @@ def _mentioned(function: Definition) -> frozenset[str]:
     if known is None:
         known = frozenset(
             one.attr if isinstance(one, ast.Attribute) else one.id
-            for one in ast.walk(function)
+            for one in inside(function)
             if isinstance(one, (ast.Attribute, ast.Name))
         )
         function._mentioned = known  # type: ignore[union-attr]
@@ -177,7 +178,7 @@ def _setters(cls: Class, member: Function, made: Instance) -> list[Function]:
 def _attributes(function: ast.AST, context: type[ast.expr_context]) -> set[str]:
     return {
         one.attr
-        for one in ast.walk(function)
+        for one in inside(function)
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, context)
         if isinstance(one.value, ast.Name) and one.value.id == "self"
     }

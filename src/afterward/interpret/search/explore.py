@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from afterward.interpret.fragments.reading import is_body
 from afterward.interpret.fragments.standins import Assumption
@@ -26,6 +27,7 @@ RUNS = 6
 ENOUGH = 2_500  # statements in all runs, after which no test is tried by itself any more
 ALONE = 12_000  # statements for all functions that are called by themselves
 _RECURSION = 12_000
+Judge = Callable[[History], tuple[Any, ...]]
 PROGRAM = ""  # among the modules; whoever imports its file gets a module of its own, as in Python
 
 
@@ -41,9 +43,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """A run in which no pass failed: what the rules about silent faults need, and the statements that ran."""
+    """A run in which no pass failed: what the rules about silent faults need, and the statements that ran. Of a run
+    that comes after one about which they say nothing, no history is written: it could only confirm."""
 
-    history: History
+    history: History | None
     ran: set[Key]
     blind: bool = False  # a pass of it started from something unknown: it says nothing against another run
     cut_short: bool = False  # its budget was used up before its end
@@ -63,6 +66,12 @@ class Part:
     alone: str = ""  # the function, where it is one that nothing calls
     door: Door | None = None  # the test that was made to go the other way
     closed: list[Door] = field(default_factory=list)
+    said: tuple[Any, ...] | None = None  # by the rules, of the first run in which every pass is known
+
+    @property
+    def judged(self) -> bool:
+        """Is there nothing that a later run could confirm?"""
+        return self.said == ()
 
 
 @dataclass(slots=True)
@@ -85,13 +94,19 @@ class Outcome:
 
 
 def interpret_file(
-    file: str, tree: ast.Module, sources: Sources, program: bool = True, lenient: bool = False
+    file: str,
+    tree: ast.Module,
+    sources: Sources,
+    program: bool = True,
+    lenient: bool = False,
+    judge: Judge | None = None,
 ) -> Outcome:
     """Interpret a file as a program, if there is one in it, and then those of its functions that it did not call.
-    `lenient`: names that are defined nowhere get the meaning that their use gives them."""
+    `lenient`: names that are defined nowhere get the meaning that their use gives them. `judge`: what the rules say of
+    a run in which no pass failed; where they say nothing, later runs look for failing passes alone."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
-    search = _Search(file, tree, sources, lenient)
+    search = _Search(file, tree, sources, lenient, judge)
     try:
         if program:
             search.explore_all(search.run_file, "")
@@ -109,8 +124,8 @@ def interpret_file(
 class _Search:
     """The runs over one file."""
 
-    def __init__(self, file: str, tree: ast.Module, sources: Sources, lenient: bool) -> None:
-        self.file, self.tree, self.sources = file, tree, sources
+    def __init__(self, file: str, tree: ast.Module, sources: Sources, lenient: bool, judge: Judge | None) -> None:
+        self.file, self.tree, self.sources, self.judge = file, tree, sources, judge
         self.lenient = lenient
         self.left = ALONE
         self.outcome = Outcome()
@@ -166,12 +181,15 @@ class _Search:
         self.executed |= machine.executed
         modules.update(machine.modules)
         self.outcome.coverage.note(machine)
-        quiet = silent.history(machine)
+        quiet = silent.is_quiet(machine)
+        history = silent.history(machine) if quiet and not part.judged else None
         machine.undo()
-        if quiet is not None:
+        if quiet:
             assumed = machine.assumed.assumptions(machine)
             cut_short = machine.budget.used > machine.budget.statements
-            part.silent.append(Quiet(quiet, set(machine.ran), machine.account.blind, cut_short, assumed))
+            part.silent.append(Quiet(history, set(machine.ran), machine.account.blind, cut_short, assumed))
+            if self.judge is not None and history is not None and part.said is None and not machine.account.blind:
+                part.said = self.judge(history)
         self.gaps.update(machine.gaps)
         files = {*self.outcome.modules, *(one.file for one in machine.modules.values())}
         self.outcome.modules = tuple(sorted(files))
@@ -181,7 +199,6 @@ class _Search:
     def run_file(self, choices: Choices) -> Machine:
         """The file as a program."""
         machine = self._machine(choices, "__main__")
-        machine.confirms = bool(self.outcome.parts[-1].silent)
         module = machine.modules[PROGRAM]
         try:
             if self.lenient and is_body(self.tree):
@@ -195,7 +212,6 @@ class _Search:
     def run_entry(self, entry: Entry, choices: Choices) -> Machine | None:
         """The file as a library, and then one of its functions."""
         machine = self._machine(choices, "__library__")
-        machine.confirms = bool(self.outcome.parts[-1].silent)
         module = machine.modules[PROGRAM]
         try:
             machine.run(module)
@@ -209,6 +225,8 @@ class _Search:
     def _machine(self, choices: Choices, name: str) -> Machine:
         budget = Budget(STATEMENTS if choices.leads else STATEMENTS // 4)
         machine = Machine(self.sources, choices, budget, self.lenient)
+        part = self.outcome.parts[-1]
+        machine.confirms, machine.judged = bool(part.silent), part.judged
         module = machine.modules[PROGRAM] = Module(name, self.file, self.tree)
         module.scope.names["__name__"] = name
         return machine

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from afterward.follow.nodes import inside, of_file
 from afterward.interpret.machine.values import Module
 from afterward.model.site import Site
 
@@ -52,7 +53,7 @@ class NotRun:
     def _find(self, ran: set[Key], executed: set[int]) -> Iterator[Unseen]:
         defined: dict[str, list[ast.AST]] = {}
         for tree in self.trees.values():
-            for node in ast.walk(tree):
+            for node in of_file(tree):
                 if isinstance(node, _FUNCTIONS) and id(node) not in executed:
                     defined.setdefault(node.name, []).append(node)
         for file, tree in self.trees.items():
@@ -60,7 +61,7 @@ class NotRun:
                 parts = _with_called(statement, defined)
                 words = frozenset().union(*(words_in(one) for one in parts))
                 attributes = frozenset(
-                    one.attr for part in parts for one in ast.walk(part) if isinstance(one, ast.Attribute)
+                    one.attr for part in parts for one in inside(part) if isinstance(one, ast.Attribute)
                 )
                 first, last = getattr(around, "lineno", 0), getattr(around, "end_lineno", None) or _END
                 yield Unseen(file, (first, last), words, attributes)
@@ -70,11 +71,11 @@ class NotRun:
         found: set[str] = set()
         for file, line in places:
             tree = self.trees.get(file)
-            for function in ast.walk(tree) if tree is not None else ():
+            for function in of_file(tree) if tree is not None else ():
                 if isinstance(function, _FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
                     found |= {
                         one.attr
-                        for one in ast.walk(function)
+                        for one in inside(function)
                         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
                     }
         return frozenset(found)
@@ -105,8 +106,8 @@ def _skipped(
             yield statement, around
             continue
         if isinstance(statement, ast.If) and _is_main_guard(statement):
-            inside = statement.body[0]
-            if (file, inside.lineno, inside.col_offset) not in ran:
+            first = statement.body[0]
+            if (file, first.lineno, first.col_offset) not in ran:
                 continue  # of an imported module: it does not run
         for block in ("body", "orelse", "finalbody"):
             inner = getattr(statement, block, None)
@@ -123,7 +124,7 @@ def _is_main_guard(statement: ast.If) -> bool:
 def words_in(node: ast.AST) -> set[str]:
     return {
         one.id if isinstance(one, ast.Name) else one.attr
-        for one in ast.walk(node)
+        for one in inside(node)
         if isinstance(one, (ast.Name, ast.Attribute))
     }
 
@@ -137,7 +138,7 @@ def history_ends_in(modules: Iterable[Module], first: set[Key], now: set[Key]) -
     """Did the first run end a history in a branch that this run passed by? Then this run's failure is no news: the
     program has a cut, and whether it comes to it is not known here."""
     for module in modules:
-        for node in ast.walk(module.tree) if module.tree is not None else ():
+        for node in of_file(module.tree) if module.tree is not None else ():
             if isinstance(node, ast.If) and (module.file, node.lineno, node.col_offset) in now:
                 for statement in (*node.body, *node.orelse):
                     key = (module.file, statement.lineno, statement.col_offset)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from afterward.follow.nodes import inside
 from afterward.follow.reading import head
 from afterward.interpret.graph.account import MEMORY
 from afterward.interpret.graph.graph import Tensor
@@ -103,8 +104,8 @@ SPECIAL: dict[str, Callable[[Machine, Tensor, Args, Kwargs, ast.AST | None], Val
 
 def _read_as(statement: ast.stmt | None, name: str) -> ast.AST | None:
     """Where a statement reads an attribute of this name."""
-    inside = (node for part in head(statement) for node in ast.walk(part)) if statement is not None else ()
-    return next((node for node in inside if isinstance(node, ast.Attribute) and node.attr == name), statement)
+    nodes = (node for part in head(statement) for node in inside(part)) if statement is not None else ()
+    return next((node for node in nodes if isinstance(node, ast.Attribute) and node.attr == name), statement)
 
 
 def _data(machine: Machine, owner: Tensor) -> Value:
