@@ -262,10 +262,16 @@ def is_cut_off(value: ast.expr | None) -> bool:
 _READ_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "__all__"})
 
 
-@lru_cache(maxsize=512)
 def names_read(tree: ast.AST) -> frozenset[str] | None:
     """The names that a file or function reads anywhere, or shares with others; None where it may read any: by
-    `locals()`, or as what it exports."""
+    `locals()`, or as what it exports. Kept with the tree."""
+    if not hasattr(tree, "_names_read"):
+        tree._names_read = _names_read(tree)  # type: ignore[attr-defined]
+    known: frozenset[str] | None = tree._names_read  # type: ignore[attr-defined]
+    return known
+
+
+def _names_read(tree: ast.AST) -> frozenset[str] | None:
     nodes = inside(tree)
     names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     names |= {node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}

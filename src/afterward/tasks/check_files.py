@@ -13,7 +13,7 @@ Progress = Callable[[int, int], None]
 
 _MANY = 12  # files, from which on processes pay
 _CHUNK = 16
-_YOUNG = 200_000  # objects made and not yet gone, from which on it pays to look for garbage
+_YOUNG = 1_000_000  # objects made and not yet gone, from which on it pays to look for garbage
 
 
 def check_files(files: list[str], jobs: int, progress: Progress | None) -> Iterator[Checked]:

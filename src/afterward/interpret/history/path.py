@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -80,7 +79,7 @@ class Path:
     def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
         if file not in self._around:
             trees = [module.tree for module in self.machine.modules.values() if module.file == file and module.tree]
-            self._around[file] = _holders(tuple(trees))
+            self._around[file] = {inner: outer for tree in trees for inner, outer in _holders(tree).items()}
         return outward(self._around[file], statement)
 
     def reads(self, where: Where) -> frozenset[str]:
@@ -109,7 +108,11 @@ class Path:
         return self.machine.iteration_began.get((loop.entry, 1), 0)
 
 
-@lru_cache(maxsize=64)
-def _holders(trees: tuple[ast.AST, ...]) -> dict[ast.stmt, ast.stmt]:
-    """For each statement of a file, the one that directly holds it: every run of a program asks for it again."""
-    return holders(node for tree in trees for node in of_file(tree) if isinstance(node, ast.stmt))
+def _holders(tree: ast.AST) -> dict[ast.stmt, ast.stmt]:
+    """For each statement of a file, the one that directly holds it: every run of a program asks for it again, so it is
+    kept with the tree."""
+    known: dict[ast.stmt, ast.stmt] | None = getattr(tree, "_holders", None)
+    if known is None:
+        known = holders(node for node in of_file(tree) if isinstance(node, ast.stmt))
+        tree._holders = known  # type: ignore[attr-defined]
+    return known

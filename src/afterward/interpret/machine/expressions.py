@@ -83,20 +83,20 @@ class Expressions(Part):
         return node.value
 
     def _name(self, node: ast.Name) -> Value:
-        name = node.id
-        settings = self.machine.choices.settings
-        if settings and (self.machine.frames[-1].file, name) in settings:
-            return self.machine.unknown("setting", name)
-        scope: Scope | None = self.machine.frames[-1].scope
+        name, machine = node.id, self.machine
+        settings = machine.choices.settings
+        if settings and (machine.frames[-1].file, name) in settings:
+            return machine.unknown("setting", name)
+        scope: Scope | None = machine.frames[-1].scope
         if scope is not None and scope.shared:
             scope = scope.shared.get(name, scope)
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]
             scope = scope.outer
-        found = library.builtin(name, self.machine)
+        found = library.builtin(name, machine)
         if isinstance(found, Unknown):
-            assumed = self.machine.assumed.name(self.machine, self.machine.frames[-1], name)
+            assumed = machine.assumed.name(machine, machine.frames[-1], name)
             return found if assumed is None else assumed
         return found
 
@@ -111,14 +111,15 @@ class Expressions(Part):
         return found
 
     def _call(self, node: ast.Call) -> Value:
+        machine, table = self.machine, self.table
         called = node.func
         if type(called) is ast.Attribute:
-            owner = self.table[type(called.value)](called.value)
+            owner = table[type(called.value)](called.value)
             if owner is None:
-                library.used_as_gradient(self.machine, called.value)
-            function = self.machine.attribute(owner, called.attr, called)
+                library.used_as_gradient(machine, called.value)
+            function = machine.attribute(owner, called.attr, called)
         else:
-            function = self.table[type(called)](called)
+            function = table[type(called)](called)
         args: list[Value] = []
         for argument in node.args:
             if type(argument) is ast.Starred:
@@ -129,17 +130,17 @@ class Expressions(Part):
                 else:
                     args.extend(spread)
             else:
-                args.append(self.table[type(argument)](argument))
+                args.append(table[type(argument)](argument))
         kwargs: dict[str, Value] = {}
         for keyword in node.keywords:
-            value = self.evaluate(keyword.value)
+            value = table[type(keyword.value)](keyword.value)
             if keyword.arg is not None:
                 kwargs[keyword.arg] = value
             elif isinstance(value, dict):
                 kwargs.update({key: one for key, one in value.items() if isinstance(key, str)})
             else:
                 kwargs["**"] = value
-        return self.machine.call(function, args, kwargs, node)
+        return machine.call(function, args, kwargs, node)
 
     def _spread(self, value: Value) -> list[Value] | None:
         """The elements of `*value`, where they are known."""
@@ -164,7 +165,8 @@ class Expressions(Part):
     # Items and containers
 
     def _subscript(self, node: ast.Subscript) -> Value:
-        return self.item(self.evaluate(node.value), self.evaluate(node.slice), node)
+        table = self.table
+        return self.item(table[type(node.value)](node.value), table[type(node.slice)](node.slice), node)
 
     def item(self, owner: Value, key: Value, node: ast.AST) -> Value:
         if isinstance(owner, standins.Output) and isinstance(key, (int, str)):

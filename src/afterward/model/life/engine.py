@@ -158,7 +158,7 @@ def run_backward(
             outcome.fault, outcome.node = fault, node
             break
         ran.append(node)
-        sent = gradients_of(node, box)
+        sent = gradients_of(node, box) if tape.answers else _sent_by(node, box)
         made: list[Tensor | None] | None = None
         if create and tape.exact and not only_look:
             visits = [e is not None and (wanted is None or wanted.will_visit(e[0])) for e in node.edges]
@@ -199,6 +199,15 @@ def gradients_of(node: Node, box: dict[int, int]) -> list[int | None]:
     if node.returns and not all(node.returns):
         return [g if returned else None for g, returned in zip(sent, node.returns, strict=True)]
     return sent
+
+
+def _sent_by(node: Node, box: dict[int, int]) -> list[int | None]:
+    """Along which edges a gradient goes, whatever it is."""
+    if not box and node.kind is not Kind.CUSTOM:
+        return [None] * len(node.edges)
+    if node.returns and not all(node.returns):
+        return [0 if returned else None for _, returned in zip(node.edges, node.returns, strict=True)]
+    return [0] * len(node.edges)
 
 
 def _count(roots: Sequence[Root]) -> dict[Node, int]:

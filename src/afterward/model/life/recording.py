@@ -31,7 +31,7 @@ def apply(tape: Tape, operation: Operation, inputs: Sequence[Tensor]) -> tuple[T
     nodes, pattern = _record(tape, operation, inputs, symbol)
     results = _results(tape, operation, inputs, symbol)
     if pattern is None:
-        cut = _cut(inputs)
+        cut = _cut(inputs) if tape.answers else ()
         if cut:
             for result in results:
                 result.cut_from = cut
@@ -54,7 +54,8 @@ def write(tape: Tape, operation: Operation, target: Tensor, arguments: Sequence[
     nodes, pattern = _record(tape, operation, inputs, symbol)
     count_write(tape, target, symbol)
     if pattern is None:
-        target.cut_from = (*target.cut_from, *_cut(arguments))[:32]
+        if tape.answers:
+            target.cut_from = (*target.cut_from, *_cut(arguments))[:32]
         return
     end = pattern.ends[0]
     assert end is not None
@@ -116,6 +117,9 @@ def note_outside(tape: Tape, inputs: Sequence[Tensor]) -> None:
 
 
 def _symbol_of_call(tape: Tape, operation: Operation, inputs: Sequence[Tensor]) -> int:
+    if not tape.answers:  # other numbers than any before: nobody asks whether they are the same
+        tape.draws += 1
+        return tape.draws
     if operation.random:
         tape.draws = hash((tape.draws, operation.code))
         return hash((operation.code, tape.draws, *[tensor.symbol for tensor in inputs]))
@@ -260,7 +264,7 @@ def detach(tape: Tape, tensor: Tensor) -> Tensor:
     """`tensor.detach()`: the same memory and the same counter, no history."""
     result = tape.handle(tensor.storage, tensor.version)
     result.path = tensor.path
-    result.cut_from = _cut((tensor,))
+    result.cut_from = _cut((tensor,)) if tape.answers else ()
     return result
 
 

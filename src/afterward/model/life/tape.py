@@ -17,6 +17,7 @@ class Packing(Enum):
 
 class Tape:
     exact = True  # what this model does not know stops it; else it goes on with what is certain
+    answers = True  # can it be asked which gradients are the same, and where histories were cut?
 
     __slots__ = ("clock", "draws", "packing", "passes", "records", "region", "watches")
 
