@@ -156,7 +156,7 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()  # folders may come after the options
     files = sources(options.folders)
     share = 200  # files of one task: a process that has done it is replaced, so that memory is that of one task
     seeds = range(options.seed * 1_000_003, options.seed * 1_000_003 + (options.count + share - 1) // share)

@@ -13,7 +13,7 @@ from afterward.tasks.check_file import Shared, check_bytes
 HERE = Path(__file__).parent
 LABELS: dict[str, list[str]] = {
     f"{folder}/{name}": codes
-    for folder in ("pasted", "asked", "answered", "threads", "boards", "comments")
+    for folder in ("pasted", "asked", "answered", "threads", "boards", "comments", "questions", "snippets")
     for name, codes in json.loads((HERE / folder / "labels.json").read_text()).items()
 }
 MISSED = {
@@ -30,6 +30,9 @@ MISSED = {
     "comments/03_tgn_memory",  # what is kept is not used again in what was pasted
     "comments/09_cyclegan_retain",  # nor does one pass alone show it here
     "comments/15_teacher_not_detached",  # nor that the student never gets a gradient
+    "questions/13_gp_not_differentiable",  # whether the images have a graph is not shown
+    "questions/15_zeroed_after_backward",  # the loop around it was not copied, and what else is in it
+    "questions/28_model_made_again",  # a stand-in stays the same when its class is called again
     "boards/48_maml_inner_grad_reuse",  # `check` does not predict AFT506
 }
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 from pathlib import Path
 
 from tests.interpret.checking import check_source
 
+from afterward.follow.nodes import inside, of_file
 from afterward.interpret import Outcome, Sources, interpret_file, parse
 from afterward.interpret.graph.graph import Tensor
+from afterward.tasks import check_silent
+from afterward.tasks.check_silent import said_of
 
 
 def interpret(source: str, folder: Path, sources: Sources | None = None, name: str = "program.py") -> Outcome:
@@ -187,3 +191,38 @@ for x in torch.randn(100, 4, 2):
     optimizer.step()
 {steps}"""
     assert [found.code for found in check_source(source, tmp_path)] == ["AFT303"]
+
+
+TRAINS = """
+import torch
+net = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+log = []
+for step in range(5):
+    if unknown():
+        optimizer.zero_grad()
+    optimizer.zero_grad()
+    loss = net(torch.randn(3, 2)).sum()
+    loss.backward()
+    optimizer.step()
+    log.append(loss)
+"""
+
+
+def test_later_runs_write_no_history_where_there_is_nothing_to_confirm(tmp_path: Path) -> None:
+    for source, confirmed in ((TRAINS, True), (TRAINS.replace("log.append(loss)", "log.append(loss.item())"), False)):
+        file = tmp_path / "program.py"
+        file.write_text(source)
+        tree, sources = parse(file.read_bytes(), str(file)), Sources()
+        sources.add(str(file), file.read_bytes(), tree)
+        part = interpret_file(str(file), tree, sources, judge=said_of).parts[0]
+        assert len(part.silent) == part.runs > 1
+        assert [one.history is not None for one in part.silent] == [True, *[confirmed] * (part.runs - 1)]
+
+
+def test_the_nodes_of_a_tree_are_those_of_ast() -> None:
+    left_out = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+    for file in (Path(__file__), Path(check_silent.__file__), *Path(check_silent.__file__).parent.glob("trial*.py")):
+        tree = ast.parse(file.read_text())
+        assert inside(tree) == [one for one in ast.walk(tree) if not isinstance(one, left_out)]
+        assert [tree, *of_file(tree)] == inside(tree)

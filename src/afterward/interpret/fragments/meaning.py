@@ -15,7 +15,7 @@ from enum import Enum
 
 from afterward.follow.nodes import children, of_file
 from afterward.interpret.fragments import vocabulary
-from afterward.interpret.fragments.uses import Key, Place, Uses, Written, path_of
+from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
 
 
 class Role(Enum):
@@ -60,7 +60,7 @@ class Meanings:
         self._by_use()
         self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
         self._factors: list[Written] = []  # of the matrix products on the way to a loss
-        for loss in self.uses.losses or self._returned():
+        for loss in (*self.uses.losses, *self._returned("training_step"), *self._returned("forward")):
             self._follow(loss, True)
         self._by_words()
         self._leave_out_factories()
@@ -89,6 +89,8 @@ class Meanings:
             if "scale" in merged.get(uses.one(owner), ()):
                 merged.setdefault(uses.one(given), set()).update(("zero_grad", "step"))
         for key, names in merged.items():
+            if key[1] == SELF and key[0] in uses.methods_of:
+                continue  # an object of a class that is shown
             words = {word for _, path in uses.group(key) for word in tokens(path)}
             is_called = key in called
             if "scale" in names and names & {"step", "update"}:
@@ -259,9 +261,9 @@ class Meanings:
                 if maker in self.known and maker != self.uses.one(key) and not self.known[maker].by_use:
                     del self.known[maker]
 
-    def _returned(self) -> list[Written]:
-        """What the modules of a file return, where no pass starts from anything."""
-        functions = [methods["forward"] for methods in self.uses.methods_of.values() if "forward" in methods]
+    def _returned(self, name: str) -> list[Written]:
+        """What a method of the modules of a file returns: a pass starts from it, or from what is computed from it."""
+        functions = [methods[name] for methods in self.uses.methods_of.values() if name in methods]
         return [one for function in functions for one in self.uses.returns.get(id(function), ())]
 
     def _by_products(self, tree: ast.Module) -> None:

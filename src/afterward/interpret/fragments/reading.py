@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 _MOST_REPAIRS = 60  # each mends one line; text that needs more is not code
 _FENCE = re.compile(r"^\s*(```|~~~)")
@@ -288,6 +289,18 @@ def is_body(tree: ast.Module) -> bool:
         return False
     made = {one.id for part in body for one in ast.walk(part) if isinstance(one, ast.Name) and _is_stored(one)}
     return any(root not in made for root in _called(body, "step"))
+
+
+def begun_before_loops(tree: ast.Module) -> set[str]:
+    """The names that only loops among these statements set: `total = total + loss` there means that a line before the
+    loop began it, which was not copied, and which may begin it again each time."""
+    inside = {one.id for part in tree.body if isinstance(part, _LOOPS) for one in ast.walk(part) if _is_name_set(one)}
+    rest = [part for part in tree.body if not isinstance(part, (*_LOOPS, *_DEFINES))]
+    return inside - {one.id for part in rest for one in ast.walk(part) if _is_name_set(one)}
+
+
+def _is_name_set(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and _is_stored(node)
 
 
 def _is_stored(name: ast.Name) -> bool:

@@ -19,7 +19,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "half", "to_device", "module"})
 _GOES_OVER = frozenset({"enumerate", "zip", "tqdm", "iter", "reversed", "islice", "cycle", "trange", "list"})
 _PUTS = frozenset({"append", "extend", "insert", "add", "appendleft"})
-_SELF = "self"
+SELF = "self"
 
 
 def path_of(node: ast.AST) -> str | None:
@@ -52,7 +52,7 @@ class Place:
         while scope is not None and scope.outer is not None:
             if root in scope.names and not isinstance(scope.node, ast.ClassDef):
                 if scope.owner is not None and root == scope.first:
-                    return id(scope.owner), _SELF + path[len(root) :]
+                    return id(scope.owner), SELF + path[len(root) :]
                 return id(scope.node), path
             scope = scope.outer
         return id(scope.node) if scope is not None else 0, path
@@ -289,10 +289,10 @@ class Uses:
         if path is None:
             return None
         scope, name = call.place.key(path)
-        if name == _SELF and scope in self.methods_of:  # an object that is called
+        if name == SELF and scope in self.methods_of:  # an object that is called
             return self.methods_of[scope].get("__call__") or self.methods_of[scope].get("forward")
-        if name.startswith(f"{_SELF}.") and scope in self.methods_of:
-            return self.methods_of[scope].get(name[len(_SELF) + 1 :])
+        if name.startswith(f"{SELF}.") and scope in self.methods_of:
+            return self.methods_of[scope].get(name[len(SELF) + 1 :])
         place: Place | None = call.place
         while place is not None:
             found = self.functions.get((id(place.node), path))

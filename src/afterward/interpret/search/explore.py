@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.interpret.fragments.reading import is_body
+from afterward.interpret.fragments.reading import begun_before_loops, is_body
 from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.history import silent
 from afterward.interpret.library.frameworks.driving import iterations
@@ -238,6 +238,8 @@ def _repeat(machine: Machine, module: Module) -> None:
     for _ in iterations(machine):
         machine.run_block(module.tree.body if module.tree is not None else [])
         machine.account.lose([*module.scope.names.values(), *machine.assumed.given.values()])
+        for name in begun_before_loops(module.tree) if module.tree is not None else ():
+            module.scope.names.pop(name, None)
 
 
 def _key(history: History) -> tuple[object, ...]:
