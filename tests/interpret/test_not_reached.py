@@ -256,3 +256,17 @@ with torch.no_grad():
     net(torch.randn(4, 2))
 """
     assert codes(source, tmp_path) == []
+
+
+def test_what_a_graph_says_is_no_setting(tmp_path: Path) -> None:
+    source = """
+import torch
+critic = torch.nn.Linear(2, 1)
+with torch.no_grad():
+    loss = critic(torch.randn(4, 2)).sum()
+if loss.requires_grad:
+    loss.backward()
+if not loss.is_leaf:
+    loss.backward()
+"""
+    assert codes(source, tmp_path) == []

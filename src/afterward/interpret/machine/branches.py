@@ -16,13 +16,14 @@ class Branches(Part):
     def if_(self, statement: ast.If) -> Any:
         trail = self.machine.trail
         around, self.machine.tested_at = self.machine.tested_at, []
+        asked = self.machine.graphs_asked
         try:
             value = self.machine.evaluate(statement.test)
             known = self.machine.truth(value)
             if known is None:
                 known = self._branch(statement, value)
                 self.machine.assume(statement.test, value, known)
-            else:
+            elif asked == self.machine.graphs_asked:  # what a graph says is no setting that could be another one
                 known = self._known(statement, known)
             places = self.machine.tested_at
         finally:

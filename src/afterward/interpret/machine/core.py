@@ -113,6 +113,7 @@ class Core:
         self.negations: dict[int, Unknown] = {}  # of what each is the opposite
         self.decided_at: dict[int, Place] = {}
         self.tested_at: list[Place] | None = None  # while the test of an `if` is evaluated
+        self.graphs_asked = 0  # how often the program asked a tensor about its graph: `loss.requires_grad`
         self.effects = 0  # counts what may be seen from elsewhere; each frame counts what its own names see
         self.data_effects = 0  # the same, of numbers, texts and unknown values
         self.guarded = 0  # bodies of `try` that we are in

@@ -161,6 +161,7 @@ def attribute(machine: Machine, owner: Tensor, name: str) -> Value:
     if name in owner.attributes:
         return owner.attributes[name]
     if name in _ATTRIBUTES:
+        machine.graphs_asked += 1
         return _ATTRIBUTES[name](machine, owner)
     if name in _PLAIN:
         return about(machine, owner, name)
