@@ -35,6 +35,8 @@ class Output(Tensor):
         if key not in self.parts:
             made = self.parts[key] = Output()
             made.node, made.slot, made.cut = self.node, self.slot + len(self.parts) - 1, self.cut
+            if made.node is not None:
+                made.node.parts = max(made.node.parts, len(self.parts))
         return self.parts[key]
 
     def fields(self) -> list[Output]:

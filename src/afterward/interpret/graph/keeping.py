@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.follow.nodes import of_file
 from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
+from afterward.interpret.graph.unused_parts import are_unused_parts
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Module, Scope, Value
 from afterward.model.history import Kept
@@ -94,6 +95,8 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     if steps < _enough(machine) or not any(used) or max(used) > 1 or _used_together(machine, nodes, moments):
         return None
     if _of_different_networks(machine, {node.number for node in found}):
+        return None
+    if are_unused_parts(machine, [(one.node, one.slot) for one in tensors if one.node is not None]):
         return None
     newest = max(nodes, key=lambda node: node.moment)
     return Kept(name, steps, len(found), 0, _put_there(newest, name), by_count=len(ages) == steps)

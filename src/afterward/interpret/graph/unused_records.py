@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import GraphNode, Tensor
+from afterward.interpret.graph.unused_parts import Edge, are_unused_parts
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Value
 from afterward.model.history import Kept
@@ -30,8 +31,12 @@ class Collected:
     """What one statement has collected, in all loops that ended so far."""
 
     name: str
-    nodes: list[GraphNode] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
     iterations: int = 0
+
+    @property
+    def nodes(self) -> list[GraphNode]:
+        return [node for node, _ in self.edges]
 
 
 def shows(machine: Machine, loop: ast.stmt, number: int) -> bool:
@@ -39,17 +44,23 @@ def shows(machine: Machine, loop: ast.stmt, number: int) -> bool:
     return 0 < number < ITERATIONS and any(True for _ in _collected(machine, loop))
 
 
+def fills_a_list(machine: Machine, loop: ast.stmt) -> bool:
+    """Does a loop put something with a graph into a list in each iteration?"""
+    return any(isinstance(_value(machine, target), list) for _, target, _ in _collected(machine, loop))
+
+
 def note(machine: Machine, loop: ast.stmt) -> None:
     """A loop is over: what has its body collected?"""
     frame = machine.frame
     loops = {site_of(frame.file, loop), *(one.loop for around in machine.frames for one in around.iterations)}
-    for statement, target, nodes in _collected(machine, loop):
+    for statement, target, edges in _collected(machine, loop):
+        nodes = [node for node, _ in edges]
         count = _iterations(filter(_uses_parameters, machine.graph.reach(nodes)), loops)
         if isinstance(_value(machine, target), list):
             count = min(count, _iterations(nodes, loops))
         site = site_of(frame.file, statement)
         found = machine.account.collected.setdefault(site, Collected(ast.unparse(target)))
-        found.nodes += nodes
+        found.edges += edges
         found.iterations = max(found.iterations, count)
 
 
@@ -70,16 +81,16 @@ def _uses_parameters(node: GraphNode) -> bool:
     return any(one.leaf is not None for one, _ in node.next_functions)
 
 
-def _collected(machine: Machine, loop: ast.stmt) -> Iterator[tuple[ast.stmt, ast.expr, list[GraphNode]]]:
+def _collected(machine: Machine, loop: ast.stmt) -> Iterator[tuple[ast.stmt, ast.expr, list[Edge]]]:
     """The statements that collect graphs in a loop, with what they add to, and what is in it by now."""
     if not machine.graph.records or any(frame.function in _INSIDE for frame in machine.frames):
         return
     for statement, target in _collecting(loop):
         value = _value(machine, target)
         tensors = value if isinstance(value, list) else [value]
-        nodes = [one.node for one in tensors if isinstance(one, Tensor) and one.node is not None]
-        if nodes:
-            yield statement, target, nodes
+        edges = [(one.node, one.slot) for one in tensors if isinstance(one, Tensor) and one.node is not None]
+        if edges:
+            yield statement, target, edges
 
 
 def kept_for_nothing(machine: Machine, lost: set[int]) -> Iterator[Kept]:
@@ -94,7 +105,8 @@ def kept_for_nothing(machine: Machine, lost: set[int]) -> Iterator[Kept]:
         if found.iterations < ITERATIONS or own & used or own & lost:
             continue
         leaves = [_leaves(machine, node) for node in found.nodes]
-        if leaves and all(one == leaves[0] for one in leaves) and leaves[0] & trained:
+        of_one = leaves and all(one == leaves[0] for one in leaves) and leaves[0] & trained
+        if of_one and not are_unused_parts(machine, found.edges):
             yield Kept(found.name, found.iterations, len(own), 0, site)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _STEADY = 4  # iterations after which a loop is left whose last iterations were all alike
 _THINGS = 60  # items of a list that a loop without a pass takes by their numbers
+_FILLED = 12  # items of a list that a loop without a training pass fills: code that follows may take each by its number
 _DEEP = 3  # loops inside each other
 # Iterations in which each pass is seen, wherever its loop lies: a record may be begun again in the first one. In a run
 # that only confirms the first, one fewer.
@@ -24,17 +25,19 @@ class Iterations:
     """The iterations of a loop, each entered with `with`; knows when a further one would only repeat the last ones."""
 
     __slots__ = (
-        "around", "began", "enough", "entry", "frame", "last", "loop", "machine", "most", "number", "same", "seen",
-        "shows", "site",
+        "around", "began", "count", "enough", "entry", "frame", "last", "loop", "machine", "most", "number", "same",
+        "seen", "shows", "site", "trains",
     )  # fmt: skip
 
-    def __init__(self, machine: Machine, loop: ast.stmt, most: int) -> None:
+    def __init__(self, machine: Machine, loop: ast.stmt, most: int, count: int = 0) -> None:
         self.machine = machine
         self.loop = loop
         self.frame = machine.frame
         self.site, self.entry = machine.enter_loop(loop)
         self.number = 0
         self.most = most  # iterations, where it is known how many there are
+        self.count = count  # of a range
+        self.trains = False  # was `backward()` called in it?
         self.last = 0
         self.same = 0  # iterations in a row, before the last, that went as the last one did
         self.around = machine.trail
@@ -59,6 +62,7 @@ class Iterations:
         machine.trail = hash((self.around, trail)) if trail != self.last else self.around
         self.last = trail
         for made in machine.passes[self.began :]:
+            self.trains = self.trains or made.call == "backward"
             innermost = made.where.innermost_iteration
             if innermost is not None and innermost.entry == self.entry:
                 came = self.seen.setdefault(made.where.site, [])
@@ -91,6 +95,8 @@ class Iterations:
             return True
         if not self.seen and self.number < min(self.machine.indexed.get(self.entry, 0), _THINGS):
             return True
+        if self.number < self.count <= _FILLED and not self.trains:
+            return unused_records.fills_a_list(self.machine, self.loop)
         if self.number < 2 * self.machine.periods.get(self.entry, 0) <= self.most:
             return True
         return unused_records.shows(self.machine, self.loop, self.number)

@@ -185,7 +185,9 @@ class Operators(Part):
                 if same is True:
                     return isinstance(op, ast.Is)
                 return same if isinstance(op, ast.Is) else self.negation(same)
-            same_value = left is right or (isinstance(left, (bool, Lib, Class)) and left == right)
+            same_value = left is right or (
+                type(left) is type(right) and isinstance(left, _ONE_OBJECT) and left == right
+            )
             return same_value == isinstance(op, ast.Is)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             return library.comparison(self.machine, left, right, node)
@@ -227,6 +229,7 @@ class Operators(Part):
             return None
 
 
+_ONE_OBJECT = (bool, int, str, Lib, Class)  # equal ones are one object, as far as programs ask with `is`
 _FORMS: dict[type[ast.cmpop], str] = {
     ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Lt: "__lt__", ast.LtE: "__le__", ast.Gt: "__gt__", ast.GtE: "__ge__",
 }  # fmt: skip

@@ -214,7 +214,8 @@ class Statements(Part):
         each = items.known and items.listed and not counts
         if each:
             limit = max(limit, _ELEMENTS)
-        iterations = Iterations(self.machine, statement, self._limit(True))
+        count = len(over) if isinstance(over, range) else 0
+        iterations = Iterations(self.machine, statement, self._limit(True), count)
         source = items.source
         goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
         while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on() or self._is_asked():

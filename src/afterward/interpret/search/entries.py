@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from afterward.follow.nodes import inside, of_file
 from afterward.interpret import library
@@ -36,6 +36,7 @@ class Entry:
 
     function: Definition
     owner: ast.ClassDef | None = None
+    comes_to_a_pass: bool = False
 
     @property
     def name(self) -> str:
@@ -43,7 +44,7 @@ class Entry:
 
     @property
     def is_forward(self) -> bool:
-        return self.owner is not None and self.function.name == "forward" and not _calls_backward(self.function)
+        return self.owner is not None and self.function.name == "forward" and not self.comes_to_a_pass
 
 
 def entries(tree: ast.Module, text: bytes, executed: set[int], lenient: bool) -> Iterator[Entry]:
@@ -62,7 +63,9 @@ def entries(tree: ast.Module, text: bytes, executed: set[int], lenient: bool) ->
             number += 1
             yield one
     if lenient:  # a network whose class was copied without what makes it, beside a loop that uses it
-        yield from (one for one in defined if one.is_forward and id(one.function) not in executed)
+        begun = {id(one.function) for one in reaching}
+        rest = (one for one in defined if id(one.function) not in begun)
+        yield from (one for one in rest if one.is_forward and id(one.function) not in executed)
 
 
 def _defined(tree: ast.Module) -> Iterator[Entry]:
@@ -84,7 +87,7 @@ def _reaching(defined: list[Entry]) -> list[Entry]:
         more = {id(one.function) for one in defined if mentioned[id(one.function)] & names} | found
         grows = len(more) > len(found)
         found = more
-    return [one for one in defined if id(one.function) in found]
+    return [replace(one, comes_to_a_pass=True) for one in defined if id(one.function) in found]
 
 
 def _calls_backward(function: Definition) -> bool:

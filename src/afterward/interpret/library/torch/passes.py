@@ -284,6 +284,10 @@ def _reduced(machine: Machine, made: PassMade) -> None:
 def _without_graph(machine: Machine, roots: list[Tensor], call: str, node: ast.AST | None) -> None:
     """A pass on data. Reported only where it is known which cut took the history away."""
     cut = next((root.cut for root in roots if root.cut is not None), None)
+    opened = machine.choices.forced or machine.choices.settings  # a flag has another value than as shipped
+    if cut is not None and opened and cut.depth and len(cut.where.levels) < machine.depth():
+        machine.account.blind = True  # whoever switched recording off for this call may have left the flag off, too
+        return
     if cut is None:
         # Either it fails here, or we have lost track: what follows is not judged by what this pass did.
         machine.gap("a pass starts from a value without history, and it is not known why", node)
