@@ -6,6 +6,7 @@ Most tests run cells in a shell of this process; the last ones start a real kern
 from __future__ import annotations
 
 import base64
+import builtins
 import gc
 import os
 import re
@@ -71,6 +72,7 @@ def bare(torch_as_it_was: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Not
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setattr("afterward.tasks.notebook._known", [])  # as in a process of its own
     main = sys.modules["__main__"]
+    names = set(vars(builtins))  # a shell adds some, and so do marked cells, whose functions may outlive the watch
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
@@ -82,6 +84,8 @@ def bare(torch_as_it_was: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Not
         shell.reset(new_session=False)
         InteractiveShell.clear_instance()
         sys.modules["__main__"] = main
+        for name in vars(builtins).keys() - names:
+            delattr(builtins, name)
 
 
 @pytest.fixture

@@ -108,15 +108,15 @@ def test_other_data_is_no_fault_of_graph_or_gradient(tmp_path, old, new, kind):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the bench forks its runs")
 def test_a_small_sample(tmp_path):
-    words = ["--count", "8", "--jobs", "1", "--build", str(tmp_path), "--cases", str(tmp_path / "none")]
-    words += ["--program", "generated-regression-script,generated-recurrent-function"]
-    words += ["--operator", "drop-detach,drop-zero-grad,append-loss,drop-item,add-retain-graph"]
+    words = ["--count", "4", "--jobs", "1", "--build", str(tmp_path), "--cases", str(tmp_path / "none")]
+    words += ["--program", "generated-recurrent-function"]
+    words += ["--operator", "drop-detach,drop-zero-grad"]
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     line = [sys.executable, str(TOOLS / "plant.py"), *words]
     done = subprocess.run(line, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr
     asked = [json.loads(line) for line in (tmp_path / "asked.jsonl").read_text().splitlines()]
-    assert len(asked) == 8
+    assert len(asked) == 4
     found = {(a["operator"], a["kind"]) for a in asked}
     assert ("drop-detach", "raises") in found
     assert ("drop-zero-grad", "otherwise") in found
@@ -125,5 +125,5 @@ def test_a_small_sample(tmp_path):
             assert one["run"]
             assert one["result"] == "bits", one
     again = subprocess.run(line, capture_output=True, text=True, env=env, check=False)  # nothing is left to ask
-    assert len((tmp_path / "asked.jsonl").read_text().splitlines()) == 8
+    assert len((tmp_path / "asked.jsonl").read_text().splitlines()) == 4
     assert again.returncode == 0

@@ -7,7 +7,7 @@ import libcst as cst
 from afterward.repair import as_property
 from afterward.repair.edits import Edit
 from afterward.repair.names import assignment, fresh, named, normal, stem, targets, wrapped
-from afterward.repair.passes import own_nodes
+from afterward.repair.passes import own_nodes, trains
 from afterward.repair.scopes import argument_for, parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -135,7 +135,7 @@ def _handed_over_as_closure(job: Job) -> Candidates:
         if caller is None or argument is None or isinstance(argument, (cst.Name, cst.Attribute, cst.Lambda)):
             continue
         called = _called_within(job, source, function)
-        if not called:
+        if not called or trains(list(job.shop.sources()), argument):
             return
         text = caller[0].code(argument)
         edits: dict[str, list[Edit]] = {source.file: called}

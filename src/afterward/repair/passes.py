@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -96,6 +96,24 @@ def only_call(statement: Statement) -> cst.Call | None:
         return None
     expression = statement.body[0]
     return expression.value if isinstance(expression, cst.Expr) and isinstance(expression.value, cst.Call) else None
+
+
+def trains(sources: Sequence[Source], node: cst.CSTNode) -> bool:
+    """Does evaluating this call a function of the program's that calls `backward()` or steps an optimizer? To run it
+    again would be another step of training."""
+    todo, seen = [node], set[str]()
+    while todo:
+        names = {each.func for each in own_nodes(todo.pop()) if isinstance(each, cst.Call)}
+        called = {name.attr.value if isinstance(name, cst.Attribute) else getattr(name, "value", "") for name in names}
+        for source in sources:
+            for function in source.statements:
+                if isinstance(function, cst.FunctionDef) and function.name.value in called - seen:
+                    mine = [each for each in source.statements if source.function_of(each) is function]
+                    if any(pass_calls(each) or is_step(each) for each in mine):
+                        return True
+                    todo.extend(mine)
+        seen |= called
+    return False
 
 
 def is_step(statement: Statement) -> bool:

@@ -11,7 +11,7 @@ from afterward.model.site import Site
 from afterward.repair import each_time, records
 from afterward.repair.edits import Edit, Patch
 from afterward.repair.names import assigned_names, assignment, reads, root, targets
-from afterward.repair.passes import only_call, pass_calls
+from afterward.repair.passes import only_call, pass_calls, trains
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, children
 from afterward.repair.workshop import Candidates, Job
@@ -57,7 +57,8 @@ def _makers(job: Job) -> Iterator[tuple[Source, Statement]]:
         place = job.at(site)
         if place is not None and id(place[1]) not in seen and place[0].alone(place[1]):
             seen.add(id(place[1]))
-            yield place
+            if not trains(list(job.shop.sources()), place[1]):
+                yield place
 
 
 def _into_the_loop(job: Job) -> Candidates:
