@@ -178,7 +178,7 @@ PROGRAMS: dict[str, tuple[str, str, int, str | None, int | None]] = {
                 self.layers = [torch.nn.Linear(2, 2) for _ in range(3)]
         net = Net()
         optimizer = torch.optim.Adam(net.parameters())
-        """, "AFT504", 7, None, None),
+        """, "AFT504", 7, "net.layers", 5),
     "a loss for each sample": (
         """
         model = torch.nn.Linear(3, 2)

@@ -225,8 +225,10 @@ def cut_value(node: ast.AST | None) -> str:
         return ast.unparse(node.left)
     if isinstance(node, ast.Call):
         if node.args and not is_literal(node.args[0]):
-            names = [inner for inner in inside(node.args[0]) if isinstance(inner, ast.Name)]
-            return names[0].id if names else ast.unparse(node.args[0])
+            names = list(dict.fromkeys(inner.id for inner in inside(node.args[0]) if isinstance(inner, ast.Name)))
+            if len(names) > 1 and isinstance(node.args[0], ast.ListComp):
+                return ""  # which of them it was, nothing says
+            return names[0] if names else ast.unparse(node.args[0])
         if isinstance(node.func, ast.Attribute):
             return ast.unparse(node.func.value)
     return ""

@@ -22,6 +22,7 @@ WORDS = {
         "an operation without a derivative is differentiated",
         "{said}. PyTorch has no formula for the gradient of this operation.",
         here="needs its derivative",
+        made="this operation has no derivative",
         help="use an operation that has one, or `.detach()` its input if no gradient should flow through it",
     ),
     "out-argument-with-gradients": told(

@@ -44,6 +44,7 @@ WORDS = {
         "a reentrant checkpoint cannot be used with `autograd.grad` or `inputs=`",
         "It calls `backward()` inside the backward pass.",
         here="differentiates through it",
+        made="the checkpoint is made here",
         help="pass `use_reentrant=False` to `checkpoint`",
     ),
     "checkpoint-returns-no-graph": told(

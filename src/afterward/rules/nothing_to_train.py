@@ -28,8 +28,9 @@ WORDS = {
     "nothing-to-optimize": told(
         "an optimizer gets no parameters",
         "the optimizer gets no parameters",
-        "The model has no registered parameters here: layers in a plain list or dict are not registered, and an "
-        "iterator that was used up gives nothing.",
+        "<{value} holds its layers in a plain list or dict, so they are not registered as parts of the model.>"
+        "<!value:The model has no registered parameters here: layers in a plain list or dict are not registered, and "
+        "an iterator that was used up gives nothing.>",
         here="there are no parameters",
         help="keep layers in `torch.nn.ModuleList` or `torch.nn.ModuleDict`, and pass a list: "
         "`list(model.parameters())`",

@@ -22,7 +22,16 @@ from afterward.model.raised import Operand, Raised
 from afterward.model.site import Site, Where
 from afterward.observe import compat
 from afterward.observe.failure.postmortem import Autopsy
-from afterward.observe.failure.scene import ABOUT, Scene, named, nodes_of, outputs_of, scene_of, trained
+from afterward.observe.failure.scene import (
+    ABOUT,
+    Scene,
+    named,
+    nodes_of,
+    outputs_of,
+    scene_of,
+    trained,
+    unregistered_layers,
+)
 from afterward.observe.failure.walk import walk
 from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.cuts import cuts_of_history, find_cuts
@@ -47,6 +56,8 @@ def examine_raised(
 
 _OPERATION = re.compile(r"^[Ff]unction '?(\w+)'? returned")
 _HOOK = re.compile(r"hook '(\w+)'")
+_UNDERIVED = re.compile(r"derivative for '?(?:aten::)?(\w+)")
+_NUMBER = re.compile(r"'(float|int|bool|complex|numpy\.\w+)' object")
 _OF_NO_TENSOR = {  # messages about a function, a hook or an optimizer
     "custom-backward-count", "custom-backward-shape", "backward-not-written", "differentiated-once-only",
     "checkpoint-returns-no-graph", "hook-returns-another-count", "hook-changes-the-gradient", "closure-missing",
@@ -81,12 +92,13 @@ class _Examination(Autopsy):
         where = self.where(self.trail[-1] if self.trail else None)
         if where is None:
             return None
-        written = {id(one): text for text, one in scene.tensors()}
-        if page.name == "grad-of-leaf-is-none":  # of the parameters that a loop passes on under one name
-            written |= self.names.owned
+        if page.name == "loss-is-no-tensor":
+            return self._of_a_number(message, where, scene, gaps)
+        # A parameter's own name says more than that of an item or of a loop's variable.
+        written = {id(one): text for text, one in scene.tensors()} | self.names.owned
         operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
         first = self._special(page.name, scene, message) or self._custom_function(page.name, message)
-        first = first or self._operation_named(message)
+        first = first or self._operation_named(message) or self._operation_underived(message)
         first = first or (operands[0] if operands and page.name not in _OF_NO_TENSOR else None)
         if first is not None and page.name == "input-not-in-the-graph":
             first = replace(first, shared=tuple(self._shared(outputs_of(scene), tensors[0][1])))
@@ -96,13 +108,22 @@ class _Examination(Autopsy):
             gaps=gaps,
         )
 
+    def _of_a_number(self, message: str, where: Where, scene: Scene, gaps: tuple[Gap, ...]) -> History | None:
+        """`backward()` was called on a plain number: a pass that could not begin, as one over a cut graph."""
+        if _NUMBER.match(message) is None:
+            return None
+        late = Pass(0, where, where.moment, receiver=next(scene.owners_of("backward"), ""), error="no_grad")
+        return History(passes=(late,), cuts=find_cuts(self.paths, late, self.trail, self.where), gaps=gaps)
+
     def _special(self, page: str, scene: Scene, message: str) -> Operand | None:
         """What a message is about where that is no tensor at hand: a checkpointed function, an optimizer, a hook, or a
         tensor that is no part of the graph any more."""
         finders: dict[str, Callable[[], Iterator[Operand]]] = {
             "checkpoint-returns-no-graph": lambda: map(self._checkpointed, scene.local("ctx")),
+            "checkpoint-with-grad": self._reentrant_checkpoints,
             "scaler-unscaled-twice": lambda: (_named(scene.written_as(one)) for one in scene.local("optimizer")),
             "scaler-without-gradients": lambda: (_named(scene.written_as(one)) for one in scene.local("optimizer")),
+            "nothing-to-optimize": lambda: map(self._not_registered, unregistered_layers(scene)),
             "closure-missing": lambda: map(_named, scene.owners_of("step")),
             "forward-not-written": lambda: map(_named, scene.owners_of("apply")),
             "written-input-not-returned": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
@@ -123,6 +144,14 @@ class _Examination(Autopsy):
         name = function.__name__ if isinstance(function, (FunctionType, MethodType)) else ""
         place = self.where(self.places.get(order_of(node)))
         return Operand(name, False, True, "checkpoint", place, self._last_return(function) if name else None)
+
+    def _reentrant_checkpoints(self) -> Iterator[Operand]:
+        """Where the graph's checkpoints were made, of those that call `backward()` themselves."""
+        nodes = (node for node in self.found.nodes if hasattr(node, "run_function"))
+        return (replace(self._checkpointed(node), stored=None) for node in nodes)
+
+    def _not_registered(self, name: str) -> Operand:
+        return Operand(name, False, True, stored=self._stored("self." + name.rpartition(".")[2]))
 
     def _applied(self, name: str, function: Any) -> Operand:
         """A custom function as the statement writes it, and where its `forward` returns."""
@@ -223,6 +252,15 @@ class _Examination(Autopsy):
             return Operand("", False, True, found[0].name())
         last = min(freed or found, key=order_of)
         return Operand("", False, True, last.name(), self.where(self.places.get(order_of(last))))
+
+    def _operation_underived(self, message: str) -> Operand | None:
+        """The operation of the graph that has no derivative: it bears the name in the message, or none of its own."""
+        named = _UNDERIVED.search(message)
+        names = (named[1].replace("_", "").lower(), "notimplemented") if named is not None else ()
+        for node in sorted(self.found.nodes, key=order_of, reverse=True):
+            if any(name in node.name().lower() for name in names):
+                return Operand("", False, True, node.name(), self.where(self.places.get(order_of(node))))
+        return None
 
     def _name(self, tensor: Any) -> str:
         """The shortest name that the program has for it."""

@@ -11,9 +11,11 @@ from typing import Any
 from afterward.observe import compat
 from afterward.observe.failure.copying import way_of_copy
 from afterward.observe.failure.walk import walk
+from afterward.observe.looking import entries, is_a, space_of
 from afterward.observe.marks.stack import locals_of
 from afterward.observe.plainly import plainly
 from afterward.observe.provenance.frame_values import value_of
+from afterward.observe.provenance.naming import MODULE_INTERNALS
 
 
 @dataclass
@@ -154,6 +156,19 @@ def _disconnected(scene: Scene) -> Found:
     for tensor in scene.local("inputs", "t_inputs"):
         if compat.is_tensor(tensor) and id(compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)) not in reached:
             yield "", tensor
+
+
+def unregistered_layers(scene: Scene) -> Iterator[str]:
+    """The attributes of the networks in the statement that hold layers in a plain list, tuple or dict."""
+    kind = compat.torch_module().nn.Module
+    for node in ast.walk(scene.statement) if scene.statement is not None else ():
+        model = value_of(node, scene.frames[0]) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        for name, value in entries(space_of(model)) if is_a(model, kind) else ():
+            if name in MODULE_INTERNALS:
+                continue
+            parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+            if any(is_a(part, kind) for part in parts):
+                yield f"{ast.unparse(node)}.{name}"
 
 
 def outputs_of(scene: Scene) -> list[Any]:

@@ -178,7 +178,8 @@ class _Search:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name):
                 made = self._assigned(Name(inner.id, inner), place)
-                if made is not None and self.built.get((made.call, made.moment), 0) > 0:
+                computed = made is not None and self.built.get((made.call, made.moment), 0) > 0
+                if made is not None and computed and made is not place.caller:  # which argument that computed is open
                     return inner.id
         return cut_value(node)
 

@@ -25,7 +25,7 @@ LIMIT = 150_000  # objects looked at
 DEPTH = 7
 _PLAIN = (str, bytes, bytearray, int, float, complex, bool, type(None), type, types.ModuleType)
 _SHELL_NAMES = re.compile(r"_+|_[io]h|_dh|_i*\d*|_\d+|In|Out|get_ipython|exit|quit|open")
-_MODULE_INTERNALS = frozenset(
+MODULE_INTERNALS = frozenset(
     {
         "training", "call_super_init", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set",
         "_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook", "_forward_hooks",
@@ -291,7 +291,7 @@ def _attributes(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple
         for name, item in entries(dict.get(space, "_modules")):
             yield item, f"{path}[{name}]" if name.isdigit() else f"{path}.{name}", "attribute", depth
         for name, item in entries(space):
-            if name not in _MODULE_INTERNALS:
+            if name not in MODULE_INTERNALS:
                 yield item, f"{path}.{name}", "attribute", depth
     else:
         for name, item in entries(space):
