@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import mmap
 import re
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 from afterward import messages
 
 PAGE = Path(__file__).parent.parent / "docs" / "messages.md"
+MEASURED = Path(__file__).with_name("measured_messages.md")  # a part of that page
 LIBRARIES = ("libtorch_python.so", "libtorch_cpu.so", "libc10.so")
 PYTHON = (
     "autograd/__init__.py", "autograd/anomaly_mode.py", "autograd/forward_ad.py", "autograd/function.py",
@@ -221,8 +223,10 @@ def _page_of_fragment(text: str) -> messages.Page | None:
     return None
 
 
-# Counted by hand on 18 November 2026: of a page's message, (threads that came back, how many show that very message).
-REPORTED = {
+# Counted by hand: of a page's message, (threads that came back, how many show that very message). Those of 19 November
+# 2026 stand in a file, with the addresses of the threads; those of the day before have none.
+THREADS = json.loads(Path(__file__).with_name("reported_messages.json").read_text(encoding="utf-8"))
+REPORTED = {name: (one["came"], len(one["show"])) for name, one in THREADS.items()} | {
     "checkpoint-returns-no-graph": (12, 3),
     "checkpoint-saved-another-shape": (10, 7),
     "checkpoint-saved-another-number": (10, 1),
@@ -282,16 +286,21 @@ REPORTED_OTHERS = (
 def reported() -> list[str]:
     """How often messages are reported."""
     rows = sorted(REPORTED.items(), key=lambda row: (-row[1][1], row[0]))
+    unsearched = [page.name for page in messages.all_pages() if page.name not in REPORTED]
     return [
         "## How often they are reported",
         "",
-        "A search on 18 November 2026 for the text of a message in a stored copy of public issue threads (by meaning;",
-        "at most 12 threads come back), and how many of these show that very message. A small sample: it says that a",
-        "message is met often, not how often. Pages that are not in this table were not searched for.",
+        "A search on 18 and 19 November 2026 for the text of a message in a stored copy of public issue threads (by",
+        "meaning, one search a message; at most 12 come back), and how many of these show that very message, in",
+        "their title or in the excerpt that was given; an older wording of it counts. A small sample: that a message",
+        "is met often, not how often. Where threads are named, they are some of those that show it; the counts of",
+        "18 November were kept without their addresses.",
         "",
-        "| page | threads | show it |",
-        "| --- | --- | --- |",
-        *(f"| {name} | {threads} | {shown} |" for name, (threads, shown) in rows),
+        "| page | threads | show it | some of them |",
+        "| --- | --- | --- | --- |",
+        *(f"| {name} | {threads} | {shown} | {', '.join(_some_of(name))} |" for name, (threads, shown) in rows),
+        "",
+        f"Not searched for: {', '.join(unsearched)}." if unsearched else "All pages were searched for.",
         "",
         "Looked for as well, and without a page:",
         "",
@@ -299,6 +308,11 @@ def reported() -> list[str]:
         "| --- | --- | --- | --- |",
         *(f"| `{text}` | {threads} | {shown} | {why} |" for text, threads, shown, why in REPORTED_OTHERS),
     ]
+
+
+def _some_of(name: str) -> list[str]:
+    """A few of the threads that show a message."""
+    return THREADS[name]["show"][:3] if name in THREADS else []
 
 
 def document(found: list[str], version: str) -> str:
@@ -315,12 +329,15 @@ def document(found: list[str], version: str) -> str:
         "| --- | --- | --- | --- |",
     ]
     for page in messages.all_pages():
+        rules = ", ".join(page.rules) or "none: PyTorch warns and goes on"
         said = "<br>".join(f"`{_cell(message)}`" for message in page.messages)
         link = f"[{page.name}](../src/afterward/messages/pages/{page.name}.md)"
-        lines.append(f"| {link} | {said} | {page.law} | {', '.join(page.rules) or '-'} |")
+        lines.append(f"| {link} | {said} | {page.law} | {rules} |")
     lines += [
         "",
         *reported(),
+        "",
+        *MEASURED.read_text(encoding="utf-8").splitlines(),
         "",
         "## All texts",
         "",

@@ -246,3 +246,27 @@ def test_a_second_run_finds_the_first_gradient_that_is_not_finite(runner: TrialR
     assert found.built is not None
     assert found.built.line == 11
     assert told["extents"].startswith("`result` 0 to 0, 4 of 4 are 0; `gradient` -0.25 to -0.25")
+
+
+def test_a_second_run_finds_it_where_gradients_could_not_be_clipped(runner: TrialRunner, tmp_path: Path) -> None:
+    """The error names no operation at all; nobody asked for anomaly mode."""
+    (found,) = fixed(runner, tmp_path, NOT_CLIPPED).report.findings
+    told = {fact.name: fact.text for fact in found.facts}
+    assert (found.code, told["op"]) == ("AFT510", "SqrtBackward0")
+    assert found.built is not None
+    assert found.built.line == 3
+    assert told["extents"].startswith("`result` 0 to ")
+
+
+NOT_CLIPPED = """import torch
+def distances(x):
+    return (x[:, None] - x[None]).pow(2).sum(-1).sqrt()
+net = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    loss = distances(net(torch.randn(6, 3))).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0, error_if_nonfinite=True)
+    optimizer.step()
+"""

@@ -31,9 +31,13 @@ WORDS = {
     ),
     "gradients-not-finite": told(
         "a gradient norm is not finite",
-        "the gradients are not finite, so they cannot be clipped",
-        "One of the gradients is infinite or not a number. `torch.autograd.detect_anomaly()` names the operation.",
+        "<{op}<, recorded on {made},> returned a gradient that is not finite><!op:the gradients are not finite, "
+        "so they cannot be clipped>",
+        "One of the gradients is infinite or not a number, so they cannot be clipped. <{op} is the first operation "
+        "whose gradient was not finite; the gradient that came in was. It was computed from: {extents}.><!extents:"
+        "`afterward fix` runs the program again and finds the operation.>",
         here="clips them",
-        help="find the operation with `torch.autograd.detect_anomaly()`, and keep its input away from the edge",
+        made="computed here; the gradient of this operation is not finite",
+        help="keep the input of that operation away from the edge: `torch.sqrt(x + 1e-8)`, `x.clamp(min=1e-8)`",
     ),
 }

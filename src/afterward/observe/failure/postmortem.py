@@ -108,7 +108,8 @@ class Autopsy:
         recorder = self.recorder
         marks = recorder.marks[:]
         marks.append(next_node() | (marks[-1] & ~COUNTER if marks else 0))
-        wanted = sorted(self.orders)
+        seen = recorder.not_finite
+        wanted = sorted((*self.orders, *([seen.order] if seen is not None else ())))
         del wanted[bisect_left(wanted, compat.LEAF_ORDER) :]  # the largest of all
         answers: dict[int, Place] = {}
         due = [event for event in recorder.settle() if event.place is None]

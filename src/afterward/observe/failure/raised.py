@@ -124,6 +124,7 @@ class _Examination(Autopsy):
             "scaler-unscaled-twice": lambda: (_named(scene.written_as(one)) for one in scene.local("optimizer")),
             "scaler-without-gradients": lambda: (_named(scene.written_as(one)) for one in scene.local("optimizer")),
             "nothing-to-optimize": lambda: map(self._not_registered, unregistered_layers(scene)),
+            "gradients-not-finite": self._first_not_finite,
             "closure-missing": lambda: map(_named, scene.owners_of("step")),
             "forward-not-written": lambda: map(_named, scene.owners_of("apply")),
             "written-input-not-returned": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
@@ -239,10 +240,9 @@ class _Examination(Autopsy):
         """The operation of the graph that a message of anomaly mode names, `Function 'SqrtBackward0'`; where a run has
         looked for it, the first whose gradient was not finite."""
         named = _OPERATION.search(message)
-        seen = self.recorder.not_finite if named is not None else None
-        if seen is not None and seen.order in self.places:
-            place = self.where(self.places[seen.order])
-            return Operand("", False, True, seen.op, place, extents=seen.extents)
+        seen = next(self._first_not_finite(), None) if named is not None else None
+        if seen is not None:
+            return seen
         found = [node for node in self.found.nodes if named is not None and node.name() == named[1]]
         if not found:
             return None
@@ -252,6 +252,12 @@ class _Examination(Autopsy):
             return Operand("", False, True, found[0].name())
         last = min(freed or found, key=order_of)
         return Operand("", False, True, last.name(), self.where(self.places.get(order_of(last))))
+
+    def _first_not_finite(self) -> Iterator[Operand]:
+        """What a run that looked for it has seen: the first operation whose gradient was not finite."""
+        seen = self.recorder.not_finite
+        if seen is not None and seen.order in self.places:
+            yield Operand("", False, True, seen.op, self.where(self.places[seen.order]), extents=seen.extents)
 
     def _operation_underived(self, message: str) -> Operand | None:
         """The operation of the graph that has no derivative: it bears the name in the message, or none of its own."""
