@@ -149,7 +149,11 @@ HELPS: dict[tuple[str, str], str] = {
     ("rebuild_optimizer", "not_held"): "pass {who} to an optimizer, or remove this `backward()`",
     ("zero_grad", ""): "call `zero_grad()` (or set `.grad = None`) after each update, before the next `backward()`; "
     "each update then uses the gradients of its own step",
-    ("zero_grad", "earlier"): "clear the gradients before the `backward()`, or after the step; the step then uses them",
+    (
+        "zero_grad",
+        "earlier",
+    ): "clear the gradients after the step that used them, or before the first `backward()` for the next; "
+    "the step then uses them",
     (
         "zero_grad",
         "own_loss",

@@ -11,7 +11,8 @@ from typing import Any
 
 from afterward.errors import SourceUnreadable
 from afterward.interpret import Assumption, Door, Outcome, Sources, interpret_file, parse
-from afterward.interpret.fragments.reading import as_classes, read_fragment
+from afterward.interpret.fragments.missing import completed
+from afterward.interpret.fragments.reading import read_fragment
 from afterward.interpret.project.notebook import as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
 from afterward.interpret.project.project import Relevance, calls_backward, read
@@ -70,7 +71,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
             data, lines = as_program(data, file, to_read)
         if alone:
             reading = read_fragment(data.decode("utf-8-sig", "replace"))
-        tree = parse(data, file) if reading is None else as_classes(reading.tree)
+        tree = parse(data, file) if reading is None else completed(reading.tree)
     except SourceUnreadable as error:
         return unreadable(file, str(error))
     if reading is not None:
@@ -184,6 +185,11 @@ def _assuming(assumed: tuple[Assumption, ...]) -> tuple[Note, ...]:
             notes.append(Note("assumes_parameters", known))
         elif one.role == "function":
             notes.append(Note("assumes_dependence", (facts.code("name", one.name),)))
+        elif one.role == "number":
+            notes.append(Note("assumes_number", (facts.code("name", one.name),)))
+        elif one.role == "loss":
+            known = facts.code("name", one.name), facts.code("optimizer", trained.get(one.name, ""))
+            notes.append(Note("assumes_loss", known))
         elif one.role == "leaf":
             notes.append(Note("assumes_leaf", (facts.code("name", one.name),)))
         elif one.role in ("module", "body"):

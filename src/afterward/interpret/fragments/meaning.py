@@ -12,10 +12,14 @@ import builtins
 import re
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from afterward.follow.nodes import children, of_file
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.core import Frame
 
 
 class Role(Enum):
@@ -28,6 +32,8 @@ class Role(Enum):
     LIST = "list"
     TENSOR = "tensor"  # a leaf: the file switches its `requires_grad` on
     LEAF = "leaf"  # a leaf that the file asks for its gradient
+    LOSS = "loss"  # computed in each iteration, by what was not copied
+    ACCELERATOR = "accelerator"  # runs the pass of a loss that it is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,8 @@ class Meanings:
         self._by_use()
         self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
         self._factors: list[Written] = []  # of the matrix products on the way to a loss
-        for loss in (*self.uses.losses, *self._returned("training_step"), *self._returned("forward")):
+        losses = [*self.uses.losses, *self._returned("training_step"), *self._returned("forward")]
+        for loss in losses or self.uses.collected:
             self._follow(loss, True)
         self._by_words()
         self._leave_out_factories()
@@ -107,8 +114,25 @@ class Meanings:
             elif "append" in names and not is_called:
                 self._set(key, Role.LIST, True)
         for key in sorted(uses.differentiated, key=lambda one: one[1]):  # in the same order in every process
-            if key[1] not in self._imported() and not uses.values.get(key) and uses.one(key) not in called:
+            is_there = not uses.values.get(key) or key in uses.changed_first
+            if key[1] not in self._imported() and is_there and uses.one(key) not in called:
                 self._set(key, Role.LEAF, False)
+        own = {name for methods in uses.methods_of.values() for name in methods}
+        for key, loss in uses.runs_pass.items() if "backward" not in own else ():
+            is_free = not uses.values.get(key) and self._is_open(key) and uses.one(key) not in called
+            if is_free and "step" not in merged.get(uses.one(key), ()) and self._has_source(loss, set()):
+                self._set(key, Role.ACCELERATOR, True)
+        for loss in uses.losses:
+            path = path_of(loss.node)
+            if path is not None and self._is_left_out(loss.place, path):
+                self._set(loss.place.key(path), Role.LOSS, True)
+
+    def _is_left_out(self, place: Place, path: str) -> bool:
+        """Is it a name of the module that nothing assigns, nor calls, nor may have imported?"""
+        key = place.key(path)
+        is_global = place.outer is None and isinstance(place.node, ast.Module) and path.isidentifier()
+        free = not self.uses.values.get(key) and key not in self.uses.calls and self._is_open(key)
+        return is_global and free and key not in self.uses.runs_pass
 
     # What the way back from a loss shows
 
@@ -182,9 +206,24 @@ class Meanings:
         if (words & vocabulary.DATA and not words & vocabulary.LOSS) or _is_class(name):
             return None
         seen = {id(written.node)}  # what it returned before is no other source
-        role = Role.FUNCTION if any(self._has_source(one, seen) for one in given) else Role.NETWORK
+        takes_network = any(self._is_given_as_network(one) for one in given)
+        role = Role.FUNCTION if takes_network or any(self._has_source(one, seen) for one in given) else Role.NETWORK
         self._set(key, role, role is Role.FUNCTION)
         return role
+
+    def _is_given_as_network(self, written: Written) -> bool:
+        """`penalty(discriminator, real, fake)`: is this argument a network, by its use elsewhere or by its word?"""
+        path = path_of(written.node)
+        if path is None or not self._is_open(key := written.place.key(path)) or self.uses.values.get(key):
+            return False
+        known = self.of(key)
+        if known is not None:
+            return known.role is Role.NETWORK
+        is_one = key in self.uses.calls and _names_network(path)
+        if is_one or tokens(path)[-1:] in vocabulary.ALWAYS_NETWORK:
+            self._set(key, Role.NETWORK, False)
+            return True
+        return False
 
     def _is_layer(self, place: Place, owner: str) -> bool:
         """Is it an attribute of an object that computes something in its `forward`? These are its layers."""
@@ -307,9 +346,9 @@ def _names_network(path: str) -> bool:
 
 
 def _words(tree: ast.AST) -> set[str]:
-    return {one.attr for one in of_file(tree) if isinstance(one, ast.Attribute)} | {
-        one.id for one in of_file(tree) if isinstance(one, ast.Name)
-    }
+    """The names, attributes and keywords in a file."""
+    kinds = {ast.Attribute: "attr", ast.Name: "id", ast.keyword: "arg"}
+    return {getattr(one, kinds[type(one)]) or "" for one in of_file(tree) if type(one) in kinds}
 
 
 def _is_class(name: str) -> bool:
@@ -324,4 +363,17 @@ def _makes(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and (path_of(node.func) or "").rsplit(".", 1)[-1][:1].isupper()
 
 
-__all__ = ["Meaning", "Meanings", "Role", "tokens"]
+def tree_of(frame: Frame) -> ast.Module | None:
+    return frame.scope.module.tree if frame.scope.module is not None else None
+
+
+def meanings_of(tree: ast.Module) -> Meanings:
+    """Worked out when it is first asked for, and kept with the tree."""
+    known: Meanings | None = getattr(tree, "_known_meanings", None)
+    if known is None:
+        known = Meanings(tree)
+        tree._known_meanings = known  # type: ignore[attr-defined]
+    return known
+
+
+__all__ = ["Meaning", "Meanings", "Role", "meanings_of", "tokens", "tree_of"]

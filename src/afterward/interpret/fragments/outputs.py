@@ -23,23 +23,24 @@ class Output(Tensor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.parts: dict[object, Output] = {}
+        self.parts: dict[object, Value] = {}
         self.is_whole = False  # all that a pasted network returned
 
     @property
     def is_doubtful(self) -> bool:
         return not self.is_whole or bool(self.parts)
 
-    def part(self, key: object) -> Output:
+    def part(self, key: object) -> Value:
         """`output.logits`, `output['loss']`, `output[0]`: of the same call."""
         if key not in self.parts:
-            made = self.parts[key] = Output()
+            made = Output()
+            self.parts[key] = made
             made.node, made.slot, made.cut = self.node, self.slot + len(self.parts) - 1, self.cut
             if made.node is not None:
                 made.node.parts = max(made.node.parts, len(self.parts))
         return self.parts[key]
 
-    def fields(self) -> list[Output]:
+    def fields(self) -> list[Value]:
         """All parts; where none was asked for yet, two."""
         return list(self.parts.values()) or [self.part(0), self.part(1)]
 

@@ -25,6 +25,7 @@ _PLAIN = str.maketrans({"\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '
 _MARGINS = frozenset(">+|│")
 _CUT_OFF = 5  # lines at the end that may be missing their rest
 _FEWEST_NUMBERED = 3
+_MOST_QUOTED = 3  # answers to answers
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ def read_fragment(text: str) -> Reading | None:
     tree = _parsed(lines)
     if tree is not None:
         return _reading(lines, tree)
-    for clean in (_only_fenced, _without_margin, _without_prompts, _without_numbers, _dedented):
+    for clean in (_without_margin, _only_fenced, _without_margin, _without_prompts, _without_numbers, _dedented):
         clean(lines)
     code = sum(not line.is_blank for line in lines)
     dropped = 0
@@ -109,12 +110,13 @@ def _only_fenced(lines: list[Line]) -> None:
 
 
 def _without_margin(lines: list[Line]) -> None:
-    """Code that was quoted (`>`), or copied out of a diff (`+`): each line has the same sign in front."""
-    code = [line for line in lines if not line.is_blank]
-    signs = {line.text[line.indent] for line in code}
-    if len(code) >= _FEWEST_NUMBERED and len(signs) == 1 and signs <= _MARGINS:
-        if all(line.text[line.indent :].startswith(">>>") for line in code):
-            return  # a session
+    """Code that was quoted (`>`, `>>`), or copied out of a diff (`+`): each line has the same sign in front."""
+    for _ in range(_MOST_QUOTED):
+        code = [line for line in lines if not line.is_blank]
+        signs = {line.text[line.indent] for line in code}
+        session = all(line.text[line.indent :].startswith(">>>") for line in code)
+        if len(code) < _FEWEST_NUMBERED or len(signs) != 1 or not signs <= _MARGINS or session:
+            return
         for line in code:
             line.strip(line.indent + 1)
 
@@ -240,39 +242,6 @@ def _give_up(line: Line) -> int:
     space = " " * line.indent
     line.text = f"{space}if True:" if line.text.rstrip().endswith(":") and line.indent else f"{space}pass"
     return 1
-
-
-# Methods without their class
-
-_BASES = {"training_step": "lightning.pytorch.LightningModule", "forward": "torch.nn.Module"}
-
-
-def as_classes(tree: ast.Module) -> ast.Module:
-    """The methods of a class that were copied without it, as a class; some names say of which."""
-    methods = [one for one in tree.body if _is_method(one)]
-    if not methods:
-        return tree
-    names = {getattr(one, "name", "") for one in methods}
-    made = ast.ClassDef("Fragment", [], [], methods, [])
-    bases = [path for name, path in _BASES.items() if name in names]
-    if bases:
-        made.bases = [ast.parse(bases[0], mode="eval").body]
-    if "type_params" in ast.ClassDef._fields:
-        made.type_params = []  # type: ignore[attr-defined]
-    ast.fix_missing_locations(ast.copy_location(made, methods[0]))
-    made.end_lineno, made.end_col_offset = methods[-1].end_lineno, methods[-1].end_col_offset
-    for part in (one for base in made.bases for one in ast.walk(base)):
-        if isinstance(part, ast.expr):
-            ast.copy_location(part, methods[0])
-    position = tree.body.index(methods[0])
-    rest = [one for one in tree.body if one not in methods]
-    return ast.Module([*rest[:position], made, *rest[position:]], tree.type_ignores)
-
-
-def _is_method(node: ast.stmt) -> bool:
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    return bool(node.args.args) and node.args.args[0].arg == "self"
 
 
 # A body without its loop

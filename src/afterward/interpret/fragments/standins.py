@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 from afterward.follow.nodes import inside
 from afterward.interpret.fragments import outputs, vocabulary
-from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, tokens
+from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, meanings_of, tokens, tree_of
 from afterward.interpret.fragments.outputs import Output
+from afterward.interpret.fragments.trained import ASSUMED, TRAINER, before_use
 from afterward.interpret.fragments.uses import Key, path_of
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import module_tree, optim
 from afterward.interpret.machine.values import (
     OWNER,
     Args,
+    Bound,
     Class,
     Function,
     Instance,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 
-ASSUMED = "assumed"  # what a stand-in is known by, in `inner`: the path it was made for
+_EVERY = 2  # a test on a remainder holds in every second iteration, where nothing says in which
 _PLAIN = {Role.LIST: list, Role.TENSOR: Tensor}  # what nothing is assumed about but its kind
 
 
@@ -60,6 +62,7 @@ class Assumed:
         self.trained: list[
             str
         ] = []  # classes whose objects are called in every step, with a pass from what they return
+        self.numbers: dict[str, int] = {}  # what is not known, and after how many iterations a test on it comes round
         self.repeated = False  # are the statements of the file taken for the body of a loop?
 
     # Asking
@@ -71,9 +74,9 @@ class Assumed:
         if name in vocabulary.USUAL:
             return Lib(vocabulary.USUAL[name])
         meaning = _meaning(frame, name)
-        if meaning is None:
+        if meaning is None or (meaning.role is Role.LOSS and not self.repeated):
             return None
-        key = (id(_tree(frame)), name)
+        key = (id(tree_of(frame)), name)
         if key not in self.given:
             shown = _class_shown(frame.scope.module, name, meaning.role)
             made = machine.instantiate(shown, [], {}, None) if shown is not None else None
@@ -95,6 +98,14 @@ class Assumed:
     def attribute(self, machine: Machine, frame: Frame, node: ast.AST | None) -> Value | None:
         """An attribute that nothing assigns."""
         path = path_of(node) if node is not None else None
+        tree = tree_of(frame) if self.lenient else None
+        if path is not None and tree is not None and frame.function == "":  # of an object that is not shown
+            shown = _class_asked_for(frame.scope.module, meanings_of(tree), (id(tree), path))
+            if shown is not None:
+                made = machine.instantiate(shown, [], {}, None)
+                made.label = path
+                self.complete(machine, made)
+                return made
         meaning = _meaning(frame, path) if path is not None else None
         if path is None or meaning is None or not self._applies(meaning):
             return None
@@ -102,7 +113,7 @@ class Assumed:
 
     def argument(self, machine: Machine, function: Function, name: str, tree: ast.Module) -> Value:
         """A parameter of a function that nothing calls."""
-        meanings = _meanings(tree)
+        meanings = meanings_of(tree)
         place = meanings.uses.places.get(id(function.node))
         meaning = meanings.of(place.key(name)) if place is not None else None
         if place is None or meaning is None:
@@ -140,15 +151,27 @@ class Assumed:
             return self._network(machine, path)
         if role is Role.LEAF:
             return machine.graph.leaf(path)
+        if role is Role.ACCELERATOR:
+            return Instance(Lib("accelerate.Accelerator"))
+        if role is Role.LOSS:
+            return self._loss(machine, path)
         return Native(lambda m, args, kwargs: function(m, args, kwargs), path)
 
     def _network(self, machine: Machine, path: str) -> Instance:
         made = Instance(Lib("torch.nn.Module"))
         made.label = path
-        made.inner.update({ASSUMED: path, "layer": "Module", "forward": call_network})
-        made.attributes.update(training=True, weight=machine.graph.leaf(f"{path}.weight", True))
-        self.networks.append(made)
+        _stand_in(self, machine, made, path)
         return made
+
+    def _loss(self, machine: Machine, path: str) -> Value:
+        """A loss whose forward pass was not copied: each of the optimizers trains a part of what it depends on."""
+        known = [one for one in self.networks if one.inner[ASSUMED] == path]
+        tree = tree_of(machine.frame)
+        trainers = meanings_of(tree).paths(Role.OPTIMIZER) if tree is not None else []
+        for one in () if known else (trainers or [""]):
+            known.append(self._network(machine, path))
+            known[-1].inner[TRAINER] = one
+        return outputs.computed(machine, "NetworkBackward", [one.attributes["weight"] for one in known])
 
     def _optimizer(self, machine: Machine, path: str) -> Instance:
         made = Instance(Lib("torch.optim.Optimizer"))
@@ -156,6 +179,43 @@ class Assumed:
         optim.construct(machine, made, [[]], {})
         made.inner.update({ASSUMED: path, "partial": True, "before_use": before_use})
         return made
+
+    def foresee(self, machine: Machine) -> None:
+        """A pass fails: what the optimizers train that come after it is known all the same."""
+        frame = machine.frames[0]
+        tree = tree_of(frame) if self.lenient else None
+        for path in meanings_of(tree).paths(Role.OPTIMIZER) if tree is not None else ():
+            if path.isidentifier() and path not in frame.scope.names:
+                self.name(machine, frame, path)
+        for optimizer in machine.optimizers if self.lenient else ():
+            before_use(machine, optimizer, False)
+
+    def begin_again(self) -> None:
+        """Another iteration of pasted statements: a loss that something else computes is computed again."""
+        for key in [key for key, value in self.given.items() if isinstance(value, Output)]:
+            del self.given[key]
+
+    def complete(self, machine: Machine, made: Instance) -> None:
+        """An object of a pasted class of modules whose `forward` was not copied: it stands in for a network."""
+        is_module = isinstance(made.cls, Class) and made.cls.derives_from("torch.nn.Module")
+        if self.lenient and is_module and not isinstance(machine.lookup(made, "forward"), Bound):
+            self.roles.setdefault(made.label, Role.NETWORK)
+            _stand_in(self, machine, made, made.label)
+
+    def remainder(self, machine: Machine, left: Value, right: Value, name: str) -> int | None:
+        """`step % accumulate` in a test: something that comes round every so many iterations, every second if the
+        number is not known."""
+        entered = next((one.iterations[-1].number for one in reversed(machine.frames) if one.iterations), None)
+        if not self.lenient or machine.tested_at is None or entered is None:
+            return None
+        number = left if type(left) is int else entered if type(left) is Unknown else None
+        every = right if type(right) is int else _EVERY if type(right) is Unknown else None
+        if number is None or not every:
+            return None
+        if type(right) is Unknown:
+            self.numbers.setdefault(name, every)
+        machine.repeats_after(every)
+        return number % every
 
     # What was assumed
 
@@ -170,12 +230,20 @@ class Assumed:
         return (
             *((Assumption("body", ""),) if self.repeated else ()),
             *(Assumption("module", name) for name in self.trained),
+            *(Assumption("number", name) for name in self.numbers),
             *(
                 Assumption(role.value, path, tuple(trained.get(path, ())))
                 for path, role in self.roles.items()
-                if role is not Role.SCALER
+                if role not in (Role.SCALER, Role.ACCELERATOR)
             ),
         )
+
+
+def _stand_in(assumed: Assumed, machine: Machine, made: Instance, path: str) -> None:
+    """Make it a network: what it is called on gives what depends on a parameter of its own."""
+    made.inner.update({ASSUMED: path, "layer": "Module", "forward": call_network})
+    made.attributes.update(training=True, weight=machine.graph.leaf(f"{path}.weight", True))
+    assumed.networks.append(made)
 
 
 def _class_shown(module: Module | None, name: str, role: Role) -> Class | None:
@@ -183,7 +251,7 @@ def _class_shown(module: Module | None, name: str, role: Role) -> Class | None:
     with the name, or there is no other network that it could be."""
     if module is None or module.tree is None or role not in (Role.NETWORK, Role.FUNCTION):
         return None
-    meanings = _meanings(module.tree)
+    meanings = meanings_of(module.tree)
     own = (path for _, path in meanings.uses.calls if path.split(".", 1)[0] not in vocabulary.USUAL)  # not `nn.LSTM`
     built = {path.rsplit(".", 1)[-1] for path in own}
     classes = [
@@ -215,60 +283,6 @@ def _class_asked_for(module: Module | None, meanings: Meanings, key: Key) -> Cla
     return fitting[0] if len(fitting) == 1 else None
 
 
-# Which networks an optimizer trains
-
-
-def before_use(machine: Machine, optimizer: Instance, stepping: bool) -> None:
-    """An optimizer that stands in takes up what it is there to train, as far as that can be told by now."""
-    path = optimizer.inner.get(ASSUMED)
-    if path is None:
-        return
-    mine = _trained_by(machine, optimizer, path, stepping)
-    known = {id(leaf) for leaf in optimizer.inner["params"]}
-    new = [leaf for leaf in mine if id(leaf) not in known]
-    if new:
-        optim.add_group(machine, optimizer, [{"params": new}], {})
-
-
-def _trained_by(machine: Machine, optimizer: Instance, path: str, stepping: bool) -> list[Tensor]:
-    networks = machine.assumed.networks
-    others = [one for one in machine.optimizers if one is not optimizer]
-    tree = _tree(machine.frame)
-    if not others and (tree is None or len(_meanings(tree).paths(Role.OPTIMIZER)) < 2):
-        mine = [one.attributes["weight"] for one in networks] + _shown(machine)
-        alone = machine.assumed.lenient and tree is not None and len(_meanings(tree).paths(Role.NETWORK)) == 1
-        optimizer.inner["partial"] = not alone  # of several networks it may be there for some only
-        return mine
-    named = [one for one in networks if _belong(path, one.inner[ASSUMED])]
-    if named:
-        return [one.attributes["weight"] for one in named]
-    if not stepping:
-        return []
-    claimed = {id(leaf) for one in others for leaf in one.inner.get("params", ())}
-    claimed |= {
-        id(network.attributes["weight"])
-        for network in networks
-        for one in others
-        if ASSUMED in one.inner and _belong(one.inner[ASSUMED], network.inner[ASSUMED])
-    }
-    reached = machine.passes[-1].leaves if machine.passes else []
-    return [leaf for leaf in reached if leaf.is_parameter and id(leaf) not in claimed]
-
-
-def _shown(machine: Machine) -> list[Tensor]:
-    """The parameters of networks that the file does show: the only optimizer there is trains them too."""
-    return [leaf for leaf in machine.graph.leaves if leaf.is_parameter and id(leaf) in machine.graph.used]
-
-
-def _belong(optimizer: str, network: str) -> bool:
-    """`optimizer_D` and `discriminator`, `self.actor.optimizer` and `self.actor`, `encoder_opt` and `encoder`."""
-    if optimizer.rpartition(".")[0] == network:
-        return True
-    words = [word for word in tokens(optimizer) if not word.startswith(vocabulary.OPTIMIZER)]
-    theirs = tokens(network)
-    return any(word in theirs or (len(word) <= 3 and any(other.startswith(word) for other in theirs)) for word in words)
-
-
 # Calls
 
 
@@ -290,17 +304,22 @@ def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) 
 
 def _is_several(machine: Machine, owner: Instance) -> bool:
     """Has it several optimizers of its own? Then it holds several networks, and what it returns comes out of these."""
-    tree = _tree(machine.frame)
+    tree = tree_of(machine.frame)
     if tree is None:
         return False
     name = str(owner.inner[ASSUMED]).rpartition(".")[2]  # `model` as an argument, `self.model` later
-    holders = [one.rpartition(".")[0] for one in _meanings(tree).paths(Role.OPTIMIZER)]
+    holders = [one.rpartition(".")[0] for one in meanings_of(tree).paths(Role.OPTIMIZER)]
     return [one.rpartition(".")[2] for one in holders].count(name) > 1
 
 
 def function(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """What a function returns whose result depends on what it is given."""
+    """What a function returns whose result depends on what it is given; one that is given networks calls them, perhaps
+    on data of its own making."""
     values = (*args, *kwargs.values())
+    networks = [one for one in values if isinstance(one, Instance) and module_tree.is_module(one)]
+    held = [leaf for one in networks for _, leaf in module_tree.parameters(one) if leaf.requires_grad]
+    if held:
+        return outputs.computed(machine, "FunctionBackward", held)
     found = outputs.tensors(values)
     if not any(one.requires_grad for one in found) and any(isinstance(one, Unknown) for one in values):
         cut = next((one.cut for one in found if one.cut is not None), None)
@@ -331,27 +350,11 @@ def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST 
     return part
 
 
-# Meanings
-
-
-def _tree(frame: Frame) -> ast.Module | None:
-    return frame.scope.module.tree if frame.scope.module is not None else None
-
-
-def _meanings(tree: ast.Module) -> Meanings:
-    """Worked out when it is first asked for, and kept with the tree."""
-    known: Meanings | None = getattr(tree, "_meanings", None)
-    if known is None:
-        known = Meanings(tree)
-        tree._meanings = known  # type: ignore[attr-defined]
-    return known
-
-
 def _meaning(frame: Frame, path: str) -> Meaning | None:
-    tree = _tree(frame)
+    tree = tree_of(frame)
     if tree is None:
         return None
-    meanings = _meanings(tree)
+    meanings = meanings_of(tree)
     place = meanings.uses.places.get(id(frame.node)) if frame.node is not None else None
     return meanings.of((place or meanings.uses.places[id(tree)]).key(path))
 

@@ -85,12 +85,15 @@ class Uses:
         self.stepped: set[tuple[Key, Key]] = set()  # what was given to the `step` of what: an optimizer to a scaler's
         self.values: dict[Key, list[Written]] = {}  # what is assigned to it
         self.returns: dict[int, list[Written]] = {}  # by the id of the function
+        self.collected: list[Written] = []  # what records are made of: `total += loss`, `outputs.append(output)`
         self.losses: list[Written] = []  # what a pass starts from
+        self.runs_pass: dict[Key, Written] = {}  # `accelerator.backward(loss)`: of the owner, what it is given
         self.functions: dict[Key, ast.AST] = {}  # functions and classes that the file defines
         self.methods_of: dict[int, dict[str, ast.AST]] = {}
         self.places: dict[int, Place] = {}
         self.joined: dict[Key, Key] = {}
         self._groups: dict[Key, list[Key]] = {}
+        self.changed_first: set[Key] = set()  # `w -= ...` before anything is assigned to it: it was there
         self.differentiated: set[Key] = set()  # whose `.grad` is read or set
         self.hands_on: set[int] = set()  # ids of calls that give back a state they were given, beside something else
         self.read: list[tuple[str, Key]] = []
@@ -197,7 +200,11 @@ class Uses:
         self._visit_inner(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        path = path_of(node.target)
+        if path is not None and self.place.key(path) not in self.values:
+            self.changed_first.add(self.place.key(path))
         self._assign(node.target, node.value)
+        self.collected.append(Written(node.value, self.place))
         self._visit_inner(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
@@ -258,6 +265,7 @@ class Uses:
             self._pass(node, node.func, path or "")
             if owner is not None and node.func.attr in _PUTS and node.args:  # a list is made of what is put into it
                 self.values.setdefault(self.place.key(owner), []).append(Written(node.args[-1], self.place))
+                self.collected.append(Written(node.args[-1], self.place))
             given = path_of(node.args[0]) if node.func.attr == "step" and node.args else None
             if given is not None and owner is not None:
                 self.stepped.add((self.place.key(owner), self.place.key(given)))
@@ -267,8 +275,11 @@ class Uses:
         """What a pass starts from: what `backward` is called on, or what it is given."""
         if called.attr == "backward" and not path.startswith("torch."):
             self.losses.append(Written(called.value, self.place))
-        if (called.attr == "backward" and path_of(called.value) is not None) or called.attr == "manual_backward":
+        owner = path_of(called.value)
+        if (called.attr == "backward" and owner is not None) or called.attr == "manual_backward":
             self.losses += [Written(one, self.place) for one in node.args[:1]]
+        if called.attr == "backward" and owner is not None and node.args:
+            self.runs_pass[self.place.key(owner)] = Written(node.args[0], self.place)
         if path in ("torch.autograd.grad", "autograd.grad", "torch.autograd.backward") and node.args:
             self.losses.append(Written(node.args[0], self.place))
 

@@ -12,6 +12,7 @@ NETWORK = words(
     "models module net nets network nn ppo policy predictor projector proj qnet regressor resnet rnn segmentor "
     "sequential siamese student tagger teacher transformer unet vae vgg vit"
 )
+ALWAYS_NETWORK = (["model"], ["net"], ["network"])  # whose values are called otherwise
 LETTERS = frozenset("DGQFVE")  # names of networks in papers
 LOSS = words(
     "bce ce criterion criteria crit cross distance entropy kl kld l1 l2 loss losses metric mse nll objective "
@@ -33,7 +34,7 @@ OF_TENSORS = words(
     "named_parameters train eval state_dict load_state_dict"
 )
 PRODUCTS = words("mm matmul bmm mv addmm baddbmm einsum linear")
-MAKES_LEAVES = words("Parameter ParameterList Variable parameters requires_grad requires_grad_")
+MAKES_LEAVES = words("Parameter ParameterList parameters requires_grad requires_grad_")
 BEGINNINGS = words("init initial initialize zero zeros reset empty start blank")  # methods that begin a state
 
 # What people import without showing it.

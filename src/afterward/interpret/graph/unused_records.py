@@ -99,15 +99,27 @@ def kept_for_nothing(machine: Machine, lost: set[int]) -> Iterator[Kept]:
         return
     used: set[int] = set().union(*(one.used for one in machine.passes))
     trained = {id(leaf) for one in machine.steps for leaf in one.leaves}
+    yield from _kept(machine, used | lost, trained)
+
+
+def kept_in_evaluation(machine: Machine) -> Iterator[Kept]:
+    """The records of what networks in evaluation mode compute, which nothing is to go backward through."""
+    networks = machine.assumed.networks
+    judged = [one.attributes["weight"] for one in networks if one.attributes.get("training") is False]
+    if machine.budget.used <= machine.budget.statements:
+        yield from _kept(machine, set(), {id(leaf) for leaf in judged})
+
+
+def _kept(machine: Machine, used: set[int], leaves_of_interest: set[int]) -> Iterator[Kept]:
     for site, found in machine.account.collected.items():
         under = machine.graph.reach(found.nodes)
         own = {one.number for one in under if one.leaf is None}
-        if found.iterations < ITERATIONS or own & used or own & lost:
+        if found.iterations < ITERATIONS or own & used:
             continue
         leaves = [_leaves(machine, node) for node in found.nodes]
-        of_one = leaves and all(one == leaves[0] for one in leaves) and leaves[0] & trained
+        of_one = leaves and all(one == leaves[0] for one in leaves) and leaves[0] & leaves_of_interest
         if of_one and not are_unused_parts(machine, found.edges):
-            yield Kept(found.name, found.iterations, len(own), 0, site)
+            yield Kept(found.name, found.iterations, len(own), 0, site, used=False)
 
 
 def _leaves(machine: Machine, node: GraphNode) -> frozenset[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import each_once, is_window
-from afterward.interpret.graph.unused_records import kept_for_nothing
+from afterward.interpret.graph.unused_records import kept_for_nothing, kept_in_evaluation
 from afterward.interpret.history.numbers import numbers_beside
 from afterward.interpret.history.path import Path
 from afterward.interpret.library.torch.module_tree import as_written, parameters
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 def is_quiet(machine: Machine) -> bool:
     """Has a run come to a pass, and did none fail?"""
     return bool(machine.passes) and not machine.broken
+
+
+def evaluation(machine: Machine) -> History | None:
+    """What was pasted of an evaluation, in which no pass is: the records that keep graphs, and nothing else."""
+    if machine.passes or machine.broken or not machine.assumed.lenient:
+        return None
+    kept = [one for one in kept_in_evaluation(machine) if not is_window(machine, one)]
+    return History(kept=tuple(kept), observed=False) if kept else None
 
 
 def history(machine: Machine) -> History:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from afterward.interpret import library
+from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import is_data, spelled
 from afterward.interpret.machine.part import Part
@@ -72,6 +73,9 @@ class Effects(Part):
         else:
             self.machine.effects += 1
         label = spelled(node) if isinstance(node, ast.expr) else "item"
+        if isinstance(owner, Output) and isinstance(key, str):
+            owner.parts[key] = value  # a dict, then
+            return
         if isinstance(owner, Tensor):
             library.write_item(self.machine, owner, key, value, node)
             return

@@ -11,6 +11,7 @@ from typing import Any
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
+from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Iter, Lib, Stream, Unknown, Value
 
@@ -58,6 +59,11 @@ class Operators(Part):
                 if isinstance(listed, (list, tuple)) and any(isinstance(one, Tensor) for one in listed):
                     return self._with_unknown(op, listed)
             if isinstance(left, Unknown) or isinstance(right, Unknown):
+                if isinstance(op, ast.Mod):
+                    name = spelled(node.right) if isinstance(node, ast.BinOp) else ""
+                    number = self.machine.assumed.remainder(self.machine, left, right, name)
+                    if number is not None:
+                        return number
                 return self.machine.unknown("op", type(op).__name__, left, right, cut=cut)
             return self.machine.unknown()
         whole = isinstance(left, int) and isinstance(right, int)

@@ -46,12 +46,17 @@ class Entry:
     def is_forward(self) -> bool:
         return self.owner is not None and self.function.name == "forward" and not self.comes_to_a_pass
 
+    @property
+    def is_alone(self) -> bool:
+        """Says it something where no pass was pasted: a `forward`, or an evaluation?"""
+        return self.is_forward or "eval" in _mentioned(self.function)
+
 
 def entries(tree: ast.Module, text: bytes, executed: set[int], lenient: bool) -> Iterator[Entry]:
     """The functions to call: first those that no other calls, then what was still not come to."""
     if not _PASS.search(text):
         if lenient:
-            yield from (one for one in _defined(tree) if one.is_forward and id(one.function) not in executed)
+            yield from (one for one in _defined(tree) if one.is_alone and id(one.function) not in executed)
         return
     defined = [one for one in _defined(tree) if id(one.function) not in executed]
     reaching = _reaching(defined)
@@ -143,6 +148,7 @@ def _call_method(machine: Machine, entry: Entry, cls: Class, member: Function) -
     if not isinstance(made, Instance):
         return
     made.label = "self"
+    machine.assumed.complete(machine, made)
     frame.scope.names[made.label] = made  # so that what it holds is held, under the name that it has in there
     driver = library.driver(made, member)
     if driver is not None:

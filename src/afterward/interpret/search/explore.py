@@ -182,9 +182,10 @@ class _Search:
         modules.update(machine.modules)
         self.outcome.coverage.note(machine)
         quiet = silent.is_quiet(machine)
-        history = silent.history(machine) if quiet and not part.judged else None
+        evaluation = silent.evaluation(machine)
+        history = silent.history(machine) if quiet and not part.judged else evaluation
         machine.undo()
-        if quiet:
+        if quiet or evaluation is not None:
             assumed = machine.assumed.assumptions(machine)
             cut_short = machine.budget.used > machine.budget.statements
             part.silent.append(Quiet(history, set(machine.ran), machine.account.blind, cut_short, assumed))
@@ -238,6 +239,7 @@ def _repeat(machine: Machine, module: Module) -> None:
     for _ in iterations(machine):
         machine.run_block(module.tree.body if module.tree is not None else [])
         machine.account.lose([*module.scope.names.values(), *machine.assumed.given.values()])
+        machine.assumed.begin_again()
         for name in begun_before_loops(module.tree) if module.tree is not None else ():
             module.scope.names.pop(name, None)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 TURNS = 4
+_MOST_TURNS = 16  # where a test in them comes round after more
 
 
 def iterations(machine: Machine, count: int = TURNS) -> Iterator[int]:
@@ -24,7 +25,9 @@ def iterations(machine: Machine, count: int = TURNS) -> Iterator[int]:
     site = site_of(frame.file, statement)
     machine.entries += 1
     entry, before = machine.entries, len(machine.passes)
-    for number in range(1, count + 1):
+    number = 0
+    while number < max(count, min(3 * machine.periods.get(entry, 0), _MOST_TURNS)):
+        number += 1
         frame.iterations.append(machine.iteration(site, entry, number))
         frame.moment = machine.graph.tick()
         try:

@@ -219,6 +219,7 @@ def _variable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         given = Tensor()
     if kwargs.get("requires_grad") is True or (len(args) > 1 and args[1] is True):
         made = given.alias()
+        made.attributes[ops.ON_PROCESSOR] = given.attributes.get(ops.ON_PROCESSOR, False)
         made.needs = True
         machine.graph.register(made)
         return made

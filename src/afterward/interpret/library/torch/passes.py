@@ -224,6 +224,7 @@ def _run(
             machine.stop(outcome.fault.value)
         culprit: GraphNode = outcome.node  # type: ignore[assignment]
         freed = {one.number for one in outcome.freed}
+        machine.assumed.foresee(machine)
         done = BackwardRun(walked, error, culprit, culprit.read_in, freed)
         raise Raised(Lib("builtins.RuntimeError"), machine.breaks(record.history(machine, made, done)))
     if call == "backward":
