@@ -251,3 +251,18 @@ def test_all_but_the_edit_is_the_same_on_disk(tmp_path: Path) -> None:
         place = data.index(b"loss.backward")
         line_end = b"\r\n" if b"\r\n" in data else b"\n"
         assert file.read_bytes() == data[:place] + b"opt.zero_grad()" + line_end + data[place:]
+
+
+def test_a_change_shows_the_line_that_moved_and_not_its_neighbour() -> None:
+    text = "optimizer = SGD(model.parameters())\nmodel = deepcopy(model)\nmodel.train()\n"
+    first, second = text.index("model = "), text.index("model.train")
+    after = text[first:second] + text[:first] + text[second:]
+    edits = (Edit(0, first, ""), Edit(second, second, text[:first]))
+    diff = unified("m.py", text, after, edits)
+    assert [line for line in diff.splitlines() if line[0] in "+-"][2:] == [
+        f"-{text[: first - 1]}",
+        f"+{text[: first - 1]}",
+    ]
+    assert patched(text, diff) == after
+    other = unified("m.py", text, text + "last = 1\n", edits)  # edits that lead elsewhere say nothing
+    assert patched(text, other) == text + "last = 1\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_a_page_tells_the_truth(code: str, block: str, tmp_path: Path, torch_as_
 def test_a_page_belongs_to_its_rule(rule) -> None:
     assert rule.page().startswith(f"# {rule.code} {rule.name}\n")
     assert _BLOCK.search(rule.page()), "a page has at least one block that runs"
+
+
+def test_no_two_rules_share_a_headline() -> None:
+    """An editor shows nothing else."""
+    owners: dict[str, set[str]] = {}
+    for rule in all_rules():
+        words = sys.modules[rule.check.__module__].WORDS
+        for form in words.values() if isinstance(words, dict) else (words,):
+            owners.setdefault(form.headline, set()).add(rule.code)
+    assert [headline for headline, codes in owners.items() if len(codes) > 1] == []
 
 
 def test_codes_and_names_are_unique() -> None:

@@ -60,6 +60,11 @@ def headline(found: Diagnosis) -> str:
     return _filled(found, _words(found).headline)
 
 
+def located(found: Diagnosis) -> str:
+    """The headline; in a notebook that is a file, after its cell, for what shows lines of a file has no other place."""
+    return _filled(found, _IN_CELL, found.primary.facts) + headline(found)
+
+
 def help_text(found: Diagnosis, remedy: Remedy) -> str:
     """What to change, and what that does to the gradients. Where the change itself is at hand, its code is not said."""
     effect = facts.verbatim("effect", EFFECTS[remedy.effect])

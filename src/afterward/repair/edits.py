@@ -93,13 +93,44 @@ def _code(lines: str) -> list[str]:
     return [re.sub(r"""\s*(#[^'"]*)?$""", "", line) for line in _LINE_END.split(lines)]
 
 
-def unified(name: str, before: str, after: str, context: int = 3) -> str:
-    """The change as `git apply` and `patch` read it. Lines are split at newlines alone, as they do."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}", n=context)
+def unified(name: str, before: str, after: str, edits: Iterable[Edit] = (), context: int = 3) -> str:
+    """The change as `git apply` and `patch` read it. Lines are split at newlines alone, as they do.
+
+    A line that moves past another looks in the texts as if either of them had moved: `edits` say which one did.
+    """
+    old, new = _lines(before), _lines(after)
+    moved = sorted(edits)
+    if apply(before, moved) == after:
+        _mark(old, [(edit.start, edit.end) for edit in moved if not edit.text], _TAKEN)
+        _mark(new, _arrived(moved), _PUT)
     shown = []
-    for line in lines:
+    for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=context):
+        line = line.replace(_TAKEN, "", 1).replace(_PUT, "", 1)
         shown.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
     return "".join(shown)
+
+
+_TAKEN, _PUT = "\0taken ", "\0put "  # no line of a program begins so: what is marked is like no other line
+
+
+def _arrived(edits: Iterable[Edit]) -> list[tuple[int, int]]:
+    """Where, in the new text, lie the characters that only came in."""
+    shift, spans = 0, []
+    for edit in edits:
+        if edit.start == edit.end:
+            spans.append((edit.start + shift, edit.start + shift + len(edit.text)))
+        shift += len(edit.text) - (edit.end - edit.start)
+    return spans
+
+
+def _mark(lines: list[str], spans: list[tuple[int, int]], mark: str) -> None:
+    """Mark the lines that lie wholly in one of the spans."""
+    start = 0
+    for number, line in enumerate(lines):
+        end = start + len(line)
+        if any(first <= start and end <= last for first, last in spans):
+            lines[number] = mark + line
+        start = end
 
 
 def _lines(text: str) -> list[str]:

@@ -42,7 +42,7 @@ WORDS = {
     "gradient-of-another-shape": told(
         "the gradient passed to `backward()` has another shape",
         "the gradient passed to `backward()` does not have the shape of <{value}><!value:this tensor>< ({shape})>",
-        "It holds one number for each element of the output.",
+        "A gradient holds one number for each element of the output.",
         here="passes a gradient of another shape",
         help="pass a gradient of this tensor's shape; to sum over all elements, `torch.ones_like(output)`",
     ),
@@ -56,7 +56,7 @@ WORDS = {
     "gradient-is-no-tensor": told(
         "the gradient passed to `backward()` is not a tensor",
         "the gradient passed to `backward()` is not a tensor",
-        "It holds one number for each element of the output, as a tensor.",
+        "A gradient holds one number for each element of the output, as a tensor.",
         here="passes something else",
         help="pass a tensor of the output's shape, such as `torch.ones_like(output)`",
     ),

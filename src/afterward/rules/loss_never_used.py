@@ -110,8 +110,8 @@ WORDS = {
         },
     ),
     "unread": Words(
-        fault="a value is computed with its graph, and nothing reads it",
-        headline="{name} is computed with its graph, and nothing reads it",
+        fault="a value that should train parameters is never read",
+        headline="{name} is never read, so the parameters that it should train get no gradient",
         why="No statement reads {name}, and no `backward()` [went|goes] through its graph< ({times} that were looked "
         "at)>, while an optimizer [stepped|steps] <{who}><!who:{parameters}> without a gradient. What was meant to "
         "train them has no effect on training.",

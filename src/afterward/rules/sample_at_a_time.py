@@ -71,8 +71,8 @@ WORDS = {
     "rows": Words(
         fault="a batch goes through the network one sample at a time",
         headline="<{name} is computed for><!name:a batch goes through the network> one sample at a time",
-        why="The model takes a batch, and no row needs the result of another. Now every operation runs and is recorded "
-        "once for each row< (the `backward()` on {backward} goes through {nodes})>.",
+        why="The model takes a batch, and no row needs the result of another. As written, every operation runs "
+        "and is recorded once for each row< (the `backward()` on {backward} goes through {nodes})>.",
         labels={
             "fault": "[ran|runs] for each <of {times} of><!times:row of> one tensor, before one `backward()`",
             "loop": "this loop takes the batch apart",
@@ -82,8 +82,8 @@ WORDS = {
     form: Words(
         fault="a training loop takes one sample at a time",
         headline="<{name} is computed for><!name:the training loop takes> one sample at a time",
-        why="The model takes a batch, and an iteration needs nothing from the one before but the parameters. Now the "
-        f"forward pass{passes} run once for each sample.",
+        why="The model takes a batch, and an iteration needs nothing from the one before but the parameters. As "
+        f"written, the forward pass{passes} run once for each sample.",
         labels={
             "fault": "runs for one row of a tensor, and {backward} calls `backward()` for it",
             "loop": "each <of its {times}><!times:iteration> takes one sample",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Proof, Remedy
@@ -13,6 +14,9 @@ from afterward.tasks.choices import naming_all
 from afterward.tasks.proof import Verdict
 from afterward.tasks.same_gradients import first_difference
 from afterward.tasks.trial import Trial
+
+if TYPE_CHECKING:
+    from afterward.repair import Edit
 
 
 @dataclass
@@ -27,6 +31,7 @@ class Cure:
     curing: frozenset[str] = frozenset()  # codes of the faults that it is meant to cure
     parts: int = 1  # patches that it is made of
     names: tuple[str, ...] = ()  # what they change
+    edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)  # of the last of them, where it is known
 
     def compared_with(self, proven: Cure) -> Cure:
         """What following the message's own advice computes, next to the recommended change."""
@@ -50,7 +55,9 @@ class Cure:
         from afterward.repair import unified
 
         changed = sorted(self.texts.items())
-        patch = "".join(unified(os.path.relpath(file), texts[file], text) for file, text in changed)
+        patch = "".join(
+            unified(os.path.relpath(file), texts[file], text, self.edits.get(file, ())) for file, text in changed
+        )
         effect, proof = self.remedy.effect, self.verdict.proof
         same = proof.same_gradients
         if effect is Effect.SAME_GRADIENTS and same is False:

@@ -319,7 +319,8 @@ class Fixer:
         if patch.form:
             told = {fact.name: fact for fact in (*remedy.facts, *patch.facts)}
             remedy = replace(remedy, form=patch.form, facts=tuple(told.values()))
-        return self._run(bench, remedy, patch.summary, {**texts, **patch.applied(texts)})
+        cure = self._run(bench, remedy, patch.summary, {**texts, **patch.applied(texts)})
+        return replace(cure, edits=patch.edits) if cure is not None else None
 
     def _run(self, bench: Bench, remedy: Remedy, summary: str, changed: Mapping[str, str]) -> Cure | None:
         """Run the program with these texts; None where they are no program."""

@@ -53,10 +53,11 @@ def _written(found: Diagnosis, remedy: Remedy, sources: Mapping[str, str], file:
         text = patch.applied(sources).get(file)
         if text is None or len(patch.edits) > 1 or not compiles(text, file):
             continue
+        change = unified(_name(file), sources[file], text, patch.edits[file])
         if unseen:
-            return replace(remedy, patch=unified(_name(file), sources[file], text))
+            return replace(remedy, patch=change)
         if _is_cured(known, _checked(file, text)):
-            return replace(remedy, patch=unified(_name(file), sources[file], text), proof=CHECKED)
+            return replace(remedy, patch=change, proof=CHECKED)
     return remedy
 
 

@@ -92,7 +92,7 @@ def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story 
     name = next((one for one in names if one), "parameters")
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     sheet = Sheet()
-    sheet.column(f"step {site.step}" if site.step is not None else "", "step" if site.step is not None else "only")
+    sheet.column("", "only")  # the forward pass may lie in an earlier step
     graph = sheet.lane(_lane(site, sources, _receiver(site, sources)))
     written = sheet.lane(Lane(name, f"a parameter{more}", None, role="written"))
     used = sheet.block(graph, "fresh", "forward", facts=(f"computed with the values of `{name}` at that time",))
@@ -104,7 +104,9 @@ def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story 
     sheet.end(used, late)
     sheet.say(f"The forward pass computes with `{name}`{more}.", block=used)
     sheet.say(f"`{step.optimizer}.step()` on line {line} changes it.", "writes", event=event)
-    sheet.say(f"The `backward()` on line {site.line} uses the new values with the old graph.", "fails", event=late)
+    mixed = bool(run.overwritten & step.leaves)  # what the graph had saved is gone, and nothing fails
+    uses = "uses the new values with the old graph" if mixed else "goes through the graph of the old values"
+    sheet.say(f"The `backward()` on line {site.line} {uses}.", "fails", event=late)
     return sheet.story(f"`{step.optimizer}.step()` runs between a forward pass and its `backward()`")
 
 
