@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from afterward.follow.nodes import children, of_file
+from afterward.follow.nodes import children, inside, of_file
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
 
@@ -46,6 +46,7 @@ class Meaning:
 
 _BUILTIN = frozenset(dir(builtins))
 _TRAINED = frozenset({Role.NETWORK, Role.TENSOR, Role.LEAF})
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -284,11 +285,21 @@ class Meanings:
         path = path_of(node)
         if path is not None:
             values = self.uses.values.get(place.key(path), ())
-            if any(self._has_source(one, seen) for one in values):
+            if any(self._has_source(one, seen) for one in values if self._may_reach(one, written)):
                 return True
         return any(
             self._has_source(Written(inner, place), seen) for inner in children(node) if isinstance(inner, ast.expr)
         )
+
+    def _may_reach(self, value: Written, read: Written) -> bool:
+        """May a name of a function have this value where it is read? Not one that it gets further down, in no loop."""
+        first, last = read.node.lineno, value.node.lineno
+        if last < first or value.place is not read.place:
+            return True
+        if not isinstance(read.node, ast.Name) or isinstance(read.place.node, ast.Module):
+            return True
+        loops = (one for one in inside(read.place.node) if isinstance(one, _LOOPS))
+        return any(one.lineno <= first and last <= (one.end_lineno or 0) for one in loops)
 
     def _leave_out_factories(self) -> None:
         """What makes a network is none: what it returns is used as one."""

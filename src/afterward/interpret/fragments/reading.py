@@ -23,6 +23,10 @@ _ORPHAN = re.compile(r"^(\s*)(elif\b(.*):|else\s*:|except\b.*:|finally\s*:)(.*)$
 _HEAD = re.compile(r"^(\s*(?:async\s+)?def\s+\w+\()(.*)(\).*)$")
 _PLAIN = str.maketrans({"\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": " "})
 _MARGINS = frozenset(">+|│")
+_HUNK = re.compile(r"^(@@ |diff --git |index [0-9a-f]|--- |\+\+\+ )")
+_BLOCK = re.compile(r"^\s*(async\s|for\b|while\b|if\b|elif\b|else\b|with\b|def\b|class\b|try\b|except\b|finally\b)")
+_NO_BRACKETS = re.compile(r"\"[^\"]*\"|'[^']*'|#.*")
+_CLOSES = {"(": ")", "[": "]", "{": "}"}
 _CUT_OFF = 5  # lines at the end that may be missing their rest
 _FEWEST_NUMBERED = 3
 _MOST_QUOTED = 3  # answers to answers
@@ -65,7 +69,15 @@ def read_fragment(text: str) -> Reading | None:
     tree = _parsed(lines)
     if tree is not None:
         return _reading(lines, tree)
-    for clean in (_without_margin, _only_fenced, _without_margin, _without_prompts, _without_numbers, _dedented):
+    for clean in (
+        _patched,
+        _without_margin,
+        _only_fenced,
+        _without_margin,
+        _without_prompts,
+        _without_numbers,
+        _dedented,
+    ):
         clean(lines)
     code = sum(not line.is_blank for line in lines)
     dropped = 0
@@ -107,6 +119,17 @@ def _only_fenced(lines: list[Line]) -> None:
             line.clear()
         elif not inside:
             line.clear()
+
+
+def _patched(lines: list[Line]) -> None:
+    """Of a diff, the code as it is after it."""
+    code = [line for line in lines if not line.is_blank and not _HUNK.match(line.text)]
+    if {"+", "-"} <= {line.text[0] for line in code} <= {"+", "-", " "}:
+        for line in lines:
+            if _HUNK.match(line.text) or line.text.startswith("-"):
+                line.clear()
+            else:
+                line.strip(1)
 
 
 def _without_margin(lines: list[Line]) -> None:
@@ -156,7 +179,11 @@ def _without_numbers(lines: list[Line]) -> None:
 
 
 def _dedented(lines: list[Line]) -> None:
-    least = min((line.indent for line in lines if not line.is_blank), default=0)
+    """Everything to the left; the first line may have been copied without its indent."""
+    first, *rest = [line for line in lines if not line.is_blank] or [Line("")]
+    least = min((line.indent for line in rest), default=0)
+    if first.indent >= least or _BLOCK.match(first.text):
+        least = min(least, first.indent)
     for line in lines:
         line.strip(min(least, line.indent))
 
@@ -189,15 +216,36 @@ def _repair(lines: list[Line], error: SyntaxError) -> int:
         space, _, test, rest = orphan.groups()
         line.text = f"{space}if {test.strip() if test else 'True'}:{rest}"
         return 0
-    if "never closed" in reason and len(lines) - number <= _CUT_OFF + _blank_after(lines, number):
-        for one in lines[number:]:
-            one.clear()
+    if "expected ':'" in reason and _BLOCK.match(line.text):
+        line.text = line.text.split("#")[0].rstrip() + ":"
+        return 0
+    return _repair_bracket(lines, number) or _give_up(line)
+
+
+def _repair_bracket(lines: list[Line], number: int) -> int:
+    """A bracket that is open here: closed where the next line begins a statement, else its lines are no code."""
+    opened: list[tuple[int, str]] = []
+    for at, line in enumerate(lines[: number + 1]):
+        for sign in _NO_BRACKETS.sub("", line.text):
+            if sign in _CLOSES:
+                opened.append((at, sign))
+            elif opened and sign == _CLOSES[opened[-1][1]]:
+                opened.pop()
+    if not opened:
+        return 0
+    first = opened[0][0]
+    line = lines[first]
+    below = next((one for one in lines[first + 1 :] if not one.is_blank), None)
+    if below is not None and below.indent <= line.indent and below.text.strip()[0] not in ")]}":
+        missing = "".join(_CLOSES[sign] for at, sign in reversed(opened) if at == first)
+        line.text = line.text.split("#")[0].rstrip() + missing
         return 1
-    return _give_up(line)
-
-
-def _blank_after(lines: list[Line], number: int) -> int:
-    return sum(line.is_blank for line in lines[number:])
+    if len(lines) - first <= _CUT_OFF + sum(one.is_blank for one in lines[first:]):
+        number = len(lines) - 1
+    dropped = [one for one in lines[first : number + 1] if not one.is_blank]
+    for one in dropped:
+        one.clear()
+    return len(dropped)
 
 
 def _without_tabs(lines: list[Line]) -> int:
@@ -218,7 +266,7 @@ def _give_body(lines: list[Line], number: int) -> int:
 
 def _pull_left(lines: list[Line], number: int) -> int:
     """A block that is further to the right than what stands before it: the first line was copied without its indent."""
-    before = next((one.indent for one in reversed(lines[:number]) if not one.is_blank), 0)
+    before = next((one.indent for one in reversed(lines[:number]) if one.text.split("#")[0].strip()), 0)
     own = lines[number].indent
     for line in lines[number:]:
         if not line.is_blank and line.indent < own:
