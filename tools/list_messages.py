@@ -36,13 +36,15 @@ _RUN = re.compile(rb"[\x20-\x7e\n]{24,}")
 _ABOUT = re.compile(
     r"autograd|backward\b|grad_fn|requires?[ _]grad|\bleaf\b|\bgradients?\b|in-?place\b|\bviews?\b.*\b(of|was|is)\b|"
     r"hook .*(returned|changed)|saved (tensor|variable)|inference (tensor|mode)|version counter|retain_graph|"
-    r"parameter group|deepcopy|checkpoint",
+    r"parameter group|deepcopy|checkpoint|not (infinitely )?differentiable|incorrect number of (values|outputs)|"
+    r"different than None|forward (in|out)put was not|"
+    r"\bVariable or None|mark_dirty|mark_non_differentiable|double backwards?\b|derivative of\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[a-z]+ [a-z]+ [a-z]+", re.IGNORECASE)
 _CODE = re.compile(
-    r"^\s*(return|def|#|//|>>>|import|\.\.\.|:meth|:class|Example|Args|%|[\w:]+\()|-> |Tensor self|\$|@|;\n|\bT\d?:|"
-    r"\bnodes?_\*|``|::meth|aten::|operator\(\)|std::|c10::|^\s{4,}"
+    r"^\s*(return\b|def\b|#|//|>>>|import|\.\.\.|:meth|:class|Example|Args|%|[\w:]+\()|-> |Tensor self|\$|@|;\n|"
+    r"\bT\d?:|\bnodes?_\*|``|::meth|aten::|operator\(\)|std::|c10::|^\s{4,}"
 )
 _ASSERTION = "INTERNAL ASSERT FAILED"
 UNEXPLAINED = "not looked at"  # a test asks that no text is left so
@@ -127,7 +129,7 @@ REASONS = (
     (r"hook|callback", "how hooks are registered"),
     (r"must be a|should return|should be|expects? a|expected|not a Tensor|'dict'|too long|specified twice|"
      r"has to be|must return|"
-     r"must implement|to be a", "an argument of the wrong type"),
+     r"must implement|to be a|only accepts|incorrect number of values", "an argument of the wrong type"),
     (r"checkpoint", "options of checkpoints"),
     (r"_\w+\(|_get_|_will_|_current_|_compiled_|_set_|_unsafe|autograd_meta|undefined tensor|version_counter|"
      r"view info|view_func|"

@@ -18,6 +18,7 @@ WITHOUT_PROGRAM = {
     "donated-buffers",
     "out-of-memory",
     "ready-twice",
+    "recurrent-layer-differentiated-twice",
     "recurrent-layer-in-eval-mode",
     "unfinished-reduction",
     "unused-parameters-not-found",
@@ -25,7 +26,16 @@ WITHOUT_PROGRAM = {
 
 
 def said(code: str, name: str) -> list[str]:
-    """What a program raises or warns."""
+    """What a program raises or warns, also what torch warns of once in a process."""
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        return _said(code, name)
+    finally:
+        torch.set_warn_always(always)
+
+
+def _said(code: str, name: str) -> list[str]:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:

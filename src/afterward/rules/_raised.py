@@ -24,6 +24,7 @@ _CHANGES = {  # errors whose cure is one change of the source
     "non-leaf-sent": ("detach_value", Effect.CUTS_GRADIENTS),
     "non-leaf-copied": ("detach_value", Effect.CUTS_GRADIENTS),
     "requires-grad-of-non-leaf": ("detach_value", Effect.CUTS_GRADIENTS),
+    "argument-not-differentiable": ("detach_value", Effect.CUTS_GRADIENTS),
     "non-leaf-optimized": ("make_leaf", Effect.CHANGES_GRADIENTS),
     "grad-is-none": ("make_leaf", Effect.CHANGES_GRADIENTS),
     "assigned-gradient-of-another-size": ("fit_gradient", Effect.CHANGES_GRADIENTS),

@@ -25,6 +25,22 @@ WORDS = {
         made="this operation has no derivative",
         help="use an operation that has one, or `.detach()` its input if no gradient should flow through it",
     ),
+    "form-without-derivative": told(
+        "an operation is differentiated in a form that has no derivative",
+        "an operation is differentiated in a form that has no derivative",
+        "{said}",
+        here="needs its derivative",
+        made="this operation has no derivative in this form",
+        help='use the form that has one, `mode="reduced"` for `qr`; or `.detach()` its input',
+    ),
+    "argument-not-differentiable": told(
+        "an argument of a function requires gradients, and the function has none for it",
+        "<{value}><!value:an argument> requires gradients, and this function has no gradient for it",
+        "{said}",
+        here="passes it to the function",
+        help="pass it without its graph: `.detach()`; what it was computed from then gets no gradient from here. To "
+        "train it, compute the loss without this argument: `(losses * weight).mean()`",
+    ),
     "out-argument-with-gradients": told(
         "`out=` is used where gradients are recorded",
         "`out=` cannot be used with tensors that require gradients",
@@ -62,6 +78,13 @@ WORDS = {
         here="needs what was not kept",
         help="call `train()` on the model before the forward pass, or switch cuDNN off around it: "
         "`torch.backends.cudnn.flags(enabled=False)`",
+    ),
+    "recurrent-layer-differentiated-twice": told(
+        "a recurrent layer is differentiated twice on a GPU",
+        "a recurrent layer is differentiated twice, which cuDNN cannot do",
+        "cuDNN has a gradient of a recurrent layer, and no gradient of that gradient.",
+        here="needs a second derivative",
+        help="compute the layer's forward pass without cuDNN: `with torch.backends.cudnn.flags(enabled=False):`",
     ),
     "vmap-item": told(
         "a number is taken out of a tensor under `vmap`",

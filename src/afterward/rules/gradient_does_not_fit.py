@@ -82,10 +82,10 @@ WORDS = {
         help="reduce inside the function (`.sum()`), or use `torch.func.jacrev`",
     ),
     "hook-returns-another-count": told(
-        "a module's hook returns another number of gradients",
-        "<{value}><!value:a module's backward hook> does not return one gradient for each that it replaces",
-        "{said}. What the hook returns replaces the gradients of the module's inputs (of its outputs in a pre-hook); "
-        "where no input requires a gradient there is none to replace.",
+        "a hook returns another number of gradients",
+        "<{value}><!value:a backward hook> does not return one gradient for each that it replaces",
+        "{said}. What a hook returns replaces the gradients that a module's inputs (in a pre-hook: its outputs) or a "
+        "node would get; where no input requires a gradient there is none to replace.",
         here="this `backward()` calls the hook",
         stored="{value} returns here",
         help="return a tuple with one gradient for each of them, or nothing to leave them as they are",

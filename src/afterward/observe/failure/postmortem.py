@@ -329,10 +329,10 @@ class Autopsy:
 
     def _step_under_way(self, late: Pass, passes: Sequence[Pass]) -> Iterator[Step]:
         """The step that calls the closure in which the pass failed: it changed parameters after an earlier call."""
-        address, depth = step_around(self.frames, self.optimizers)
-        if late.where is None or not late.stale or not 0 < depth < len(late.where.levels):
+        address, inside = step_around(self.frames, self.optimizers)
+        if late.where is None or not late.stale or not 0 < inside < len(late.where.levels):
             return
-        where = Where(late.where.levels[:depth])
+        where = Where(late.where.levels[:-inside])
         before = [run.moment for run in passes if run.id < late.id and run.where and run.where.runs_under(where)]
         if before:
             name, optimizer = self.optimizers[address]

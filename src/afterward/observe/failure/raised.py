@@ -55,6 +55,8 @@ def examine_raised(
 
 
 _OPERATION = re.compile(r"^[Ff]unction '?(\w+)'? returned")
+_WORD = re.compile(r"[a-z]+")
+_KIND_OF_NODE = re.compile(r"^linalg|backward\d*$")  # what stands around an operation's name in that of its node
 _HOOK = re.compile(r"hook '(\w+)'")
 _UNDERIVED = re.compile(r"derivative for '?(?:aten::)?(\w+)")
 _NUMBER = re.compile(r"'(float|int|bool|complex|numpy\.\w+)' object")
@@ -62,6 +64,8 @@ _OF_NO_TENSOR = {  # messages about a function, a hook or an optimizer
     "custom-backward-count", "custom-backward-shape", "backward-not-written", "differentiated-once-only",
     "checkpoint-returns-no-graph", "hook-returns-another-count", "hook-changes-the-gradient", "closure-missing",
     "written-input-not-returned", "forward-not-written", "negative-slope-in-place", "strict-derivative-of-nothing",
+    "custom-backward-for-no-tensor", "custom-backward-returns-no-tensor", "marked-value-is-no-input",
+    "form-without-derivative", "recurrent-layer-differentiated-twice",
 }  # fmt: skip
 _CUT_OFF = {  # messages about a tensor that some statement has cut off, and what tells that statement's kind
     "input-not-in-the-graph": "",
@@ -98,7 +102,7 @@ class _Examination(Autopsy):
         written = {id(one): text for text, one in scene.tensors()} | self.names.owned
         operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
         first = self._special(page.name, scene, message) or self._custom_function(page.name, message)
-        first = first or self._operation_named(message) or self._operation_underived(message)
+        first = first or self._operation_named(message) or self._operation_underived(page.name, message)
         first = first or (operands[0] if operands and page.name not in _OF_NO_TENSOR else None)
         if first is not None and page.name == "input-not-in-the-graph":
             first = replace(first, shared=tuple(self._shared(outputs_of(scene), tensors[0][1])))
@@ -128,7 +132,10 @@ class _Examination(Autopsy):
             "closure-missing": lambda: map(_named, scene.owners_of("step")),
             "forward-not-written": lambda: map(_named, scene.owners_of("apply")),
             "written-input-not-returned": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
-            "hook-returns-another-count": lambda: map(self._hook, scene.local("hook")),
+            "marked-value-is-no-input": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
+            "hook-returns-another-count": lambda: map(
+                self._hook, (*scene.local("hook"), *scene.functions(_HOOK.findall(message)))
+            ),
             "hook-changes-the-gradient": lambda: map(self._hook, scene.functions(_HOOK.findall(message))),
             "saved-tensor-detached-in-place": self._detached_in_place,
         }
@@ -259,12 +266,14 @@ class _Examination(Autopsy):
         if seen is not None and seen.order in self.places:
             yield Operand("", False, True, seen.op, self.where(self.places[seen.order]), extents=seen.extents)
 
-    def _operation_underived(self, message: str) -> Operand | None:
+    def _operation_underived(self, page: str, message: str) -> Operand | None:
         """The operation of the graph that has no derivative: it bears the name in the message, or none of its own."""
         named = _UNDERIVED.search(message)
         names = (named[1].replace("_", "").lower(), "notimplemented") if named is not None else ()
+        words = _WORD.findall(message.lower()) if page == "form-without-derivative" else ()
         for node in sorted(self.found.nodes, key=order_of, reverse=True):
-            if any(name in node.name().lower() for name in names):
+            op = node.name().lower()
+            if any(name in op for name in names) or _KIND_OF_NODE.sub("", op) in words:
                 return Operand("", False, True, node.name(), self.where(self.places.get(order_of(node))))
         return None
 
@@ -290,6 +299,11 @@ class _Examination(Autopsy):
         }
         by_name: Callable[[Any], bool] = lambda node: named is not None and node.name() == named[1]  # noqa: E731
         test = tests.get(page, by_name)
+        if (
+            page == "custom-backward-returns-no-tensor"
+        ):  # the message has no name: it is certain if there is one function
+            kinds = {function for node in self.found.nodes if (function := compat.custom_function_of(node)) is not None}
+            test = lambda node: compat.custom_function_of(node) in kinds if len(kinds) == 1 else False  # noqa: E731
         for node in sorted(self.found.nodes, key=order_of, reverse=True) if page in _OF_NO_TENSOR else ():
             if test(node):
                 function = compat.custom_function_of(node)

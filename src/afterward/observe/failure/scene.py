@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType, FunctionType, MethodType
@@ -25,6 +26,7 @@ class Scene:
     frames: list[FrameType]
     line: int
     below: list[FrameType]
+    said: str
     statement: ast.stmt | None = None
 
     def tensors(self) -> Iterator[tuple[str, Any]]:
@@ -78,7 +80,7 @@ def scene_of(error: BaseException, is_user: Any) -> Scene | None:
         else:
             below.append(traceback.tb_frame)
         traceback = traceback.tb_next
-    return Scene(frames[::-1], line, below[::-1]) if frames else None
+    return Scene(frames[::-1], line, below[::-1], str(error)) if frames else None
 
 
 # Which tensor a message is about: (its expression, the tensor), best first
@@ -148,6 +150,20 @@ def _in_both(scene: Scene) -> Found:
         if type(group) is dict and type(earlier) is set:
             held = {id(one) for one in earlier}
             yield from (("", one) for one in group["params"] if id(one) in held)
+
+
+_ARGUMENT = re.compile(r"argument '(\w+)'")
+
+
+def _argument_in_question(scene: Scene) -> Found:
+    """The argument that a message names, as the statement passes it."""
+    names = _ARGUMENT.findall(scene.said)
+    for node in ast.walk(scene.statement) if scene.statement is not None else ():
+        if isinstance(node, ast.keyword) and node.arg in names:
+            value = value_of(node.value, scene.frames[0])
+            if compat.is_tensor(value):
+                yield ast.unparse(node.value), value
+    yield from _in_locals(scene, trained, *names)
 
 
 def _disconnected(scene: Scene) -> Found:
@@ -240,4 +256,5 @@ ABOUT: dict[str, Callable[[Scene], Found]] = {
     "parameter-in-two-groups": _in_both,
     "half-gradients-unscaled": lambda scene: _in_locals(scene, _anything, "param"),
     "retain-grad-without-grad": lambda scene: named(scene, _untrained),
+    "argument-not-differentiable": _argument_in_question,
 }  # fmt: skip

@@ -83,13 +83,13 @@ def library_calls(frame: FrameType | None, is_user: Any) -> tuple[str, ...]:
 
 def step_around(frames: Sequence[FrameType], optimizers: Container[int]) -> tuple[int, int]:
     """The optimizer, by its address, whose step is running further out on this stack, as it does around its closure;
-    and how many of the program's own frames, innermost first, lie outside of it. (0, 0): none is."""
+    and how many of the program's own frames, innermost first, lie inside of it. (0, 0): none is."""
     inside = 0
     for frame in outward(frames[0] if frames else None):
         if frame in frames:
             inside = frames.index(frame) + 1
         elif frame.f_code.co_name == "step" and id(locals_of(frame).get("self")) in optimizers:
-            return id(locals_of(frame)["self"]), len(frames) - inside
+            return id(locals_of(frame)["self"]), inside
     return 0, 0
 
 
