@@ -158,7 +158,16 @@ def _cleared_unused(history: History, optimizer: Optimizer) -> list[int]:
     by_hand = any(one.step == gradients.BY_HAND and one.leaf in optimizer.leaves for one in history.ledger.empty)
     if by_hand or any(fate.used_by or fate.read or fate.changed for fate in mine.values()):
         return []
-    return list(dict.fromkeys(run for (run, _), fate in mine.items() if fate.cleared))
+    cleared = dict.fromkeys(run for (run, _), fate in mine.items() if fate.cleared)
+    return [run for run in cleared if not _is_for_tensors(history, run)]
+
+
+def _is_for_tensors(history: History, run: int) -> bool:
+    """Does the program itself use what a pass produced for a tensor that no optimizer holds? Then that is what the pass
+    was for: an input under attack, say."""
+    held = frozenset(leaf for optimizer in history.optimizers for leaf in optimizer.leaves)
+    fates = history.ledger.produced_by(run).items()
+    return any((fate.read or fate.used_by) and leaf not in held for leaf, fate in fates)
 
 
 _ONE_AFTER_OTHER = ("statements", "same")

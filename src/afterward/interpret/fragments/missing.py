@@ -6,6 +6,7 @@ import ast
 from functools import reduce
 
 from afterward.follow.nodes import inside
+from afterward.interpret.fragments.around import around_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINES = (*_FUNCTIONS, ast.ClassDef)
@@ -16,10 +17,13 @@ _PASSES = frozenset({"backward", "grad", "manual_backward", "step", "zero_grad"}
 
 def completed(tree: ast.Module) -> ast.Module:
     """A pasted tree with what was around it."""
+    around = around_of(tree)
     tree = _as_forward(tree)
     for function in [one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS) and one.name == "forward"]:
         _ended(function)
-    return _as_classes(tree)
+    made = _as_classes(tree)
+    made._around = around  # type: ignore[attr-defined]
+    return made
 
 
 def _as_classes(tree: ast.Module) -> ast.Module:

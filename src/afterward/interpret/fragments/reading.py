@@ -8,50 +8,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from afterward.interpret.fragments.around import CLEANED, Line, around_of, note_around
+
 _MOST_REPAIRS = 60  # each mends one line; text that needs more is not code
-_FENCE = re.compile(r"^\s*(```|~~~)")
-_PYTHON_PROMPT = re.compile(r"^\s*(>>>|\.\.\.)( |$)")
-_NOTEBOOK_PROMPT = re.compile(r"^\s*In\s*\[[\s\d]*\]:?\s?")
-_NOTEBOOK_MORE = re.compile(r"^\s*\.{3,}:\s?")
-_NOTEBOOK_RESULT = re.compile(r"^\s*Out\s*\[[\s\d]*\]:")
-_NUMBERED = re.compile(r"^\s*(?:-+>)?\s*(\d+)(?:\s*[:|│]\s?|[.)]\s?|\s|$)")
 _ORPHAN = re.compile(r"^(\s*)(elif\b(.*):|else\s*:|except\b.*:|finally\s*:)(.*)$")
 _HEAD = re.compile(r"^(\s*(?:async\s+)?def\s+\w+\()(.*)(\).*)$")
 _PLAIN = str.maketrans({"\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": " "})
-_MARGINS = frozenset(">+|│")
-_HUNK = re.compile(r"^(@@ |diff --git |index [0-9a-f]|--- |\+\+\+ )")
 _BLOCK = re.compile(r"^\s*(async\s|for\b|while\b|if\b|elif\b|else\b|with\b|def\b|class\b|try\b|except\b|finally\b)")
 _NO_BRACKETS = re.compile(r"\"[^\"]*\"|'[^']*'|#.*")
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 _CUT_OFF = 5  # lines at the end that may be missing their rest
-_FEWEST_NUMBERED = 3
-_MOST_QUOTED = 3  # answers to answers
-
-
-@dataclass(slots=True)
-class Line:
-    """A line of the text, and how many columns were taken away in front of it."""
-
-    text: str
-    moved: int = 0
-
-    @property
-    def indent(self) -> int:
-        return len(self.text) - len(self.text.lstrip())
-
-    @property
-    def is_blank(self) -> bool:
-        return not self.text.strip()
-
-    def strip(self, columns: int) -> None:
-        self.text, self.moved = self.text[columns:], self.moved + columns
-
-    def clear(self) -> None:
-        self.text, self.moved = "", 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +37,14 @@ def read_fragment(text: str) -> Reading | None:
     lines = [Line(one) for one in text.translate(_PLAIN).replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     tree = _parsed(lines)
     if tree is not None:
-        return _reading(lines, tree)
-    for clean in (
-        _patched,
-        _without_margin,
-        _only_fenced,
-        _without_margin,
-        _without_prompts,
-        _without_numbers,
-        _dedented,
-    ):
+        return _reading(lines, tree, text)
+    for clean in CLEANED:
         clean(lines)
     code = sum(not line.is_blank for line in lines)
     dropped = 0
     for _ in range(_MOST_REPAIRS):
         try:
-            return _reading(lines, ast.parse(_joined(lines)))
+            return _reading(lines, ast.parse(_joined(lines)), text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             if not isinstance(error, SyntaxError) or dropped * 2 > code:
                 return None
@@ -91,7 +52,8 @@ def read_fragment(text: str) -> Reading | None:
     return None
 
 
-def _reading(lines: list[Line], tree: ast.Module) -> Reading:
+def _reading(lines: list[Line], tree: ast.Module, text: str) -> Reading:
+    note_around(tree, text, lines)
     return Reading(_joined(lines), tree, tuple(line.moved for line in lines))
 
 
@@ -104,88 +66,6 @@ def _parsed(lines: list[Line]) -> ast.Module | None:
         return ast.parse(_joined(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-# What stands around the code
-
-
-def _only_fenced(lines: list[Line]) -> None:
-    """Of a Markdown text, what is between fences."""
-    fences = [number for number, line in enumerate(lines) if _FENCE.match(line.text)]
-    inside = False
-    for line in lines if fences else ():
-        if _FENCE.match(line.text):
-            inside = not inside
-            line.clear()
-        elif not inside:
-            line.clear()
-
-
-def _patched(lines: list[Line]) -> None:
-    """Of a diff, the code as it is after it."""
-    code = [line for line in lines if not line.is_blank and not _HUNK.match(line.text)]
-    if {"+", "-"} <= {line.text[0] for line in code} <= {"+", "-", " "}:
-        for line in lines:
-            if _HUNK.match(line.text) or line.text.startswith("-"):
-                line.clear()
-            else:
-                line.strip(1)
-
-
-def _without_margin(lines: list[Line]) -> None:
-    """Code that was quoted (`>`, `>>`), or copied out of a diff (`+`): each line has the same sign in front."""
-    for _ in range(_MOST_QUOTED):
-        code = [line for line in lines if not line.is_blank]
-        signs = {line.text[line.indent] for line in code}
-        session = all(line.text[line.indent :].startswith(">>>") for line in code)
-        if len(code) < _FEWEST_NUMBERED or len(signs) != 1 or not signs <= _MARGINS or session:
-            return
-        for line in code:
-            line.strip(line.indent + 1)
-
-
-def _without_prompts(lines: list[Line]) -> None:
-    """Of a session, what was typed."""
-    if any(line.text.lstrip().startswith(">>>") for line in lines):
-        _keep_typed(lines, lambda text: _PYTHON_PROMPT.match(text))
-    prompted = [line for line in lines if _NOTEBOOK_PROMPT.match(line.text)]
-    if any(line.text[match.end() :].strip() for line in prompted if (match := _NOTEBOOK_PROMPT.match(line.text))):
-        _keep_typed(lines, lambda text: _NOTEBOOK_PROMPT.match(text) or _NOTEBOOK_MORE.match(text))
-    else:  # each prompt on a line of its own, the cell below it
-        for line in lines if prompted else ():
-            if _NOTEBOOK_PROMPT.match(line.text) or _NOTEBOOK_RESULT.match(line.text):
-                line.clear()
-
-
-def _keep_typed(lines: list[Line], prompt: Callable[[str], re.Match[str] | None]) -> None:
-    for line in lines:
-        match = prompt(line.text)
-        if match is None:
-            line.clear()
-        else:
-            line.strip(match.end())
-
-
-def _without_numbers(lines: list[Line]) -> None:
-    """Code that was copied with its line numbers."""
-    code = [line for line in lines if not line.is_blank]
-    matches = [_NUMBERED.match(line.text) for line in code]
-    numbers = [int(match[1]) for match in matches if match is not None]
-    if len(code) < _FEWEST_NUMBERED or len(numbers) < len(code) or numbers != sorted(set(numbers)):
-        return
-    for line, match in zip(code, matches, strict=True):
-        assert match is not None
-        line.strip(match.end())
-
-
-def _dedented(lines: list[Line]) -> None:
-    """Everything to the left; the first line may have been copied without its indent."""
-    first, *rest = [line for line in lines if not line.is_blank] or [Line("")]
-    least = min((line.indent for line in rest), default=0)
-    if first.indent >= least or _BLOCK.match(first.text):
-        least = min(least, first.indent)
-    for line in lines:
-        line.strip(min(least, line.indent))
 
 
 # Lines that do not parse
@@ -288,7 +168,9 @@ def _to_outer_level(lines: list[Line], number: int) -> int:
 def _give_up(line: Line) -> int:
     """A line that is no code: nothing in its place, or a head that does nothing if there may be a body below."""
     space = " " * line.indent
-    line.text = f"{space}if True:" if line.text.rstrip().endswith(":") and line.indent else f"{space}pass"
+    opens = line.text.rstrip().endswith(":") and line.indent
+    line.clear()
+    line.text = f"{space}if True:" if opens else f"{space}pass"
     return 1
 
 
@@ -306,6 +188,22 @@ def is_body(tree: ast.Module) -> bool:
         return False
     made = {one.id for part in body for one in ast.walk(part) if isinstance(one, ast.Name) and _is_stored(one)}
     return any(root not in made for root in _called(body, "step"))
+
+
+def snippets(tree: ast.Module) -> list[list[ast.stmt]]:
+    """The statements, apart where a sentence stands between them: a program in pieces, or one piece in two versions."""
+    sentences = around_of(tree).sentences
+    found: dict[int, list[ast.stmt]] = {}
+    for one in tree.body:
+        found.setdefault(sum(line < one.lineno for line in sentences), []).append(one)
+    return list(found.values()) or [[]]
+
+
+def clears_gradients(tree: ast.Module) -> bool:
+    """Does any statement clear gradients? Where none does, the one that does was not copied."""
+    attributes = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+    by_hand = (one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.attr == "grad")
+    return "zero_grad" in attributes or any(isinstance(one.ctx, ast.Store) for one in by_hand)
 
 
 def begun_before_loops(tree: ast.Module) -> set[str]:

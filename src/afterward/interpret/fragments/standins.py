@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from afterward.follow.nodes import inside
 from afterward.interpret.fragments import outputs, vocabulary
+from afterward.interpret.fragments.losses import is_swept, share_forward
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, meanings_of, tokens, tree_of
 from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.fragments.trained import ASSUMED, TRAINER, before_use
@@ -63,6 +64,7 @@ class Assumed:
             str
         ] = []  # classes whose objects are called in every step, with a pass from what they return
         self.numbers: dict[str, int] = {}  # what is not known, and after how many iterations a test on it comes round
+        self.forward_pass: Output | None = None  # of this iteration, what several losses were computed from unseen
         self.repeated = False  # are the statements of the file taken for the body of a loop?
 
     # Asking
@@ -88,6 +90,8 @@ class Assumed:
     def stored(self, machine: Machine, frame: Frame, target: ast.expr, before: Value) -> Value | None:
         """Something unknown is given a name: what that name is taken for, if its use shows it."""
         path = path_of(target)
+        if path is not None and self.lenient and not machine.graph.records and is_swept(frame, path):
+            return outputs.data(machine.cut_in_mode())
         meaning = _meaning(frame, path) if path is not None else None
         if path is None or meaning is None or meaning.role is Role.LIST or not self._applies(meaning):
             return None
@@ -164,14 +168,24 @@ class Assumed:
         return made
 
     def _loss(self, machine: Machine, path: str) -> Value:
-        """A loss whose forward pass was not copied: each of the optimizers trains a part of what it depends on."""
+        """A loss whose forward pass was not copied: each of the optimizers trains a part of what it depends on. Losses
+        of which one is kept for the other come out of the same forward pass."""
         known = [one for one in self.networks if one.inner[ASSUMED] == path]
         tree = tree_of(machine.frame)
         trainers = meanings_of(tree).paths(Role.OPTIMIZER) if tree is not None else []
-        for one in () if known else (trainers or [""]):
+        for one in () if known or self.forward_pass is not None else (trainers or [""]):
             known.append(self._network(machine, path))
             known[-1].inner[TRAINER] = one
-        return outputs.computed(machine, "NetworkBackward", [one.attributes["weight"] for one in known])
+        if self.forward_pass is not None:
+            return outputs.computed(machine, "FunctionBackward", [self.forward_pass])
+        made = outputs.computed(machine, "NetworkBackward", [one.attributes["weight"] for one in known])
+        meaning = meanings_of(tree) if tree is not None else None
+        if meaning is not None and meaning.uses.place.key(path) in meaning.uses.retained:
+            machine.account.lose([made])  # what it is kept for may be what was not copied
+        if isinstance(made, Output) and tree is not None and share_forward(tree):
+            self.forward_pass = made
+            return outputs.computed(machine, "FunctionBackward", [made])
+        return made
 
     def _optimizer(self, machine: Machine, path: str) -> Instance:
         made = Instance(Lib("torch.optim.Optimizer"))
@@ -194,6 +208,7 @@ class Assumed:
         """Another iteration of pasted statements: a loss that something else computes is computed again."""
         for key in [key for key, value in self.given.items() if isinstance(value, Output)]:
             del self.given[key]
+        self.forward_pass = None
 
     def complete(self, machine: Machine, made: Instance) -> None:
         """An object of a pasted class of modules whose `forward` was not copied: it stands in for a network."""

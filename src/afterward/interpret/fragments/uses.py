@@ -87,6 +87,7 @@ class Uses:
         self.returns: dict[int, list[Written]] = {}  # by the id of the function
         self.collected: list[Written] = []  # what records are made of: `total += loss`, `outputs.append(output)`
         self.losses: list[Written] = []  # what a pass starts from
+        self.retained: set[Key] = set()  # what a pass starts from that keeps its graph
         self.runs_pass: dict[Key, Written] = {}  # `accelerator.backward(loss)`: of the owner, what it is given
         self.functions: dict[Key, ast.AST] = {}  # functions and classes that the file defines
         self.methods_of: dict[int, dict[str, ast.AST]] = {}
@@ -276,6 +277,8 @@ class Uses:
         if called.attr == "backward" and not path.startswith("torch."):
             self.losses.append(Written(called.value, self.place))
         owner = path_of(called.value)
+        if called.attr == "backward" and owner is not None and any(_retains(one) for one in node.keywords):
+            self.retained.add(self.place.key(owner))
         if (called.attr == "backward" and owner is not None) or called.attr == "manual_backward":
             self.losses += [Written(one, self.place) for one in node.args[:1]]
         if called.attr == "backward" and owner is not None and node.args:
@@ -324,6 +327,10 @@ class Uses:
             path = path_of(value) if not isinstance(value, ast.Starred) else None
             if name in names and path is not None:
                 self._join(call.place.key(path), place.key(name))
+
+
+def _retains(word: ast.keyword) -> bool:
+    return word.arg == "retain_graph" and isinstance(word.value, ast.Constant) and word.value.value is True
 
 
 _VISIT: dict[type[ast.AST], Callable[[Uses, Any], None]] = {

@@ -165,6 +165,7 @@ class Account:
             self.cut = [one for one in self.cut if one[2] is None or one[3] is not where]
         if isinstance(memory, Tensor):
             self.by_hand[id(memory)] = where.moment
+            self.changed_by_hand(memory)
             for leaf, known in list(self.gradients.items()):
                 if known.value is memory:
                     del self.gradients[leaf]

@@ -7,6 +7,7 @@ from typing import Any
 
 from afterward.follow.nodes import children
 from afterward.interpret import library
+from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import DEPTH, Frame, spelled
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
@@ -58,6 +59,8 @@ class Calls(Part):
             return self.call_instance(function, args, kwargs, node)
         if not all_plain(args, kwargs):
             self.machine.effects += 1
+        if isinstance(function, Unknown) and (number := _number_swept(function, node)) is not None:
+            return library.call_method(self.machine, number, "backward", args, kwargs, node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
             self.machine.account.blind = True
             self.machine.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
@@ -276,3 +279,13 @@ def _yields(node: ast.AST) -> bool:
         if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             todo.extend(children(one))
     return False
+
+
+def _number_swept(function: Unknown, node: ast.AST | None) -> Tensor | None:
+    """`backward()` called on a number that was read out of a tensor: a value without a graph, by how it was read."""
+    is_pass = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+    if not is_pass or not function.plain or function.cut is None:
+        return None
+    made = Tensor()
+    made.cut = function.cut
+    return made

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.interpret.fragments.reading import begun_before_loops, is_body
+from afterward.interpret.fragments.reading import begun_before_loops, clears_gradients, is_body, snippets
 from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.history import silent
 from afterward.interpret.library.frameworks.driving import iterations
@@ -235,12 +235,17 @@ class _Search:
 
 def _repeat(machine: Machine, module: Module) -> None:
     """The statements of a file as the body of a loop; what follows in it may do anything with what they computed."""
+    tree = module.tree
+    assert tree is not None
     machine.assumed.repeated = True
     for _ in iterations(machine):
-        machine.run_block(module.tree.body if module.tree is not None else [])
-        machine.account.lose([*module.scope.names.values(), *machine.assumed.given.values()])
+        for statements in snippets(tree):
+            machine.assumed.begin_again()
+            machine.run_block(statements)
+        kept = [*module.scope.names.values(), *machine.assumed.given.values()]
+        machine.account.lose(kept if clears_gradients(tree) else [*kept, *machine.optimizers])
         machine.assumed.begin_again()
-        for name in begun_before_loops(module.tree) if module.tree is not None else ():
+        for name in begun_before_loops(tree):
             module.scope.names.pop(name, None)
 
 

@@ -1,0 +1,37 @@
+"""What the file shows of losses whose forward pass it does not show."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from afterward.interpret.fragments.around import around_of
+from afterward.interpret.fragments.meaning import Role, meanings_of, tree_of
+from afterward.interpret.fragments.uses import path_of
+
+if TYPE_CHECKING:
+    from afterward.interpret.machine.core import Frame
+
+
+def share_forward(tree: ast.Module) -> bool:
+    """Do losses whose forward pass was not copied have it in common? One keeps its graph for another, or PyTorch says
+    so in the text around."""
+    meanings = meanings_of(tree)
+    several = len(meanings.paths(Role.LOSS)) > 1
+    kept = any(one is not None and one.role is Role.LOSS for one in map(meanings.of, meanings.uses.retained))
+    return several and (kept or around_of(tree).second_pass)
+
+
+def is_swept(frame: Frame, path: str) -> bool:
+    """Is `backward()` called on this?"""
+    tree = tree_of(frame)
+    if tree is None:
+        return False
+    uses = meanings_of(tree).uses
+    place = uses.places.get(id(frame.node)) if frame.node is not None else None
+    own = (place or uses.places[id(tree)]).key(path)
+    swept = ((one.place, path_of(one.node)) for one in uses.losses)
+    return any(other is not None and of.key(other) == own for of, other in swept)
+
+
+__all__ = ["is_swept", "share_forward"]
