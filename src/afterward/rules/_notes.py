@@ -20,6 +20,8 @@ NOTES: dict[str, str] = {
     "assumes_dependence": "assuming that what {name} returns depends on its arguments",
     "assumes_number": "assuming that {name} is more than 1",
     "assumes_loss": "assuming that every iteration computes {name}< from parameters that {optimizer} trains>",
+    "assumes_one_forward": "assuming that these losses come out of one forward pass: {names}",
+    "assumes_before": "assuming that these losses are computed before this code: {names}",
     "assumes_leaf": "assuming that {name} is a leaf that requires gradients",
     "assumes_loop": "assuming that these statements are the body of a training loop",
     "assumes_training": "assuming that every step calls `forward` and then `backward()` on a loss from what it returns",

@@ -190,6 +190,8 @@ def _assuming(assumed: tuple[Assumption, ...]) -> tuple[Note, ...]:
         elif one.role == "loss":
             known = facts.code("name", one.name), facts.code("optimizer", trained.get(one.name, ""))
             notes.append(Note("assumes_loss", known))
+        elif one.role in ("one_forward", "before"):
+            notes.append(Note(f"assumes_{one.role}", (facts.names("names", one.trains),)))
         elif one.role == "leaf":
             notes.append(Note("assumes_leaf", (facts.code("name", one.name),)))
         elif one.role in ("module", "body"):

@@ -24,7 +24,10 @@ _OTHER_COMMENT = re.compile(r"^(\s*)//")
 _FRAME = re.compile(r"^\s*(?:<ipython-input-|Cell In|Input In|File \"?)(.*)$|^\s*[~/.\w-]*\.py in \w+\(")
 _RAISED = re.compile(r"^\s*(?:-{10,}\s*$|Traceback \(most|\w*(?:Error|Exception)(?::\s|\s+Traceback \(most))")
 _SHOWN = re.compile(r"^\s*(?:-+>\s*)?\d+(?: |$)")
-_SECOND_PASS = "backward through the graph a second time"  # what PyTorch says, in all its versions
+# What PyTorch says, in all its versions.
+_SECOND_PASS = "backward through the graph a second time"
+_IN_PLACE = "modified by an inplace operation"
+_LEAF = re.compile(r"a (?:view of a )?leaf Variable that requires grad (?:is being|has been) used in an in-place")
 _PROSE = re.compile(r"^\s*(?:[^\s=()]+\s+){3,}[^\s=()]+\s*$")
 
 
@@ -58,11 +61,13 @@ class Around:
 
     sentences: tuple[int, ...] = ()  # the lines of those between pieces of code
     second_pass: bool = False  # it quotes the error of a graph that is gone
+    in_place: bool = False  # of a value that was overwritten
+    leaf: bool = False  # of a parameter that is written in place
 
 
 def note_around(tree: ast.Module, text: str, lines: list[Line]) -> None:
     sentences = tuple(number for number, line in enumerate(lines, 1) if line.was_prose)
-    tree._around = Around(sentences, _SECOND_PASS in text)  # type: ignore[attr-defined]
+    tree._around = Around(sentences, _SECOND_PASS in text, _IN_PLACE in text, _LEAF.search(text) is not None)  # type: ignore[attr-defined]
 
 
 def around_of(tree: ast.Module) -> Around:

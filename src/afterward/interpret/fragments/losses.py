@@ -34,4 +34,10 @@ def is_swept(frame: Frame, path: str) -> bool:
     return any(other is not None and of.key(other) == own for of, other in swept)
 
 
-__all__ = ["is_swept", "share_forward"]
+def computed_first(tree: ast.Module) -> list[str]:
+    """The losses that were computed before the statements that were copied: so late that an update came between, if
+    PyTorch says so in the text around."""
+    return meanings_of(tree).paths(Role.LOSS) if around_of(tree).in_place else []
+
+
+__all__ = ["computed_first", "is_swept", "share_forward"]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from afterward.follow.nodes import children, inside, of_file
 from afterward.interpret.fragments import vocabulary
+from afterward.interpret.fragments.around import around_of
 from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Meanings:
         self.known: dict[Key, Meaning] = {}
         self.on_way: set[int] = set()  # ids of the calls on the way to a loss
         self._walked: set[tuple[int, bool]] = set()
-        self._by_use()
+        self._by_use(tree)
         self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
         self._factors: list[Written] = []  # of the matrix products on the way to a loss
         losses = [*self.uses.losses, *self._returned("training_step"), *self._returned("forward")]
@@ -87,7 +88,7 @@ class Meanings:
 
     # What use alone shows
 
-    def _by_use(self) -> None:
+    def _by_use(self, tree: ast.Module) -> None:
         uses = self.uses
         merged: dict[Key, set[str]] = {}
         called = {uses.one(key) for key in uses.calls}
@@ -117,6 +118,9 @@ class Meanings:
         for key in sorted(uses.differentiated, key=lambda one: one[1]):  # in the same order in every process
             is_there = not uses.values.get(key) or key in uses.changed_first
             if key[1] not in self._imported() and is_there and uses.one(key) not in called:
+                self._set(key, Role.LEAF, False)
+        for key in sorted(uses.written_in_place, key=lambda one: one[1]) if around_of(tree).leaf else ():
+            if (self._is_open(key) and not uses.values.get(key)) or key in uses.changed_first:
                 self._set(key, Role.LEAF, False)
         own = {name for methods in uses.methods_of.values() for name in methods}
         for key, loss in uses.runs_pass.items() if "backward" not in own else ():

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import ast
+import sys
 from functools import reduce
 
 from afterward.follow.nodes import inside
+from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.around import around_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINES = (*_FUNCTIONS, ast.ClassDef)
 _OF_MODULES = frozenset({"parameters", "named_parameters", "state_dict", "modules", "zero_grad"})
 _BASES = {"training_step": "lightning.pytorch.LightningModule", "forward": "torch.nn.Module"}
+_KNOWN = vocabulary.LIBRARIES | sys.stdlib_module_names
 _PASSES = frozenset({"backward", "grad", "manual_backward", "step", "zero_grad"})
 
 
 def completed(tree: ast.Module) -> ast.Module:
     """A pasted tree with what was around it."""
     around = around_of(tree)
+    tree = ast.Module([one for one in tree.body if not _is_of_unseen(one)] or tree.body[:0], tree.type_ignores)
     tree = _as_forward(tree)
     for function in [one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS) and one.name == "forward"]:
         _ended(function)
     made = _as_classes(tree)
     made._around = around  # type: ignore[attr-defined]
     return made
+
+
+def _is_of_unseen(node: ast.stmt) -> bool:
+    """An import from a module of the program, which was not copied: its names are known by their use alone."""
+    if not isinstance(node, ast.ImportFrom):
+        return False
+    return bool(node.level) or (node.module or "").split(".")[0] not in _KNOWN
 
 
 def _as_classes(tree: ast.Module) -> ast.Module:

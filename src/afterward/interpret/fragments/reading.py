@@ -196,7 +196,7 @@ def snippets(tree: ast.Module) -> list[list[ast.stmt]]:
     found: dict[int, list[ast.stmt]] = {}
     for one in tree.body:
         found.setdefault(sum(line < one.lineno for line in sentences), []).append(one)
-    return list(found.values()) or [[]]
+    return list(found.values())
 
 
 def clears_gradients(tree: ast.Module) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from afterward.follow.nodes import inside
 from afterward.interpret.fragments import outputs, vocabulary
-from afterward.interpret.fragments.losses import is_swept, share_forward
+from afterward.interpret.fragments.losses import computed_first, is_swept, share_forward
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, meanings_of, tokens, tree_of
 from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.fragments.trained import ASSUMED, TRAINER, before_use
@@ -65,7 +65,7 @@ class Assumed:
         ] = []  # classes whose objects are called in every step, with a pass from what they return
         self.numbers: dict[str, int] = {}  # what is not known, and after how many iterations a test on it comes round
         self.forward_pass: Output | None = None  # of this iteration, what several losses were computed from unseen
-        self.repeated = False  # are the statements of the file taken for the body of a loop?
+        self.body: ast.Module | None = None  # the file, where its statements are taken for the body of a loop
 
     # Asking
 
@@ -76,7 +76,7 @@ class Assumed:
         if name in vocabulary.USUAL:
             return Lib(vocabulary.USUAL[name])
         meaning = _meaning(frame, name)
-        if meaning is None or (meaning.role is Role.LOSS and not self.repeated):
+        if meaning is None or (meaning.role is Role.LOSS and self.body is None):
             return None
         key = (id(tree_of(frame)), name)
         if key not in self.given:
@@ -170,8 +170,9 @@ class Assumed:
     def _loss(self, machine: Machine, path: str) -> Value:
         """A loss whose forward pass was not copied: each of the optimizers trains a part of what it depends on. Losses
         of which one is kept for the other come out of the same forward pass."""
-        known = [one for one in self.networks if one.inner[ASSUMED] == path]
         tree = tree_of(machine.frame)
+        alike = computed_first(tree) if tree is not None else []  # of one set of parameters
+        known = [one for one in self.networks if one.inner[ASSUMED] in (path, *alike) and TRAINER in one.inner]
         trainers = meanings_of(tree).paths(Role.OPTIMIZER) if tree is not None else []
         for one in () if known or self.forward_pass is not None else (trainers or [""]):
             known.append(self._network(machine, path))
@@ -210,6 +211,11 @@ class Assumed:
             del self.given[key]
         self.forward_pass = None
 
+    def compute_losses(self, machine: Machine, tree: ast.Module) -> None:
+        """What the statements that were not copied computed before those that were."""
+        for path in computed_first(tree):
+            self.name(machine, machine.frames[0], path)
+
     def complete(self, machine: Machine, made: Instance) -> None:
         """An object of a pasted class of modules whose `forward` was not copied: it stands in for a network."""
         is_module = isinstance(made.cls, Class) and made.cls.derives_from("torch.nn.Module")
@@ -243,7 +249,8 @@ class Assumed:
                 if path and id(network.attributes["weight"]) in held:
                     trained.setdefault(path, []).append(network.inner[ASSUMED])
         return (
-            *((Assumption("body", ""),) if self.repeated else ()),
+            *((Assumption("body", ""),) if self.body is not None else ()),
+            *self._about_losses(),
             *(Assumption("module", name) for name in self.trained),
             *(Assumption("number", name) for name in self.numbers),
             *(
@@ -252,6 +259,14 @@ class Assumed:
                 if role not in (Role.SCALER, Role.ACCELERATOR)
             ),
         )
+
+    def _about_losses(self) -> list[Assumption]:
+        """What was taken of several losses together."""
+        if self.body is None:
+            return []
+        losses = tuple(meanings_of(self.body).paths(Role.LOSS))
+        early = [Assumption("before", "", losses)] if computed_first(self.body) else []
+        return [Assumption("one_forward", "", losses), *early] if share_forward(self.body) else early
 
 
 def _stand_in(assumed: Assumed, machine: Machine, made: Instance, path: str) -> None:

@@ -95,6 +95,7 @@ class Uses:
         self.joined: dict[Key, Key] = {}
         self._groups: dict[Key, list[Key]] = {}
         self.changed_first: set[Key] = set()  # `w -= ...` before anything is assigned to it: it was there
+        self.written_in_place: set[Key] = set()  # `w[0] = ...`, `w += ...`
         self.differentiated: set[Key] = set()  # whose `.grad` is read or set
         self.hands_on: set[int] = set()  # ids of calls that give back a state they were given, beside something else
         self.read: list[tuple[str, Key]] = []
@@ -201,9 +202,12 @@ class Uses:
         self._visit_inner(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        path = path_of(node.target)
-        if path is not None and self.place.key(path) not in self.values:
-            self.changed_first.add(self.place.key(path))
+        written = path_of(node.target.value) if isinstance(node.target, ast.Subscript) else None
+        for path in {path_of(node.target), written} - {None}:
+            if self.place.key(path or "") not in self.values:
+                self.changed_first.add(self.place.key(path or ""))
+        key = self.place.key(written or path_of(node.target) or "")
+        self.written_in_place.add(key)
         self._assign(node.target, node.value)
         self.collected.append(Written(node.value, self.place))
         self._visit_inner(node)
@@ -224,6 +228,7 @@ class Uses:
             path = path_of(target.value)
             if path is not None:
                 self.values.setdefault(self.place.key(path), []).append(Written(value, self.place))
+                self.written_in_place.add(self.place.key(path))
             return
         if path is None:
             return

@@ -36,6 +36,12 @@ OF_TENSORS = words(
 PRODUCTS = words("mm matmul bmm mv addmm baddbmm einsum linear")
 MAKES_LEAVES = words("Parameter ParameterList parameters requires_grad requires_grad_")
 BEGINNINGS = words("init initial initialize zero zeros reset empty start blank")  # methods that begin a state
+LIBRARIES = words(
+    "PIL accelerate apex cv2 datasets deepspeed dgl einops gym gymnasium h5py higher ignite kornia lightning "
+    "matplotlib networkx nltk numpy pandas peft pyro pytorch_lightning scipy seaborn sklearn snntorch spacy "
+    "tensorboard tensorboardX timm torch torch_geometric torch_scatter torch_sparse torchaudio torchmetrics "
+    "torchtext torchvision tqdm transformers wandb yaml"
+)
 
 # What people import without showing it.
 USUAL = {

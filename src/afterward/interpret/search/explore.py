@@ -237,10 +237,12 @@ def _repeat(machine: Machine, module: Module) -> None:
     """The statements of a file as the body of a loop; what follows in it may do anything with what they computed."""
     tree = module.tree
     assert tree is not None
-    machine.assumed.repeated = True
+    machine.assumed.body = tree
     for _ in iterations(machine):
         for statements in snippets(tree):
             machine.assumed.begin_again()
+            machine.at(statements[0])
+            machine.assumed.compute_losses(machine, tree)
             machine.run_block(statements)
         kept = [*module.scope.names.values(), *machine.assumed.given.values()]
         machine.account.lose(kept if clears_gradients(tree) else [*kept, *machine.optimizers])
