@@ -152,6 +152,51 @@ for i, (x, y) in enumerate(torch.utils.data.DataLoader(unknown_dataset)):
     if (i + 1) % 4 == 0:
         opt.step()
 """,
+    "cleared in each micro-batch of a loader that a comprehension goes over": """
+def micro_batch(i, x, y):
+    opt.zero_grad()  # warning: AFT405
+    (net(x) - y).pow(2).mean().backward()
+    if (i + 1) % 4 == 0:
+        opt.step()
+loader = torch.utils.data.DataLoader(unknown_dataset)
+[micro_batch(i, x, y) for i, (x, y) in enumerate(loader)]
+""",
+    "the newest of each under keys that are not known": """
+store = {}
+for x, ids in unknown_loader:
+    for key in store:
+        store[key] = store[key].detach()
+    opt.zero_grad()
+    loss = 0
+    for key in ids.tolist():
+        old = store.get(key, torch.zeros(2))
+        store[key] = torch.tanh(net(x).sum() + old)
+        loss = loss + store[key].sum()
+    loss.backward()
+    opt.step()
+""",
+    "a state under keys that are not known": """
+store = {}
+for x, ids in unknown_loader:
+    opt.zero_grad()
+    loss = 0
+    for key in ids.tolist():
+        old = store.get(key, torch.zeros(2))
+        store[key] = torch.tanh(net(x).sum() + old)
+        loss = loss + store[key].sum()
+    loss.backward()  # warning: AFT107
+    opt.step()
+""",
+    "a value for each of several unknown names, in one step": """
+values = {}
+for x in torch.randn(4, 3, 4):
+    for name in unknown_names:
+        values[name] = net(x).sum()
+    opt.zero_grad()
+    for name in unknown_names:
+        values[name].backward()
+    opt.step()
+""",
     "cleared after each window of micro-batches of a loader": """
 for i, (x, y) in enumerate(torch.utils.data.DataLoader(unknown_dataset)):
     (net(x) - y).pow(2).mean().backward()

@@ -21,6 +21,8 @@ NAMES = (
     "schedule-buffers-in-init",  # two buffers, made of local values
     "minibatches-of-a-dataclass",  # a cut in the loop comes too late for its first step
     "gradients-projected-one-by-one",
+    "episode-lists-side-by-side",  # what is filled beside the losses is emptied with them
+    "critic-features-for-the-actor",  # one cut for several readings
 )
 
 

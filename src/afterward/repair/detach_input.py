@@ -25,11 +25,14 @@ from afterward.repair.scopes import parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
+SEVERAL = 2  # readings of one value
+
 
 def candidates(job: Job) -> Candidates:
     yield from targets_of_losses.candidates(job)
     if job.remedy.form in (Form.MADE, Form.UNTRAINED):
         yield from _where_it_is_made(job)
+    yield from _from_here_on(job)
     yield from _where_it_is_read(job)
     yield from _in_the_late_loss(job)
     yield from _where_it_is_made(job)
@@ -50,6 +53,23 @@ def _where_it_is_read(job: Job) -> Candidates:
             edits = [source.replace(each, text) for each, text in texts if text is not None]
             if len(edits) == len(texts) and not shapes.guard:
                 shapes.learn((yield job.patch(f"detach `{name}` on line {line}", source, *edits)))
+
+
+def _from_here_on(job: Job) -> Candidates:
+    """The later loss reads the value in several places: cut it once, before the first of them."""
+    parted = job.parting(job.found.ways.freed, job.found.ways.reused)
+    if parted is None or _in_early(job) or not job.name.isidentifier():
+        return
+    source, early, late = parted
+    block = source.block_of(early) or []
+    if late not in block or not any(job.name in assigned_names(source, each) for each in block[: block.index(early)]):
+        return
+    later = [each for each in block[block.index(early) + 1 : block.index(late) + 1] if _uncut(source, each, job.name)]
+    if sum(len(_uncut(source, each, job.name)) for each in later) < SEVERAL:
+        return
+    line = source.range(later[0]).start.line
+    edit = source.insert_before(later[0], f"{job.name} = {job.name}.detach()")
+    yield job.patch(f"detach `{job.name}` before line {line}", source, edit)
 
 
 # What does not carry the history on.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model import facts
+from afterward.repair.filled_together import beside
 from afterward.repair.names import assignable, assignment, fresh, normal, plain_names, stem, targets
 from afterward.repair.out_of_place import gone_over
 from afterward.repair.passes import loss_of, only_call, own_nodes, pass_calls
@@ -39,32 +40,15 @@ def _part_already_used(job: Job) -> Candidates:
     line = source.range(backward).start.line
     names = [*_collections(job, whole), *names_at_loop(job, source, backward, whole)]
     for name in dict.fromkeys(names):
-        said = ("clear_terms", (facts.code("target", name),))
+        others = beside(job, source, backward, name)
+        said = ("clear_terms", (facts.names("target", (name, *others)) if others else facts.code("target", name),))
+        if others:
+            edit = source.insert_after(backward, *(f"{each}.clear()" for each in (name, *others)))
+            yield job.patch(f"drop what backward has used, after line {line}", source, edit, said=said)
+            continue
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
             edit = source.insert_after(backward, cut)
             yield job.patch(f"drop what backward has used, after line {line}", source, edit, said=said)
-        beside = [other for other in _grown_beside(source, backward, name) if other != name]
-        if beside:
-            edit = source.insert_after(backward, *(f"{each}.clear()" for each in (name, *beside)))
-            yield job.patch(f"drop what backward has used, after line {line}", source, edit, said=said)
-
-
-def _grown_beside(source: Source, backward: Statement, name: str) -> Iterator[str]:
-    """What grows with a list, one entry for each of its own: `rewards` beside `log_probs`."""
-    loops = source.loops_around(backward)
-    inside = [s for s in source.statements if loops and loops[-1] in source.ancestors(s)]
-    grown = {id(s): lists for s in inside if (lists := _appended_to(source, s)) is not None}
-    blocks = [source.block_of(s) or [] for s in inside if grown.get(id(s)) == normal(name)]
-    found = (grown.get(id(s)) for block in blocks[:1] for s in block)
-    yield from dict.fromkeys(each for each in found if each is not None)
-
-
-def _appended_to(source: Source, statement: Statement) -> str | None:
-    """`rewards` of `rewards.append(r)`."""
-    call = only_call(statement)
-    if call is None or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
-        return None
-    return normal(source.code(call.func.value))
 
 
 def _collections(job: Job, name: str) -> Iterator[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from afterward.follow.nodes import of_file
 from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
 from afterward.interpret.graph.unused_parts import are_unused_parts
 from afterward.interpret.machine.core import site_of
-from afterward.interpret.machine.values import Instance, Module, Scope, Value
+from afterward.interpret.machine.values import Instance, Module, Scope, Unknown, Value
 from afterward.model.history import Kept
 from afterward.model.history import Value as Named
 from afterward.model.names import container_of
@@ -217,9 +218,19 @@ def _inside(name: str, value: Value) -> Iterable[tuple[str, Value]]:
         inner = [(f"{name}.{key}", one) for key, one in value.attributes.items()]
         return [*inner, (name, items)] if isinstance(items, (list, dict)) else inner
     if isinstance(value, dict):
-        return [(f"{name}[{key!r}]", one) for key, one in list(value.items())[:100]]
+        return [(f"{name}[{key}]", one) for key, one in islice(_entries(value), 100)]
     if isinstance(value, deque) and value.maxlen is not None:
         return ()
     if isinstance(value, (list, tuple, deque)):
         return [(f"{name}[{number}]", one) for number, one in enumerate(list(value)[-100:])]
     return ()
+
+
+def _entries(value: dict[Value, Value]) -> Iterator[tuple[str, Value]]:
+    """The entries of a dict. Of those under keys that are not known the newest: it may have replaced the others."""
+    unknown = [key for key in value if isinstance(key, Unknown)]
+    for key, one in value.items():
+        if not isinstance(key, Unknown):
+            yield repr(key), one
+        elif key is unknown[-1] or not isinstance(one, Tensor):
+            yield "...", one

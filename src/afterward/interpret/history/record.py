@@ -11,7 +11,7 @@ from afterward.follow.crossing import Trail
 from afterward.follow.flow import repeated
 from afterward.interpret.graph.graph import BackwardRun, Cutting, GraphNode, Naming, Tensor, Version
 from afterward.interpret.history.path import Path
-from afterward.interpret.machine.values import Instance, Module, Scope
+from afterward.interpret.machine.values import Instance, Module, Scope, Unknown
 from afterward.model import gradients
 from afterward.model.history import BY_GRAD, Cut, Edge, Fed, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.reuse import Entry, Reuse, find_reuse
@@ -260,4 +260,6 @@ def _within(name: str, value: object, kind: str, seen: set[int], depth: int) -> 
 
 def _shown(key: object) -> str:
     """A dictionary key as a person would write it."""
+    if isinstance(key, Unknown):
+        return "..."
     return f'"{key}"' if isinstance(key, str) and '"' not in key else repr(key)

@@ -42,6 +42,7 @@ class Frame:
     cls: Class | None = None  # where the running method was defined, for `super()`
     first: Value = None  # its first argument
     node: ast.AST | None = None  # the function that runs
+    comprehensions: list[int] = field(default_factory=list)  # that run in it, each by a number below zero
 
 
 @dataclass(slots=True)
@@ -166,8 +167,9 @@ class Core:
         return where
 
     def repeats_after(self, iterations: int) -> None:
-        """The innermost loop tests a remainder: what it does is seen whole only after so many iterations."""
-        inside = next((one.iterations[-1].entry for one in reversed(self.frames) if one.iterations), None)
+        """The innermost loop (or comprehension) tests a remainder: what it does shows only after so many iterations."""
+        loops = ([*(each.entry for each in one.iterations), *one.comprehensions] for one in reversed(self.frames))
+        inside = next((entries[-1] for entries in loops if entries), None)
         if inside is not None:
             self.periods[inside] = max(iterations, self.periods.get(inside, 0))
 

@@ -7,6 +7,7 @@ import ast
 from afterward.interpret import library
 from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.python import containers
 from afterward.interpret.machine.core import is_data, spelled
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
@@ -90,9 +91,10 @@ class Effects(Part):
                 if isinstance(key, Unknown):
                     self.machine.account.lose([owner, value])
                     for one in list(owner):
-                        owner[one] = self.machine.unknown()
+                        if not isinstance(one, Unknown):
+                            owner[one] = self.machine.unknown()
                     if isinstance(owner, PartialDict):
-                        owner.partial = True
+                        containers.put_under_unknown(self.machine, owner, key, value)
                 else:
                     owner[key] = value
             except TypeError:

@@ -11,9 +11,9 @@ from afterward.interpret import library
 from afterward.interpret.fragments import standins
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.python import arithmetic
+from afterward.interpret.library.python import arithmetic, containers
 from afterward.interpret.machine.iterations import took
-from afterward.interpret.machine.operators import BIG, ORDINARY
+from afterward.interpret.machine.operators import BIG, ORDINARY, hashable
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     Class,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
 _ELEMENTS, _FEW = 300, 3  # of a comprehension over something known, and over something without end
+_MOST = 40  # of one that tests a remainder, to come round twice
 _COUNTED = (200, 6, 2)  # of one that counts, by how deep it lies in others
 
 
@@ -45,6 +46,7 @@ class Expressions(Part):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self.comprehensions = 0  # inside each other
+        self.begun = 0  # comprehensions, in all
         self.table = _Table(
             {
                 ast.Constant: self._constant,
@@ -186,16 +188,16 @@ class Expressions(Part):
         if isinstance(owner, Stream):
             return owner.make()
         if isinstance(owner, dict):
-            if isinstance(key, Unknown) or not _hashable(key):
+            if isinstance(key, Unknown) or not hashable(key):
                 self.machine.account.lose([owner])
-                return next(iter(owner.values())) if len(owner) == 1 else self.machine.unknown()
+                return containers.item_under_unknown(self.machine, owner, key, node)
             if key in owner:
                 return owner[key]
             maker = getattr(owner, "maker", None)
             if maker is not None:
                 made = owner[key] = self.machine.call(maker, [], {}, node)
                 return made
-            if getattr(owner, "partial", False):
+            if getattr(owner, "unsure", False):
                 return self.machine.unknown()
             if (
                 self.machine.frame.call not in self.machine.guarding
@@ -228,7 +230,7 @@ class Expressions(Part):
         return self._elements(node.elts)
 
     def _set(self, node: ast.Set) -> Value:
-        return {one for one in self._elements(node.elts) if _hashable(one)}
+        return {one for one in self._elements(node.elts) if hashable(one)}
 
     def _elements(self, nodes: list[ast.expr]) -> list[Value]:
         found: list[Value] = []
@@ -252,7 +254,9 @@ class Expressions(Part):
                     made.partial = True
                 continue
             name, held = self.evaluate(key), self.evaluate(value)
-            if isinstance(name, Unknown) or not _hashable(name):
+            if isinstance(name, Unknown):
+                containers.put_under_unknown(self.machine, made, name, held)
+            elif not hashable(name):
                 made.partial = True
             else:
                 made[name] = held
@@ -313,12 +317,16 @@ class Expressions(Part):
         frame.scope = Scope(outer, outer.module)
         frame.scope.shared = dict(outer.shared)
         self.comprehensions += 1
+        self.begun += 1
+        frame.comprehensions.append(-self.begun)
         try:
             if isinstance(node, ast.DictComp):
                 made = PartialDict()
                 for _ in self._clauses(node.generators, 0):
                     key, value = self.evaluate(node.key), self.evaluate(node.value)
-                    if isinstance(key, Unknown) or not _hashable(key):
+                    if isinstance(key, Unknown):
+                        containers.put_under_unknown(self.machine, made, key, value)
+                    elif not hashable(key):
                         made.partial = True
                     else:
                         made[key] = value
@@ -326,8 +334,9 @@ class Expressions(Part):
             found = [self.evaluate(node.elt) for _ in self._clauses(node.generators, 0)]
         finally:
             frame.scope = outer
+            frame.comprehensions.pop()
             self.comprehensions -= 1
-        return {one for one in found if _hashable(one)} if isinstance(node, ast.SetComp) else found
+        return {one for one in found if hashable(one)} if isinstance(node, ast.SetComp) else found
 
     def _generator(self, node: ast.GeneratorExp) -> Value:
         """Lazy, as in Python: the body runs when someone takes the next element."""
@@ -365,8 +374,9 @@ class Expressions(Part):
         limit = _ELEMENTS if items.known else _FEW
         if isinstance(over, range):
             limit = _COUNTED[max(0, min(depth + self.comprehensions, len(_COUNTED)) - 1)]
+        running = self.machine.frame.comprehensions[-1:]
         for number, item in enumerate(items.source):
-            if number >= limit:
+            if number >= max([limit, *(min(2 * self.machine.periods.get(one, 0), _MOST) for one in running)]):
                 return
             self.machine.spend()
             self.machine.store(clause.target, item)
@@ -381,14 +391,6 @@ class Expressions(Part):
 
 def _simple(key: Value) -> bool:
     return isinstance(key, (str, int, Unknown))
-
-
-def _hashable(value: Value) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 class _Table(dict[type[ast.AST], Callable[[Any], Value]]):

@@ -13,7 +13,18 @@ from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.part import Part
-from afterward.interpret.machine.values import Bound, Class, Function, Instance, Iter, Lib, Stream, Unknown, Value
+from afterward.interpret.machine.values import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Iter,
+    Lib,
+    PartialDict,
+    Stream,
+    Unknown,
+    Value,
+)
 
 CONTAINERS = (list, dict, tuple, set, frozenset, deque, str, bytes)
 BIG = arithmetic.ELEMENTS
@@ -225,6 +236,8 @@ class Operators(Part):
         if isinstance(box, Instance):
             method = self.machine.attribute(box, "__contains__", None)
             return self.truth(self.machine.call(method, [item], {}, None)) if isinstance(method, Bound) else None
+        if isinstance(box, PartialDict) and (isinstance(item, Unknown) or box.unsure) and hashable(item):
+            return True if item in box else None if box or box.partial else False
         if not isinstance(box, (*CONTAINERS, range)) or isinstance(item, Unknown):
             return None
         try:
@@ -239,6 +252,15 @@ _ONE_OBJECT = (bool, int, str, Lib, Class)  # equal ones are one object, as far 
 _FORMS: dict[type[ast.cmpop], str] = {
     ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Lt: "__lt__", ast.LtE: "__le__", ast.Gt: "__gt__", ast.GtE: "__ge__",
 }  # fmt: skip
+
+
+def hashable(value: Value) -> bool:
+    """Can it be a key?"""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _names_a_class(value: Value) -> bool:

@@ -279,10 +279,37 @@ class SliceOf:
 
 
 class PartialDict(dict[Any, Any]):
-    """A dict of the program. `partial`: it has entries that are not known; `maker`: of a defaultdict."""
+    """A dict of the program. `partial`: it has entries that are not known; `maker`: of a defaultdict.
+
+    What is put under a key that is not known stands under that unknown value itself, the newest last; `put` says in
+    which iterations of which loops.
+    """
 
     partial = False
     maker: Value = None
+    put: dict[Unknown, dict[int, int]] | None = None
+
+    @property
+    def unsure(self) -> bool:
+        """May a key be there that is not found?"""
+        return self.partial or any(isinstance(key, Unknown) for key in self)
+
+    def put_under_unknown(self, key: Unknown, value: Value, now: dict[int, int]) -> None:
+        self.pop(key, None)
+        self[key] = value
+        self.put = {**(self.put or {}), key: now}
+
+    def under_unknown(self, key: Unknown, now: dict[int, int]) -> Value:
+        """What lies under a key that is not known: what was put under this very value; else what was put last, if that
+        was in an earlier iteration of a loop that still runs: such a loop reads again what it has written. Where keys
+        of one iteration may differ, nothing can be said."""
+        if key in self:
+            return self[key]
+        newest = next((one for one in reversed(self) if isinstance(one, Unknown)), None)
+        if newest is None or isinstance(self[newest], (Instance, Function, Class, Lib)):
+            return MISSING
+        then = (self.put or {}).get(newest, {})
+        return self[newest] if any(then.get(loop, number) < number for loop, number in now.items()) else MISSING
 
 
 class ModuleParts(PartialDict):

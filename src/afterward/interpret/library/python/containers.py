@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
 from afterward.interpret.machine.core import spelled
-from afterward.interpret.machine.values import Args, Iter, Kwargs, Lib, PartialDict, Raised, Unknown, Value
+from afterward.interpret.machine.values import (
+    MISSING,
+    Args,
+    Iter,
+    Kwargs,
+    Lib,
+    PartialDict,
+    Raised,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -36,9 +46,11 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
         if isinstance(parts, (list, tuple)) and all(isinstance(one, str) for one in parts):
             return _computed(machine, owner, name, [parts], {})
         return machine.unknown()
-    if name == "sort" or (name == "get" and args and isinstance(args[0], Unknown)):
-        return None if name == "sort" else machine.unknown()
-    unsure = isinstance(owner, PartialDict) and owner.partial and name in ("get", "pop", "setdefault")
+    if name == "sort":
+        return None
+    if name in ("get", "setdefault") and args and isinstance(args[0], Unknown):
+        return _get_under_unknown(machine, owner, name, args)
+    unsure = isinstance(owner, PartialDict) and owner.unsure and name in ("get", "pop", "setdefault")
     if unsure and args and isinstance(args[0], (str, int)) and args[0] not in owner:
         return machine.unknown()
     if isinstance(owner, str) and any(not isinstance(one, (str, int, tuple)) for one in (*args, *kwargs.values())):
@@ -54,6 +66,42 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
     if name in ("pop", "popleft", "popitem", "get") and isinstance(owner, (list, dict, deque)):
         machine.trail = hash((machine.trail, len(owner), *(one for one in args if isinstance(one, (int, str)))))
     return _computed(machine, owner, name, args, kwargs)
+
+
+def put_under_unknown(machine: Machine, owner: PartialDict, key: Unknown, value: Value) -> None:
+    owner.put_under_unknown(key, value, _iterations(machine))
+
+
+def item_under_unknown(machine: Machine, owner: dict[Any, Value], key: Value, node: ast.AST) -> Value:
+    """`owner[key]` where the key is not known; a `defaultdict` that is empty makes its first value."""
+    if isinstance(key, Unknown) and isinstance(owner, PartialDict):
+        found = owner.under_unknown(key, _iterations(machine))
+        if found is MISSING and owner.maker is not None and not owner:
+            found = machine.call(owner.maker, [], {}, node)
+            put_under_unknown(machine, owner, key, found)
+        if found is not MISSING:
+            return found
+    return next(iter(owner.values())) if len(owner) == 1 else machine.unknown()
+
+
+def _get_under_unknown(machine: Machine, owner: Value, name: str, args: Args) -> Value:
+    """`get` and `setdefault` with a key that is not known."""
+    if not isinstance(owner, PartialDict):
+        return machine.unknown()
+    found = owner.under_unknown(args[0], _iterations(machine))
+    if found is not MISSING:
+        return found
+    if owner or owner.partial:
+        return machine.unknown()
+    default = args[1] if len(args) > 1 else None
+    if name == "setdefault":
+        put_under_unknown(machine, owner, args[0], default)
+    return default
+
+
+def _iterations(machine: Machine) -> dict[int, int]:
+    """Which iteration each running loop is in."""
+    return {one.entry: one.number for frame in machine.frames for one in frame.iterations}
 
 
 def _computed(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs) -> Value:
