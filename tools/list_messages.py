@@ -27,7 +27,11 @@ PYTHON = (
     "autograd/__init__.py", "autograd/anomaly_mode.py", "autograd/forward_ad.py", "autograd/function.py",
     "autograd/functional.py", "autograd/graph.py", "_tensor.py", "utils/checkpoint.py", "utils/hooks.py",
     "optim/optimizer.py", "optim/lbfgs.py", "optim/lr_scheduler.py", "nn/modules/module.py",
-    "nn/parallel/distributed.py",
+    "nn/parallel/distributed.py", "optim/adagrad.py", "optim/adam.py", "optim/adamax.py", "optim/adadelta.py",
+    "optim/asgd.py", "optim/nadam.py", "optim/radam.py", "optim/rmsprop.py", "optim/rprop.py", "optim/sgd.py",
+    "optim/sparse_adam.py", "optim/_adafactor.py", "optim/_muon.py", "optim/swa_utils.py", "cuda/graphs.py",
+    "nn/modules/linear_cross_entropy.py", "nn/attention/flex_attention.py", "nn/functional.py", "_lobpcg.py",
+    "nn/utils/parametrize.py", "nn/parameter.py", "nn/modules/lazy.py", "autograd/gradcheck.py",
     "nn/utils/clip_grad.py", "amp/grad_scaler.py", "multiprocessing/reductions.py", "_functorch/eager_transforms.py",
     "_functorch/autograd_function.py", "_functorch/vmap.py",
 )  # fmt: skip
@@ -150,6 +154,13 @@ REASONS = (
     (r"did not get gradient|not compute gradients|not set on root|have requires_grad True", "TorchScript and tracing"),
     (r"No tensors provided|__setstate__|DTensor|already a gradient with dtype", "an argument of the wrong type"),
     (r"reuse an out tensor", "memory and devices"),
+    (r"lobpcg|allow_retain_graph", "one operation's arguments"),
+    (r"_foreach ops|differentiable mode", "options of optimizers"),
+    (
+        r"batched gradients|undefined gradient support|(Analytical|Numerical) gradient|reentrant, i\.e\.|"
+        r"multiplied by grad_output|Gradient has dtype mismatch|a double precision floating point",
+        "what `gradcheck` finds in a function that it tests",
+    ),
     (r"strict mode|twice differentiable|higher-order gradient", "a requirement of torch.func on its arguments"),
 )  # fmt: skip
 

@@ -41,6 +41,14 @@ WORDS = {
         help="pass it without its graph: `.detach()`; what it was computed from then gets no gradient from here. To "
         "train it, compute the loss without this argument: `(losses * weight).mean()`",
     ),
+    "chunked-loss-backward-twice": told(
+        "a loss that is computed in chunks is differentiated twice",
+        "`linear_cross_entropy` handed its gradients over to an earlier `backward()`",
+        "In chunks it computes its gradients in the forward pass, and hands them over once. `retain_graph=True` has no "
+        "effect on that.",
+        here="asks it for its gradients again",
+        help="call `backward()` once, or create its options with `allow_retain_graph=True`",
+    ),
     "out-argument-with-gradients": told(
         "`out=` is used where gradients are recorded",
         "`out=` cannot be used with tensors that require gradients",

@@ -52,6 +52,23 @@ WORDS = {
         help="keep the model in `float32`: remove `.half()` or `dtype=torch.float16` (of adapters too), and compute "
         "under `torch.autocast`",
     ),
+    "sparse-gradient-refused": told(
+        "an optimizer refuses a sparse gradient",
+        "the gradient of <{value}><!value:a parameter> is sparse, and this optimizer takes dense ones only",
+        "{said}. An embedding with `sparse=True` gets a gradient of the rows that were looked up.",
+        here="this step refuses it",
+        stored="{value} gets its value here",
+        help="make the embedding without `sparse=True`, or step it with an optimizer of its own: "
+        "`torch.optim.SparseAdam(embedding.parameters())`",
+    ),
+    "dense-gradient-refused": told(
+        "an optimizer for sparse gradients refuses a dense one",
+        "the gradient of <{value}><!value:a parameter> is dense, and this optimizer takes sparse ones only",
+        "{said}. Only an embedding with `sparse=True` gets a sparse gradient.",
+        here="this step refuses it",
+        stored="{value} gets its value here",
+        help="make the embedding with `sparse=True`, and step all other layers with an optimizer of their own",
+    ),
     "closure-missing": told(
         "an optimizer that evaluates the loss itself is stepped without a closure",
         "`step()` of <{value}><!value:this optimizer> needs a closure",

@@ -219,6 +219,19 @@ def _inference(tensor: Any) -> bool:
     return bool(tensor.is_inference())
 
 
+def _sparsely(tensor: Any) -> bool:
+    return _has_gradient(tensor, sparse=True)
+
+
+def _densely(tensor: Any) -> bool:
+    return _has_gradient(tensor, sparse=False)
+
+
+def _has_gradient(tensor: Any, *, sparse: bool) -> bool:
+    gradient = plainly(tensor).grad
+    return gradient is not None and bool(plainly(gradient).is_sparse) == sparse
+
+
 def _anything(tensor: Any) -> bool:
     return True
 
@@ -254,6 +267,8 @@ ABOUT: dict[str, Callable[[Scene], Found]] = {
     "inference-tensor-requires-grad": lambda scene: named(scene, _inference),
     "inference-tensor-version": lambda scene: named(scene, _inference),
     "parameter-in-two-groups": _in_both,
+    "sparse-gradient-refused": lambda scene: _in_locals(scene, _sparsely, "p", "param", "params"),
+    "dense-gradient-refused": lambda scene: _in_locals(scene, _densely, "p", "param", "params"),
     "half-gradients-unscaled": lambda scene: _in_locals(scene, _anything, "param"),
     "retain-grad-without-grad": lambda scene: named(scene, _untrained),
     "argument-not-differentiable": _argument_in_question,
