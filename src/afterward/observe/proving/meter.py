@@ -68,11 +68,17 @@ class Meter:
 
         return measured
 
-    def pass_ends(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not is_traced(outputs):
-            self._keep(Keeper.pass_ends)
-            if self.finite is not None:
-                self.finite.pass_ends()
+    def around_end(self, ended: Hook) -> Hook:
+        """The observer's hook on the ends of passes."""
+
+        def measured(outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if not is_traced(outputs):
+                self._keep(Keeper.pass_ends)
+                if self.finite is not None:
+                    self.finite.pass_ends()
+            ended(outputs, args, kwargs)
+
+        return measured
 
     def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._keep(lambda keeper: keeper.step_begins(optimizer))

@@ -1,6 +1,6 @@
 """Stands at the one door through which every backward pass goes.
 
-The function behind `.backward()` and `autograd.grad()` is recompiled from its own source with two calls of
+The function behind `.backward()` and `autograd.grad()` is recompiled from its own source with calls of
 ours in it. Its frame, file and lines stay what they were, so tracebacks read as without us.
 """
 
@@ -20,19 +20,22 @@ BEGINS = "__afterward_pass_begins__"
 FAILED = "__afterward_pass_failed__"
 ENDED = "__afterward_pass_ended__"
 
+WAITED_FOR = "__afterward_end_is_waited_for__"
+
 Hook = Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
 
 
 @contextmanager
-def passes_announced(begins: Hook, failed: Hook, ended: Hook | None = None) -> Iterator[bool]:
-    """Within this block, `begins` sees each pass before it runs, `failed` each one that raises, `ended` each one."""
+def passes_announced(begins: Hook, failed: Hook, ended: Hook | None = None, waiting: Any = ()) -> Iterator[bool]:
+    """Within this block, `begins` sees each pass before it runs, `failed` each one that raises; `ended` sees the end of
+    each one for as long as `waiting` contains True: asking a set costs less than a call."""
     function = compat.backward_entry()
     code = _announcing_code(function, ended is not None) if function is not None else None
     if code is None:
         yield False
         return
     original = function.__code__
-    hooks = {BEGINS: begins, FAILED: failed, ENDED: ended}
+    hooks = {BEGINS: begins, FAILED: failed, ENDED: ended, WAITED_FOR: waiting}
     # Constants of the code: a name would show in a namespace of the program's, such as that of all builtins.
     constants: Any = [hooks.get(one, one) if type(one) is str else one for one in code.co_consts]
     function.__code__ = code.replace(co_consts=tuple(constants))
@@ -43,7 +46,7 @@ def passes_announced(begins: Hook, failed: Hook, ended: Hook | None = None) -> I
 
 
 def _announcing_code(function: Any, until_it_ends: bool) -> CodeType | None:
-    """The function's own code with the two calls inserted; None where its shape is not the one we know."""
+    """The function's own code with the calls inserted; None where its shape is not the one we know."""
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -73,7 +76,8 @@ def _announcing_code(function: Any, until_it_ends: bool) -> CodeType | None:
         return made
 
     handler = there(ast.ExceptHandler(ast.Name("BaseException", ast.Load()), None, [call(FAILED), ast.Raise()]))
-    ends = [call(ENDED)] if until_it_ends else []
+    waited_for = ast.Compare(ast.Constant(True), [ast.In()], [ast.Constant(WAITED_FOR)])
+    ends = [there(ast.If(waited_for, [call(ENDED)], []))] if until_it_ends else []
     guarded = ast.copy_location(ast.Try(body=definition.body, handlers=[handler], orelse=[], finalbody=ends), before)
     definition.body = [call(BEGINS), guarded]
     space: dict[str, Any] = {}

@@ -72,6 +72,7 @@ class Looks:
         self._began = perf_counter()
         self.updates = Updates()
         self._replicas = Replicas()
+        self.waiting: set[bool] = set()  # contains True while a pass runs whose end is to be looked at
         self.ledger = LedgerWriter(self.updates.leaves)
         self.surveyor = Surveyor(session.recorders, self.updates, self.ledger)
 
@@ -167,7 +168,8 @@ class Looks:
             detail.by_library = called_by_library(sys._getframe(), is_user_file)
         if seen.call == "backward":
             if recorder is self.session.recorders.main:
-                self.ledger.pass_begins(seen, shown.leaves.values(), self.updates.held, recorder.unlooked)
+                self.ledger.pass_begins(seen, shown.leaves.values(), self.updates.held, recorder.unlooked, id(outputs))
+                self.waiting.add(True)
             else:
                 self.ledger.unseen()
             seen.taken = self._taken(shown)
@@ -180,6 +182,17 @@ class Looks:
         self.surveyor.details[id(seen)] = detail
         self.surveyor.largest.look(recorder, shown)
         recorder.keep_look(seen, array("Q", sorted(shown.orders)), shown.bytes)
+
+    def ended(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException | None:
+        handled = sys.exc_info()[1]
+        try:
+            with unseen():
+                self.ledger.pass_ended(id(outputs))
+            if not self.ledger.is_waiting:
+                self.waiting.clear()
+        except BaseException as error:
+            return self.session.came_up("the gradients of a backward pass could not be looked at", error, handled)
+        return None
 
     def _taken(self, shown: Shown) -> dict[int, int]:
         """Where a pass reaches leaves that no optimizer holds: the oldest node that takes each leaf, by numbers. What

@@ -104,11 +104,12 @@ class Session:
         if self.live_progress is not None:
             begins = self.live_progress.around(begins)
         failed: Hook = unnoticed(self.looks.pass_failed)
-        ended: Hook | None = None
+        ended, waiting = unnoticed(self.looks.ended), self.looks.waiting
         if self.meter is not None:
-            begins, failed, ended = self.meter.around(begins), self.meter.around_failure(failed), self.meter.pass_ends
+            begins, failed = self.meter.around(begins), self.meter.around_failure(failed)
+            ended, waiting = self.meter.around_end(ended), {True}
             self._hooks.callback(self.meter.begin(self.recorders))
-        hooked = self._hooks.enter_context(engine.passes_announced(begins, failed, ended))
+        hooked = self._hooks.enter_context(engine.passes_announced(begins, failed, ended, waiting))
         if not hooked:
             self.gap("this version of torch runs its backward passes elsewhere: none can be seen")
         self._hooks.callback(compat.mind_saved_hooks(self.gap))

@@ -6,8 +6,9 @@ follows what happened in between; the statement that did it is found once the ru
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from afterward.model.gradients import (
@@ -60,6 +61,7 @@ class LedgerWriter:
     def __init__(self, leaves: Identities) -> None:
         self.leaves = leaves
         self.notes: list[Noted] = []
+        self._running: dict[int, tuple[Noted, dict[int, weakref.ref[Any]]]] = {}  # by the address of what a pass is of
         self._states: dict[int, _State] = {}
         self._unlooked = 0
 
@@ -76,22 +78,47 @@ class LedgerWriter:
             self.unseen()
         return unlooked == before
 
-    def pass_begins(self, seen: PassSeen, leaves: Iterable[Any], held: frozenset[int], unlooked: int) -> None:
+    @property
+    def is_waiting(self) -> bool:
+        """Is there a pass that runs, and whose end is to be looked at?"""
+        return bool(self._running)
+
+    def pass_begins(
+        self, seen: PassSeen, leaves: Iterable[Any], held: frozenset[int], unlooked: int, outputs: int
+    ) -> None:
         """A pass is about to add to the gradients of these leaves; optimizers hold some of them. So many passes in all
-        went by without a look."""
+        went by without a look. `outputs` is the address of what it is called on."""
         self._is_all_seen(unlooked)
         found = _Found()
-        numbers = []
+        references: dict[int, weakref.ref[Any]] = {}
         for leaf in leaves:
             number = self.leaves.of(leaf)
-            numbers.append(number)
+            references[number] = weakref.ref(leaf)
             self._compare(number, leaf, found, held)
             state = self._states[number]
             # The pass adds in place; with `create_graph=True` it puts another in the place of the old one.
             state.writes = 0 if seen.creates_graph else state.writes + 1
             state.full, state.moment = True, seen.moment
         self.notes += found.notes(seen.moment)
-        self.notes.append(Noted(PRODUCED, frozenset(numbers), seen.moment, seen.moment, seen))
+        self.notes.append(Noted(PRODUCED, frozenset(references), seen.moment, seen.moment, seen))
+        self._running[outputs] = self.notes[-1], references
+
+    def pass_ended(self, outputs: int) -> None:
+        """A pass is over: which of the leaves have a gradient now? Something on the way may have given none to them."""
+        note, references = self._running.pop(outputs, (None, {}))
+        if note is None or self.notes[-1] is not note:
+            return  # not looked at, or a hook has stepped meanwhile
+        produced = set()
+        for number, reference in references.items():
+            leaf, state = reference(), self._states[number]
+            if leaf is None or _has_hooks(leaf):  # which may have taken the gradient away
+                produced.add(number)
+                continue
+            gradient = plainly(leaf).grad
+            state.full = gradient is not None
+            state.writes = plainly(gradient)._version if gradient is not None else -1
+            produced.update((number,) if state.full else ())
+        self.notes[-1] = replace(note, leaves=frozenset(produced))
 
     def stepped(self, optimizer: Any, parameters: Iterable[Any], moment: int, unlooked: int) -> None:
         """An optimizer has stepped, with the gradients that are there now."""
@@ -169,6 +196,10 @@ def has_gradient(leaf: Any) -> bool:
         return True
     with compat.torch_module().no_grad():
         return bool(gradient.any())
+
+
+def _has_hooks(leaf: Any) -> bool:
+    return bool(plainly(leaf)._backward_hooks or plainly(leaf)._post_accumulate_grad_hooks)
 
 
 def _is_plain(tensor: Any) -> bool:
