@@ -17,6 +17,11 @@ def event_moment(counter: int, moment: int, position: int = 0) -> int:
     return (counter << _ROOM) + (moment + 1 << _EVENTS) + min(position, MOST_EVENTS)
 
 
+def write_moment(counter: int, moment: int) -> int:
+    """Of what the statement that began at this count of marks does: after all passes of the one before it."""
+    return event_moment(counter, moment, MOST_EVENTS)
+
+
 def mark_moment(event: int) -> int:
     """The count of marks at which an event happened."""
     return ((event & ((1 << _ROOM) - 1)) >> _EVENTS) - 1

@@ -149,7 +149,7 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     stale = {n for p in known for n in walk & (p.used or frozenset()) if history.node(n).moment < p.moment}
     others = other_outputs(late, known)
     stale -= {n.id for n in walked if n.id in others and not n.freed}
-    culprit = next((n for n in walked if n.id in stale and (n.freed or _hides_what_it_saved(n))), None)
+    culprit = next((n for n in walked if n.id in stale and (n.freed or hides_what_it_saved(n))), None)
     certain = culprit is not None
     if culprit is None:
         # Nothing looked at the pass that freed it. Whatever is freed and older than such a pass may be its doing.
@@ -166,7 +166,7 @@ def _used_after_free(history: History, late: Pass) -> Reuse | None:
     return _reuse(history, late, early, walked, stale, culprit, certain)
 
 
-def _hides_what_it_saved(node: Node) -> bool:
+def hides_what_it_saved(node: Node) -> bool:
     """A write into a part of a tensor keeps the operation that it wraps, and frees that; neither can be read."""
     return operation(node.op) == "CopySlices"
 
@@ -194,7 +194,7 @@ def _overwritten(history: History, late: Pass) -> Reuse | None:
     before = [p for p in history.passes if culprit.moment < p.moment < since and p.id != late.id]
     seen = [p for p in before if p.used is None or culprit.id in p.used] or before
     early = max(seen, key=lambda p: p.moment, default=None)
-    leaf = history.leaf(min(leaf_ids)) if leaf_ids else None
+    leaf = min(map(history.leaf, leaf_ids), key=attrgetter("name"), default=None)
     return _reuse(history, late, early, walked, stale, culprit, write is not None, write, leaf)
 
 

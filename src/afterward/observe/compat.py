@@ -193,6 +193,16 @@ def saved_states(node: Any) -> Iterator[tuple[str, str, Any]]:
                 yield name, *state
 
 
+def overwritten_texts(node: Any) -> Iterator[str]:
+    """What torch says of each value that this node saved and that was overwritten, up to its hint."""
+    for name, state, _ in saved_states(node):
+        try:
+            if state == "overwritten":
+                getattr(node, "_saved_" + name.partition("[")[0])
+        except RuntimeError as error:
+            yield str(error).partition(" Hint: ")[0]
+
+
 class SavedReader:
     """Reads what the nodes of one graph saved. Asking a freed node costs an exception of C++; among many nodes of one
     operation with the same inputs, the answer of the first few is that of all."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
 from afterward.follow.path import Place
 from afterward.follow.reading import head
+from afterward.follow.steps_ahead import steps_ahead
 from afterward.model.history import Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
@@ -66,35 +67,13 @@ def stepped_after(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> 
     """The optimizers that the function of the pass steps before its next pass; None for one that is not at hand."""
     if late.where is None or not frames:
         return []
-    site = late.where.levels[-1].site
     found = []
-    for call in _steps_after(sources, site.file, site.line, site.column):
-        called = call.func.value if isinstance(call.func, ast.Attribute) else None
-        ways = [_look_up(text, frames[0]) for text in (*call.args[:1], called) if text is not None]
+    for stepped in steps_ahead(sources, late.where.levels[-1].site):
+        ways = [_look_up(text, frames[0]) for text in stepped]
         known = [one for one in ways if isinstance(one, compat.torch_module().optim.Optimizer)]
         if known or ways[-1] is None:  # what is stepped may also be a schedule, or an environment
             found.append(known[0] if known else None)
     return found
-
-
-def _steps_after(sources: Sources, file: str, line: int, column: int) -> Iterator[ast.Call]:
-    statement = sources.statement_at(file, line, column)
-    if statement is None:
-        return
-    function = _function(sources, file, statement)
-    for later in sources.statements_of(file):
-        if (later.lineno, later.col_offset) > (line, column) and _function(sources, file, later) is function:
-            for node in (node for part in head(later) for node in ast.walk(part)):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                    if node.func.attr == "backward":
-                        return
-                    if node.func.attr == "step":
-                        yield node
-
-
-def _function(sources: Sources, file: str, statement: ast.stmt) -> ast.stmt | None:
-    around = sources.around(file, statement)
-    return next((one for one in around if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
 
 
 def _look_up(text: ast.expr, frame: FrameType) -> Any:

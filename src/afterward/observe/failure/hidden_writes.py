@@ -12,7 +12,7 @@ from typing import Any
 
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import head
-from afterward.model.clock import event_moment
+from afterward.model.clock import write_moment
 from afterward.model.history import Edge, Node, Write
 from afterward.model.operations import ACTIVATIONS, operation
 from afterward.model.site import Where
@@ -64,7 +64,7 @@ def written_by_owner(
                 continue
             spot = where(place)
             if spot is not None:
-                moment = event_moment(max(place.order_at, culprit.order + 1), place.moment)
+                moment = write_moment(max(place.order_at, culprit.order + 1), place.moment)
                 return Write(spot, moment, path, how="max_norm")
     return None
 

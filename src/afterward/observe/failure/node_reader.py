@@ -63,14 +63,13 @@ class FailedGraph:
         return tuple(nodes)
 
     def spoilt(self, nodes: tuple[Node, ...]) -> list[Spoilt]:
-        """The saved tensors that were written over, with the node that had saved each."""
-        return [
-            Spoilt(node, tensor)
-            for node, raw in zip(nodes, self.found.nodes, strict=True)
-            if node.overwritten
-            for _, state, tensor in compat.saved_states(raw)
-            if state == "overwritten" and tensor is not None
-        ]
+        """The saved tensors that were written over, with the node that had saved each; None for what is not shown."""
+        spoilt = []
+        for node, raw in zip(nodes, self.found.nodes, strict=True):
+            if node.overwritten:
+                shown = [tensor for _, state, tensor in compat.saved_states(raw) if state == "overwritten"]
+                spoilt += [Spoilt(node, tensor) for tensor in shown or (None,)]
+        return spoilt
 
     def _operation(self, name: str) -> tuple[str, bool]:
         """(an operation's name, does its value take memory of its own?)"""

@@ -21,6 +21,7 @@ from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.frozen import frozen_by, stepped_after
+from afterward.observe.failure.hidden_saves import with_hidden
 from afterward.observe.failure.node_reader import FailedGraph
 from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.failure.writes import find_writes, with_rewritten
@@ -138,6 +139,8 @@ class Autopsy:
     def history(self, error: BaseException, kind: str, frame: FrameType, gaps: tuple[Gap, ...]) -> History:
         nodes = self.failed_graph.nodes(self.places, self.wording)
         late, passes = self._passes(error, kind, frame)
+        if kind == "inplace":
+            nodes = with_hidden(nodes, self.found.nodes, str(error), self.sources)
         return self.told(nodes, late, passes, gaps)
 
     def told(self, nodes: tuple[Node, ...], late: Pass, passes: tuple[Pass, ...], gaps: tuple[Gap, ...]) -> History:

@@ -11,7 +11,7 @@ from typing import Any
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import Name, head, reads, targets, whole
-from afterward.model.clock import event_moment
+from afterward.model.clock import write_moment
 from afterward.model.history import History, Node, NodeId, Write
 from afterward.model.names import stem
 from afterward.model.reuse import Reuse
@@ -25,7 +25,7 @@ from afterward.observe.provenance.naming import Names, storage_pointer
 
 @dataclass(frozen=True, slots=True)
 class Spoilt:
-    """A tensor that a node had saved and that was written over since."""
+    """A tensor that a node had saved and that was written over since; None where torch does not show it."""
 
     node: Node
     tensor: Any
@@ -50,7 +50,8 @@ def find_writes(
         return ()
     sources = paths.sources
     culprit = max(spoilt, key=lambda one: one.node.order).node
-    storages = {pointer for one in spoilt if (pointer := storage_pointer(one.tensor)) is not None}
+    tensors = [one.tensor for one in spoilt if one.tensor is not None]
+    storages = {pointer for tensor in tensors if (pointer := storage_pointer(tensor)) is not None}
     living = {name for pointer in storages for name in names.storages.get(pointer, ())}
     alive = {stem(name) for name in living} | {part for name in living for part in _parts_of(name)[:-1]}
     saved = _names_around(sources, culprit)
@@ -153,7 +154,7 @@ def _write(place: Place, target: ast.expr, where: Callable[[Place], Where | None
         return None
     spot = where(place)
     after = max(place.order_at, culprit.order + 1)
-    return Write(spot, event_moment(after, place.moment), ast.unparse(target)) if spot is not None else None
+    return Write(spot, write_moment(after, place.moment), ast.unparse(target)) if spot is not None else None
 
 
 def _written_at(paths: Trail, place: Place) -> list[ast.expr]:
