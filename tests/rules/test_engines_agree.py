@@ -181,6 +181,71 @@ for _ in range(3):
     opt.step()
     params = new
 """,
+    "gradients that are zeros": """
+import torch
+w = torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = torch.nn.functional.mse_loss(w, w)
+loss.backward()
+loss.backward()
+""",
+    "a function that gives no gradient": """
+import torch
+class Stops(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(y)
+        return x * y
+    @staticmethod
+    def backward(ctx, grad):
+        return None, None
+w, x = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+y = torch.softmax(Stops.apply(x, w.exp()), 0)
+y.backward(torch.ones(3))
+y.sum().backward()
+""",
+    "a value that a write into a part of a tensor had saved": """
+import torch
+w, x = torch.ones(3, 3, requires_grad=True), torch.ones(3, 3, requires_grad=True)
+y = torch.tanh(w)
+y.clamp_(0.1, 0.9)
+y = y.transpose(0, 1)
+y[0] = y.diagonal()
+y.addcmul_(x, y)
+y.sum().backward()
+""",
+    "a write right after a backward": """
+import torch
+w = torch.ones(3, requires_grad=True)
+y = torch.sigmoid(w * 1)
+loss = torch.cos(y).sum()
+loss.backward(retain_graph=True)
+y.mul_(y)
+loss.backward()
+""",
+    "an encoder that belongs to the critic": """
+import torch
+encoder, critic, actor = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1), torch.nn.Linear(3, 3)
+critic_opt = torch.optim.SGD([*encoder.parameters(), *critic.parameters()], lr=0.1)
+actor_opt = torch.optim.SGD(actor.parameters(), lr=0.1)
+class Agent:
+    def update_critic(self, h):
+        loss = critic(h).pow(2).mean()
+        critic_opt.zero_grad()
+        loss.backward()
+        critic_opt.step()
+    def update_actor(self, h):
+        loss = -critic(actor(h)).mean()
+        actor_opt.zero_grad()
+        loss.backward()
+        actor_opt.step()
+agent = Agent()
+for x in torch.randn(3, 2, 3):
+    h = torch.tanh(encoder(x))
+    agent.update_critic(h)
+    agent.update_actor(h)
+""",
     "two optimizers of one name": """
 import torch
 class Branch:

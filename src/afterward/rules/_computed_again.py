@@ -4,6 +4,7 @@ log-probabilities, and what it was computed from is trained without it."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from afterward.model.history import History, Node
 from afterward.model.operations import AFFINE, is_view, operation
@@ -33,14 +34,14 @@ def _goes_one_to_one(case: Case) -> bool:
     each of the other, the result is larger than either."""
     history = case.history
     size = {entry.node.id: entry.node.bytes for entry in case.reuse.entries}  # of what is the old value alone
-    for number in sorted(case.reuse.fresh):  # inputs are made before what they enter
-        node = history.node(number)
+    fresh = sorted(map(history.node, case.reuse.fresh), key=attrgetter("order"))
+    for node in fresh:  # inputs are made before what they enter
         inputs = [edge.node for edge in node.inputs]
         own = [size[one] for one in inputs if one in size]
         if not own:
             continue
         if is_view(node.op) or operation(node.op) in _PARTS or len(own) == len(inputs):
-            size[number] = node.bytes or max(own)
+            size[node.id] = node.bytes or max(own)
         elif operation(node.op) not in _ALL_WITH_ALL:
             operands = [*own, *(_size(history, one) for one in inputs if one not in size)]
             if not all(operands) or node.bytes in operands:

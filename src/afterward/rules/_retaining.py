@@ -153,7 +153,7 @@ def is_spoilt(case: Case) -> bool:
 
 def _fails_here(case: Case) -> Note | None:
     """Is a value that the old part had saved no longer the one that was saved? Then this pass cannot use it."""
-    early, late, stale = case.reuse.early, case.reuse.late, sorted(case.reuse.stale, reverse=True)
+    early, late, stale = case.reuse.early, case.reuse.late, _newest_first(case, case.reuse.stale)
     if early is None:
         return None
     spoilt = _spoilt(case, stale, case.history.steps_between(early.moment, late.moment))
@@ -173,7 +173,7 @@ def _fails_next(case: Case) -> Note | None:
     if early is None:
         return None
     steps = case.history.steps_between(early.moment, late.moment)
-    spoilt = _spoilt(case, sorted(_carried_on(case), reverse=True), steps)
+    spoilt = _spoilt(case, _newest_first(case, _carried_on(case)), steps)
     reused = at.reused_site(case)
     if spoilt is None or reused.step is None:
         return None
@@ -186,13 +186,19 @@ def _fails_next(case: Case) -> Note | None:
     return Note("retain_fails_next", (*known, then))
 
 
+def _newest_first(case: Case, numbers: frozenset[int]) -> list[int]:
+    """As the engine goes through them."""
+    return sorted(numbers, key=lambda number: case.history.node(number).order, reverse=True)
+
+
 def _spoilt(case: Case, numbers: list[int], steps: tuple[Step, ...]) -> tuple[str, Step] | None:
     """A parameter that these nodes have saved and one of these steps holds."""
     for step in steps:
         for number in numbers:
-            for saved in case.history.node(number).saved:
-                if saved.leaf is not None and saved.leaf in step.leaves and not saved.elsewhere:
-                    return case.history.leaf(saved.leaf).name, step
+            kept = (saved.leaf for saved in case.history.node(number).saved if not saved.elsewhere)
+            names = [case.history.leaf(leaf).name for leaf in kept if leaf is not None and leaf in step.leaves]
+            if names:  # the weight rather than the bias, where both are: no engine sees more than that of a freed node
+                return max(names), step
     return None
 
 

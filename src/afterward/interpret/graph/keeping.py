@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from afterward.follow.nodes import of_file
 from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
 from afterward.interpret.graph.unused_parts import are_unused_parts
-from afterward.interpret.machine.core import site_of
+from afterward.interpret.machine.core import Frame, site_of
 from afterward.interpret.machine.values import Instance, Module, Scope, Unknown, Value
 from afterward.model.history import Kept
 from afterward.model.history import Value as Named
@@ -41,8 +41,8 @@ def look(machine: Machine) -> None:
 
 
 def _names_of(machine: Machine, made: PassMade) -> Iterator[Named]:
-    """The names that hold a part of what a pass used."""
-    for _, name, tensor in _held(machine):
+    """The names that hold a part of what a pass used, those of the innermost call first: there it is `self.state`."""
+    for _, name, tensor in _held(machine, machine.frames[::-1]):
         if tensor.node is not None and tensor.node.number in made.used:
             yield Named(name, "attribute" if "." in name else "local", tensor.node.number, read_at=made.moment)
 
@@ -186,13 +186,13 @@ def _steps(machine: Machine, passes: list[PassMade]) -> list[int]:
     return sorted(max(by_site.values(), key=len, default={}).values())
 
 
-def _held(machine: Machine) -> Iterator[tuple[int, str, Tensor]]:
+def _held(machine: Machine, frames: Sequence[Frame] | None = None) -> Iterator[tuple[int, str, Tensor]]:
     """Every tensor with a history that names of the living calls and generators lead to, with the scope: calls inside
     each other may each have a `loss`, and that is no record. Windows of a fixed length are left out."""
     seen: set[int] = set()
     scopes: dict[int, Scope] = {}
     waiting = [one.frame for one in machine.started if not one.done]  # generators that have yielded
-    for frame in (*machine.frames, *waiting):
+    for frame in (*(machine.frames if frames is None else frames), *waiting):
         scope: Scope | None = frame.scope
         while scope is not None:
             scopes.setdefault(id(scope), scope)

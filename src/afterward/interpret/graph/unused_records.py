@@ -46,7 +46,7 @@ def shows(machine: Machine, loop: ast.stmt, number: int) -> bool:
 
 def fills_a_list(machine: Machine, loop: ast.stmt) -> bool:
     """Does a loop put something with a graph into a list in each iteration?"""
-    return any(isinstance(_value(machine, target), list) for _, target, _ in _collected(machine, loop))
+    return any(isinstance(value_now(machine, target), list) for _, target, _ in _collected(machine, loop))
 
 
 def note(machine: Machine, loop: ast.stmt) -> None:
@@ -56,7 +56,7 @@ def note(machine: Machine, loop: ast.stmt) -> None:
     for statement, target, edges in _collected(machine, loop):
         nodes = [node for node, _ in edges]
         count = _iterations(filter(_uses_parameters, machine.graph.reach(nodes)), loops)
-        if isinstance(_value(machine, target), list):
+        if isinstance(value_now(machine, target), list):
             count = min(count, _iterations(nodes, loops))
         site = site_of(frame.file, statement)
         found = machine.account.collected.setdefault(site, Collected(ast.unparse(target)))
@@ -86,7 +86,7 @@ def _collected(machine: Machine, loop: ast.stmt) -> Iterator[tuple[ast.stmt, ast
     if not machine.graph.records or any(frame.function in _INSIDE for frame in machine.frames):
         return
     for statement, target in _collecting(loop):
-        value = _value(machine, target)
+        value = value_now(machine, target)
         tensors = value if isinstance(value, list) else [value]
         edges = [(one.node, one.slot) for one in tensors if isinstance(one, Tensor) and one.node is not None]
         if edges:
@@ -158,12 +158,12 @@ def _extends(value: ast.expr, target: ast.expr) -> bool:
     return ast.unparse(target) in map(ast.unparse, parts) if parts else False
 
 
-def _value(machine: Machine, target: ast.expr) -> Value:
+def value_now(machine: Machine, target: ast.expr) -> Value:
     """What a name, or an attribute of one, holds now."""
     if isinstance(target, ast.Name):
         scope = machine.frame.scope.find(target.id)
         return scope.names[target.id] if scope is not None else None
     if isinstance(target, ast.Attribute):
-        owner = _value(machine, target.value)
+        owner = value_now(machine, target.value)
         return owner.attributes.get(target.attr) if isinstance(owner, Instance) else None
     return None

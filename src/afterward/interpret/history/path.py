@@ -76,6 +76,12 @@ class Path:
     def statement_at(self, file: str, line: int, column: int) -> ast.stmt | None:
         return self.machine.statements.get((file, line, column))
 
+    def statements_of(self, file: str) -> list[ast.stmt]:
+        """All statements of a file, in the order in which they are written."""
+        trees = (module.tree for module in self.machine.modules.values() if module.file == file and module.tree)
+        found = (node for tree in trees for node in of_file(tree) if isinstance(node, ast.stmt))
+        return sorted(found, key=lambda one: (one.lineno, one.col_offset))
+
     def around(self, file: str, statement: ast.stmt) -> Iterator[ast.stmt]:
         if file not in self._around:
             trees = [module.tree for module in self.machine.modules.values() if module.file == file and module.tree]

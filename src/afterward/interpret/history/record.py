@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from afterward.follow.bridges import Bridges, Holder
 from afterward.follow.crossing import Trail
 from afterward.follow.flow import repeated
+from afterward.follow.steps_ahead import steps_ahead
 from afterward.interpret.graph.graph import BackwardRun, Cutting, GraphNode, Naming, Tensor, Version
+from afterward.interpret.graph.unused_records import value_now
 from afterward.interpret.history.path import Path
 from afterward.interpret.machine.values import Instance, Module, Scope, Unknown
 from afterward.model import gradients
 from afterward.model.history import BY_GRAD, Cut, Edge, Fed, History, Leaf, Node, Pass, Saved, Step, Value, Write
 from afterward.model.reuse import Entry, Reuse, find_reuse
+from afterward.model.site import dated_site
 from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ def history(machine: Machine, made: PassMade, done: BackwardRun) -> History:
     known = _names_of_optimizers(machine)
     owners = _owners(machine, known)
     nodes = tuple(_node(node, ids, done) for node in found)
+    path = Path(machine)
     passes = []
     for one in machine.passes:
         names = frozenset(name for leaf in one.leaves for name in owners.get(id(leaf), ()))
@@ -57,7 +61,7 @@ def history(machine: Machine, made: PassMade, done: BackwardRun) -> History:
             reached=frozenset(ids[id(leaf)] for leaf in one.leaves if id(leaf) in ids),
         )
         if one is made:
-            run = replace(run, error=done.error, read_in=done.read_in)
+            run = replace(run, error=done.error, read_in=done.read_in, trains=_stepped_after(machine, path, one, known))
         passes.append(run)
     steps = tuple(
         Step(
@@ -85,7 +89,6 @@ def history(machine: Machine, made: PassMade, done: BackwardRun) -> History:
     if reuse is None:
         return first
     by_number = {node.number: node for node in found}
-    path = Path(machine)
     return replace(
         first,
         values=_values(machine, path, reuse, by_number),
@@ -94,15 +97,24 @@ def history(machine: Machine, made: PassMade, done: BackwardRun) -> History:
     )
 
 
+def _stepped_after(machine: Machine, path: Path, made: PassMade, names: dict[int, str]) -> frozenset[str]:
+    """The optimizers that the function of a pass steps before its next pass; "" for one that is not at hand."""
+    found = set()
+    for stepped in steps_ahead(path, made.where.levels[-1].site):
+        ways = [value_now(machine, text) for text in stepped]
+        known = [names[id(one)] for one in ways if id(one) in names]
+        if known or not isinstance(ways[-1], Instance):  # what is stepped may also be a schedule, or an environment
+            found.add(known[0] if known else "")
+    return frozenset(found)
+
+
 def _gradients(machine: Machine, ids: dict[int, int]) -> Iterator[gradients.Entry]:
     """The gradient ledger of the leaves that the failing pass has to do with."""
     for line in machine.account.ledger:
         leaves = frozenset(ids[id(leaf)] for leaf in line.leaves if id(leaf) in ids)
         if leaves:
             run = line.made.number if line.made is not None else -1
-            yield gradients.Entry(
-                line.what, leaves, run, line.step, line.where.site if line.where is not None else None
-            )
+            yield gradients.Entry(line.what, leaves, run, line.step, dated_site(line.where))
 
 
 def _fed(reuse: Reuse, fresh: list[GraphNode]) -> tuple[Fed, ...]:

@@ -23,7 +23,7 @@ from afterward.model.history import (
     Pass,
     Step,
 )
-from afterward.model.site import Where
+from afterward.model.site import Where, dated_site
 from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _gradients(
         leaves = numbers(line.leaves)
         if leaves and not (line.what == MISSING and line.step in doubtful):
             run = line.made.number if line.made is not None else -1
-            yield Entry(line.what, leaves, run, line.step, line.where.site if line.where is not None else None)
+            yield Entry(line.what, leaves, run, line.step, dated_site(line.where))
             if line.what == PRODUCED and run in partial:
                 yield Entry(UNSEEN, leaves)
 
