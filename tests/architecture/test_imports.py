@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -78,14 +78,32 @@ def test_importing_afterward_loads_neither_torch_nor_libcst() -> None:
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    modules = {_module_name(file): file for file in ROOT.rglob("*.py")}
+    assert len(_in_order(ROOT)) > 400
+
+
+@pytest.mark.parametrize(
+    "back", ["from afterward.b import b", "def f():\n    import afterward.b", 'm = import_module("afterward.b")']
+)
+def test_a_cycle_is_found(tmp_path: Path, back: str) -> None:
+    package = tmp_path / "afterward"
+    package.mkdir()
+    (package / "a.py").write_text(f"{back}\n", encoding="utf-8")
+    (package / "b.py").write_text("from afterward import a\n", encoding="utf-8")
+    with pytest.raises(CycleError):
+        _in_order(package)
+    (package / "b.py").write_text("if TYPE_CHECKING:\n    from afterward import a\n", encoding="utf-8")
+    assert _in_order(package) == ["afterward.b", "afterward.a"]
+
+
+def _in_order(root: Path) -> list[str]:
+    """The modules of a package, each after those that it imports; a CycleError names the cycle."""
+    modules = {_module_name(file, root): file for file in root.rglob("*.py")}
     imported = {name: _imported_at_run_time(file, set(modules)) - {name} for name, file in modules.items()}
-    order = list(TopologicalSorter(imported).static_order())  # raises a CycleError that names the cycle
-    assert set(order) == set(modules)
+    return list(TopologicalSorter(imported).static_order())
 
 
-def _module_name(file: Path) -> str:
-    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+def _module_name(file: Path, root: Path) -> str:
+    parts = file.relative_to(root.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -99,6 +117,8 @@ def _imported_at_run_time(file: Path, modules: set[str]) -> set[str]:
             for alias in node.names:
                 submodule = f"{node.module}.{alias.name}"
                 found |= {submodule if submodule in modules else node.module} & modules
+        elif isinstance(node, ast.Constant) and node.value in modules and "." in str(node.value):  # for `import_module`
+            found.add(node.value)
     return found
 
 
