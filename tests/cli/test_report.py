@@ -67,7 +67,7 @@ def test_a_page_on_standard_output_needs_no_torch(tmp_path: Path) -> None:
         (b"", "it is not JSON"),
         (b"\x80\x81\x00", "it is not JSON"),
         (b'{"schema": "afterward/1", "findings": []}', "it is a report, not a history"),
-        (b'{"schema": "afterward-history/4", "pools": 3}', "it is damaged"),
+        (b'{"schema": "afterward-history/5", "pools": 3}', "it is damaged"),
     ],
 )
 def test_a_bad_file_gives_one_line_and_status_two(content: bytes | None, words: str, tmp_path: Path) -> None:

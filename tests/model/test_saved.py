@@ -115,7 +115,7 @@ def test_a_file_of_a_later_version_is_read_as_far_as_it_is_known() -> None:
         ('{"schema": "afterward/1"}', "--history"),
         ('{"schema": "sarif"}', "something else"),
         ('{"schema": "afterward-history/2"}', "another version"),
-        ('{"schema": "afterward-history/4"}', "damaged"),
+        ('{"schema": "afterward-history/5"}', "damaged"),
     ],
 )
 def test_another_file_is_refused(text: str, words: str) -> None:

@@ -21,7 +21,7 @@ from afterward.model.diagnosis import Report
 from afterward.model.history import History
 from afterward.model.site import Iteration, Level, Site, Where
 
-SCHEMA = "afterward-history/4"
+SCHEMA = "afterward-history/5"
 
 # Many nodes share a place: each of these is written once and referred to by its number.
 _SHARED: dict[str, type] = {"sites": Site, "iterations": Iteration, "levels": Level, "wheres": Where}

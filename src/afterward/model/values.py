@@ -42,14 +42,16 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A name that keeps graphs of past steps alive, which no pass uses any more, or none has ever used."""
+    """A name that holds graphs of several steps, and what the passes and the program's text have to do with it."""
 
     name: str
-    steps: int
+    steps: int  # whose graphs it holds
     nodes: int
     bytes: int
     site: Site | None = None  # the statement that put the value there
-    used: bool = True
+    times: int = 1  # how many of the passes that were looked at used the node of it that most used
+    forgets: bool = False  # some statement takes values out of it again, or keeps the last few
+    replaces: bool = False  # it is filled under constant keys alone: each value replaces the one before
     by_count: bool = False  # many values, each of its own step; not one that leads to many steps
     of_several: bool = False  # the values have several elements each: no `.item()` gives them as a number
 

@@ -14,6 +14,7 @@ from afterward.render.lifeline.ways import ending
 from afterward.render.paths import shown
 from afterward.render.sizes import saved_sizes
 from afterward.render.source import SourceTexts, counted, shortened
+from afterward.rules._kept import records
 
 PASSES = 60
 LABELLED = 14  # as many have a label each
@@ -67,9 +68,9 @@ def _watched(file: str, line: int, runs: list[Pass], forgotten: int, lines: int,
 
 def held(history: History) -> str:
     """A record that keeps every step's graph: what it holds rises from step to step."""
-    if not history.kept:
+    kept = max(records(history), key=lambda one: one.nodes, default=None)
+    if kept is None:
         return ""
-    kept = max(history.kept, key=lambda one: one.nodes)
     each = f"{kept.nodes // max(kept.steps, 1):,} more in each step"
     size = f", {human(kept.bytes)} of saved values" if kept.bytes else ""
     words = f"`{kept.name}` holds {counted(kept.nodes, 'node')}{size} after {counted(kept.steps, 'step')}: {each}."

@@ -9,13 +9,14 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severit
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._kept import records
 from afterward.rules._silent import warning
 
 
 @rule("AFT301", Severity.WARNING)
 def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
     """A log, a running sum or another record stores losses with their graphs, and so keeps every past graph."""
-    for kept in history.kept:
+    for kept in records(history):
         if kept.site is None:
             continue
         yield warning(
@@ -29,7 +30,7 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
             remedy=Remedy(
                 "item_for_logging", Effect.SAME_GRADIENTS, "tensor" if kept.of_several else "", kept.site, kept.name
             ),
-            form="" if kept.used else "unused",
+            form="" if kept.times else "unused",
             bridge=Bridge(kept.name, "local"),
             nodes=kept.nodes,
             size=kept.bytes,

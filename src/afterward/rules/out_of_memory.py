@@ -10,6 +10,7 @@ from afterward.model.history import History, Kept, Pass
 from afterward.model.raised import Raised
 from afterward.model.words import Words
 from afterward.rules import rule
+from afterward.rules._kept import records
 
 GROWN = 1.5  # times the saved values of the first `backward()`: less is the size of a batch
 
@@ -22,7 +23,7 @@ def out_of_memory(history: History) -> Iterator[Diagnosis]:
 
 def _diagnosis(history: History, one: Raised) -> Diagnosis:
     site = one.where.dated_site
-    kept = max(history.kept, key=lambda each: each.nodes, default=None)
+    kept = max(records(history), key=lambda each: each.nodes, default=None)
     measured = [run for run in history.passes if run.bytes]
     keeping = next((run for run in reversed(history.passes) if run.retains_graph and run.where is not None), None)
     form = _form(kept, measured, keeping)

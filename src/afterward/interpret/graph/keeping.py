@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -69,14 +70,15 @@ def _look_for_records(machine: Machine) -> None:
         groups.setdefault((scope, container_of(name)), []).append((name, tensor))
     for (_, name), members in groups.items():
         if name not in machine.account.kept:
-            kept = _record(machine, name, [tensor for _, tensor in members], moments, times)
-            if kept is not None and not (
-                kept.by_count and _has_fixed_places(machine, kept, [one for one, _ in members])
-            ):
+            kept = _record(machine, name, members, moments, times)
+            if kept is not None:
                 machine.account.kept[name] = kept
 
 
-def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[int], times: Counter[int]) -> Kept | None:
+def _record(
+    machine: Machine, name: str, members: list[tuple[str, Tensor]], moments: list[int], times: Counter[int]
+) -> Kept | None:
+    tensors = [tensor for _, tensor in members]
     nodes = [one.node for one in tensors if one.node is not None]
     ages = {bisect_right(moments, node.moment) for node in nodes}
     sums = [
@@ -92,22 +94,25 @@ def _record(machine: Machine, name: str, tensors: list[Tensor], moments: list[in
     summed = [node for node in machine.graph.reach(sums) if node.leaf is None]
     steps = max(len(ages), len({bisect_right(moments, node.moment) for node in summed}))
     used = [times[node.number] for node in found]
-    # Nothing of it used: it may still be. Used again and again: a state, not a record.
-    if steps < _enough(machine) or not any(used) or max(used) > 1 or _used_together(machine, nodes, moments):
+    # Nothing of it used: it may still be.
+    if steps < _enough(machine) or not any(used) or _used_together(machine, nodes, moments):
         return None
     if _of_different_networks(machine, {node.number for node in found}):
         return None
     if are_unused_parts(machine, [(one.node, one.slot) for one in tensors if one.node is not None]):
         return None
     newest = max(nodes, key=lambda node: node.moment)
-    return Kept(name, steps, len(found), 0, _put_there(newest, name), by_count=len(ages) == steps)
+    by_count = len(ages) == steps and are_under_keys([one for one, _ in members])
+    return Kept(name, steps, len(found), 0, _put_there(newest, name), max(used), by_count=by_count)
 
 
 def _joins_a_record(machine: Machine, node: GraphNode) -> bool:
     """Is it made of what a record holds, as `torch.cat(outputs)` is? Then the record is at fault, by its own name."""
     return len(node.next_functions) > 1 and all(
         any(
-            naming.kind == "item" and container_of(naming.name) in machine.account.kept
+            naming.kind == "item"
+            and (kept := machine.account.kept.get(container_of(naming.name))) is not None
+            and kept.times == 1
             for several in one.names.values()
             for naming in several
         )
@@ -133,23 +138,12 @@ def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
     return len(set(reached)) == len(reached)
 
 
-def is_window(machine: Machine, kept: Kept) -> bool:
-    """Are only the last few, or the best few, kept?"""
+def with_text(machine: Machine, kept: Kept) -> Kept:
+    """With what the text of the program says of it."""
     tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
-    return tree is not None and forgets(of_file(tree), kept.name)
-
-
-def _has_fixed_places(machine: Machine, kept: Kept, names: list[str]) -> bool:
-    tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
-    return tree is not None and are_under_keys(names) and has_fixed_places(of_file(tree), kept.name)
-
-
-def each_once(kept: Iterable[Kept]) -> Iterable[Kept]:
-    """One statement, one record: what it puts into an object's own has in passing a local name as well."""
-    best: dict[object, Kept] = {}
-    for one in sorted(kept, key=lambda one: ("." not in one.name, -one.steps)):
-        best.setdefault(one.site or one.name, one)
-    return [one for one in kept if one in best.values()]
+    if tree is None:
+        return kept
+    return replace(kept, forgets=forgets(of_file(tree), kept.name), replaces=has_fixed_places(of_file(tree), kept.name))
 
 
 def _put_there(node: GraphNode, name: str) -> Site | None:

@@ -119,7 +119,7 @@ def _kept(machine: Machine, used: set[int], leaves_of_interest: set[int]) -> Ite
         leaves = [_leaves(machine, node) for node in found.nodes]
         of_one = leaves and all(one == leaves[0] for one in leaves) and leaves[0] & leaves_of_interest
         if of_one and not are_unused_parts(machine, found.edges):
-            yield Kept(found.name, found.iterations, len(own), 0, site, used=False)
+            yield Kept(found.name, found.iterations, len(own), 0, site, times=0)
 
 
 def _leaves(machine: Machine, node: GraphNode) -> frozenset[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
-from afterward.interpret.graph.keeping import each_once, is_window
+from afterward.interpret.graph.keeping import with_text
 from afterward.interpret.graph.unused_records import kept_for_nothing, kept_in_evaluation
 from afterward.interpret.history.numbers import numbers_beside
 from afterward.interpret.history.path import Path
@@ -41,7 +41,7 @@ def evaluation(machine: Machine) -> History | None:
     """What was pasted of an evaluation, in which no pass is: the records that keep graphs, and nothing else."""
     if machine.passes or machine.broken or not machine.assumed.lenient:
         return None
-    kept = [one for one in kept_in_evaluation(machine) if not is_window(machine, one)]
+    kept = [with_text(machine, one) for one in kept_in_evaluation(machine)]
     return History(kept=tuple(kept), observed=False) if kept else None
 
 
@@ -115,11 +115,7 @@ def history(machine: Machine) -> History:
         cuts=tuple(_cuts(machine, numbers)),
         gradients=tuple(_gradients(machine, numbers, unsure)),
         values=tuple(account.held),
-        kept=tuple(
-            one
-            for one in each_once([*account.kept.values(), *kept_for_nothing(machine, lost)])
-            if not is_window(machine, one)
-        ),
+        kept=tuple(with_text(machine, one) for one in (*account.kept.values(), *kept_for_nothing(machine, lost))),
         fed=tuple(find_flat_parts(machine)),
         built=path.built(lost),
         numbers=tuple(numbers_beside(machine, lost, owners, leaves)) if not account.blind else (),

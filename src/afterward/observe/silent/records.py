@@ -15,14 +15,14 @@ from typing import Any
 
 from afterward.follow.reading import head
 from afterward.model.history import Kept
-from afterward.model.names import container_of, form_of, stem
+from afterward.model.names import container_of, form_of
 from afterward.model.operations import JOINING, operation
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.observe import compat
 from afterward.observe.failure.walk import saved_bytes, walk
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.node_numbers import next_node, order_of
-from afterward.observe.provenance.naming import WINDOW, Held, Names
+from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.replay.places import Places
@@ -32,8 +32,7 @@ from afterward.observe.silent.used_nodes import contains
 
 NEARLY = 0.8  # of the steps that have gone by must have left something in a container of objects
 SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
-MANY = 8  # graphs that lie in a container unused, before its source is not asked whether it forgets them
-STEPS = 3  # graphs of at least so many steps must be kept before a log is called a leak
+STEPS = 3  # graphs of fewer steps are not noted
 NODES = 4000  # of a kept graph, looked at
 
 
@@ -82,8 +81,7 @@ class Records:
                 continue
             if not grown and not _used_apart(orders, passes):
                 continue
-            if any(sum(contains(one, order) for one in used) > 1 for order in orders):
-                continue  # passes walk it again and again: a state, not a record
+            times = max((sum(contains(one, order) for one in used) for order in orders), default=0)
             under_keys = _under_keys(members)
             if under_keys and len(depth) < STEPS and SLOW * len(ages) < len(counters):
                 continue  # a few values, each replaced now and then
@@ -91,7 +89,10 @@ class Records:
             past = [node for node, order in zip(found, orders, strict=True) if order < until]
             leaves = [node for node, order in zip(found, orders, strict=True) if order == compat.LEAF_ORDER]
             size, several = saved_bytes([*past, *leaves]), of_several(members)
-            self._found[name] = Kept(name, steps, len(past), size, by_count=by_count, of_several=several)
+            # What no pass was seen to use has grown, and its older values were used up.
+            self._found[name] = Kept(
+                name, steps, len(past), size, times=max(times, 1), by_count=by_count, of_several=several
+            )
 
     def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
         """Containers whose elements keep something as an attribute, as `log[3].loss`: those that have grown since.
@@ -116,22 +117,19 @@ class Records:
         return self._storage.suspects or any(ages >= STEPS for ages, _ in self._rows_before.values())
 
     def kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
-        """What is kept, each once: inside a method it goes by `self.log`, outside by `trainer.log`."""
-        best: dict[object, Kept] = {}
+        """What names hold: inside a method it goes by `self.log`, outside by `trainer.log`."""
         executed = places.executed if self._found or self._storage.any else ()
         ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
-        records = [
-            one
-            for one in (replace(each, name=places.in_own_words(each.name)) for each in self._found.values())
-            if one.steps > WINDOW or not (forgets(ran, one.name) or (one.by_count and has_fixed_places(ran, one.name)))
+        own = (replace(each, name=places.in_own_words(each.name)) for each in self._found.values())
+        return [
+            replace(
+                one,
+                site=places.assigning(one.name),
+                forgets=forgets(ran, one.name),
+                replaces=has_fixed_places(ran, one.name),
+            )
+            for one in (*own, *self._storage.kept(passes))
         ]
-        stored = (one for one in self._storage.kept(passes) if one.steps >= MANY or not forgets(ran, one.name))
-        for one in (*records, *stored):
-            one = replace(one, site=places.assigning(one.name))
-            key = (one.site, stem(one.name)) if one.site is not None else one.name
-            if key not in best or one.steps > best[key].steps:
-                best[key] = one
-        return best.values()
 
 
 def _under_keys(members: list[Held]) -> bool:

@@ -81,7 +81,7 @@ class Storage:
                 continue
             nodes, size = found
             grows = at_end or grew or len(ages) > WINDOW
-            kept = Kept(name, len(ages), nodes, size, used=False, of_several=of_several(members))
+            kept = Kept(name, len(ages), nodes, size, times=0, of_several=of_several(members))
             self._found[group] = Stored(kept, min(orders), now, grows)
 
     def kept(self, passes: list[PassSeen]) -> Iterator[Kept]:

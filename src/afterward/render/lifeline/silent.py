@@ -14,6 +14,7 @@ from afterward.render.lifeline.story import Event, Lane, Link, Story
 from afterward.render.source import SourceTexts, counted, shortened
 from afterward.rules._built import Overwritten, overwritten
 from afterward.rules._idle import Idle, idle_optimizers
+from afterward.rules._kept import records
 
 CALL = 22  # letters of a call
 SHOWN = 3  # passes of a site shown; more would not fit a page
@@ -53,7 +54,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     site = found.primary.site
     name = found.bridge.name if found.bridge is not None else ""
     wanted = found.remedies[0].kind if found.remedies else ""
-    kept = next((k for k in history.kept if k.name == name), None)
+    kept = next((k for k in records(history) if k.name == name), None)
     if kept is not None:
         return _kept(history, kept, sources)
     idle = next((i for i in idle_optimizers(history) if i.site.same_lines(site)), None)
