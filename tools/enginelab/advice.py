@@ -11,6 +11,9 @@ from enginelab.reports import Finding, ask
 
 FAILS_HERE = ("fails_here", "fails_here_unseen")
 VIEWS = ("one_of_several_views_written",)  # the in-place error of a saved view, in torch's other words
+# What is said to run, with no word of a later step: the same call goes on to run.
+GOES_ON = ("doubles", "mixes", "unstepped", "cleared", "counts_again", "flat", "all_steps", "old_values", "reads",
+           "right", "right_returned", "right_first_returned", "right_add_up")  # fmt: skip
 FAILS_LATER = ("fails_next", "runs_then_fails", "mixes_then_fails")
 
 
@@ -71,12 +74,23 @@ def contradicts(found: Finding, after: dict[str, Any]) -> str:
         return f"said: {claim}; happened: fails at once ({error})"
     if claim in FAILS_LATER and error is None and after.get("goes_on", True):  # the loop may end before
         return f"said: {claim}; happened: it runs"
+    if claim in GOES_ON and any(_same_fault(one, found) for one in failing):
+        return f"said: {claim}; happened: it fails later ({error})"
     seen = after.get("seen")
     if seen is not None and seen.cleared is not None and witness.CLEARED.get(claim, seen.cleared) is not seen.cleared:
         return f"said: {claim}; the gradients of the first pass were {'' if seen.cleared else 'not '}cleared"
     if seen is not None and witness.CHANGED.get(claim, seen.changed) is not seen.changed:
         return f"said: {claim}; the parameters were {'' if seen.changed else 'not '}changed"
     return ""
+
+
+def _same_fault(one: Finding, other: Finding) -> bool:
+    """Is it the same part of the graph, met again by the same call in a later step, still freed or spoilt?"""
+    return _same_line(one, other) and all(_line(one, role) == _line(other, role) for role in ("built", "freed"))
+
+
+def _line(one: Finding, role: str) -> int | None:
+    return one[role]["line"] if one.get(role) else None
 
 
 def _same_pass(one: Finding, other: Finding) -> bool:
