@@ -246,6 +246,15 @@ for x in torch.randn(3, 2, 3):
     agent.update_critic(h)
     agent.update_actor(h)
 """,
+    "two calls that freed a part each": """
+import torch
+w, z = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w, z], lr=0.1)
+u, v = w.exp(), z.sigmoid()
+u.sum().backward()
+v.sum().backward()
+(u * v).sum().backward()
+""",
     "two optimizers of one name": """
 import torch
 class Branch:
@@ -306,3 +315,13 @@ def test_a_random_program_follows_from_its_name() -> None:
     found = [named(name) for name in names(KINDS, 4, 1)]
     assert found == [named(name) for name in names(KINDS, 4, 1)]
     assert len(set(found)) == 4
+
+
+def test_the_flag_is_needed_on_each_call_that_freed_a_part(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = PROGRAMS["two calls that freed a part each"]
+    for findings in (watch_source(source, tmp_path).findings, check_source(source, tmp_path)):
+        (lines,) = (fact for fact in findings[0].retain.facts if fact.name == "lines")
+        assert [site.line for site in lines.sites] == [6, 7]
+    flagged = source.replace("sum().backward()", "sum().backward(retain_graph=True)", 2)
+    assert watch_source(flagged, tmp_path).error is None
+    assert watch_source(flagged.replace("retain_graph=True", "", 1), tmp_path).error is not None

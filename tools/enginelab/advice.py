@@ -9,6 +9,7 @@ from typing import Any
 from enginelab import witness
 from enginelab.reports import Finding, ask
 
+PARTS = 4  # calls that may have freed a part each
 FAILS_HERE = ("fails_here", "fails_here_unseen")
 VIEWS = ("one_of_several_views_written",)  # the in-place error of a saved view, in torch's other words
 # What is said to run, with no word of a later step: the same call goes on to run.
@@ -23,14 +24,14 @@ def follow(folder: Path, found: Finding) -> dict[str, Any] | None:
     file = folder / place["file"] if place else None
     if place is None or file is None or not file.is_file():
         return None
-    changed = retained(file.read_text(encoding="utf-8"), place["line"], place["end_line"])
+    before = file.read_text(encoding="utf-8")
+    changed = retained(before, place["line"], place["end_line"])
     if changed is None:
         return None
-    before = file.read_text(encoding="utf-8")
     failed = len(witness.watch(folder)) - 1
     file.write_text(changed, encoding="utf-8")
     try:
-        after = ask("run", folder)
+        after = _on_all(file, found, ask("run", folder))
         if after is not None and found.get("reused") and file.name == "buggy.py":
             rows, line = witness.watch(folder), found["reused"]["line"]
             after["seen"] = witness.seen_between(rows, failed, place["line"], line)
@@ -40,6 +41,20 @@ def follow(folder: Path, found: Finding) -> dict[str, Any] | None:
         return after
     finally:
         file.write_text(before, encoding="utf-8")
+
+
+def _on_all(file: Path, found: Finding, after: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Where several calls have freed a part each, the advice is followed on all of them, one after the other."""
+    for _ in range(PARTS):
+        errors = [one for one in (after or {}).get("findings", []) if one["severity"] == "error"]
+        other = next((one["freed"] for one in errors if _same_pass(one, found) and one.get("freed")), None)
+        text = file.read_text(encoding="utf-8")
+        changed = retained(text, other["line"], other["end_line"]) if other is not None else None
+        if changed is None or (after or {})["program"]["error"] != "second_backward":
+            break
+        file.write_text(changed, encoding="utf-8")
+        after = ask("run", file.parent)
+    return after
 
 
 def retained(text: str, first: int, last: int) -> str | None:

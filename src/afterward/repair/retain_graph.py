@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from afterward.model.site import Site
+from afterward.repair.edits import Edit
 from afterward.repair.passes import pass_calls, with_keyword
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
+    yield from _on_all(job)
     yield from with_flag(job, "retain_graph", *freeing_sites(job))
+
+
+def _on_all(job: Job) -> Candidates:
+    """Where several passes have freed a part each, the flag on all of them."""
+    sites = [site for fact in job.remedy.facts if fact.name == "lines" for site in fact.sites]
+    edits: dict[str, list[Edit]] = {}
+    for source, statement in filter(None, map(job.at, sites)):
+        made = (with_keyword(source, call, "retain_graph") for call in pass_calls(statement))
+        edits.setdefault(source.file, []).extend(edit for edit in made if edit is not None)
+    if len(sites) > 1 and sum(map(len, edits.values())) == len(sites):
+        lines = ", ".join(str(site.line) for site in sites)
+        yield job.patches(f"`retain_graph=True` on lines {lines}", edits)
 
 
 def freeing_sites(job: Job) -> tuple[Site | None, ...]:

@@ -129,13 +129,12 @@ def combine_losses(case: Case) -> Remedy:
 
 
 def retain_graph(case: Case, form: str = "") -> Remedy:
-    site = at.freed_site(case)
     return Remedy(
         "retain_graph",
         Effect.SAME_GRADIENTS,
         form or outcome(case),
-        site,
-        facts=(facts.lines("lines", site),),
+        at.freed_site(case),
+        facts=(facts.lines("lines", *at.freeing_sites(case)),),
     )
 
 

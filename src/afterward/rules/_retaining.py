@@ -8,7 +8,6 @@ from dataclasses import replace
 from afterward.model import facts
 from afterward.model.facts import Note
 from afterward.model.history import LeafId, Step
-from afterward.model.site import Site
 from afterward.rules import _sites as at
 from afterward.rules._cause import Case, Cause, leaves_directly_under
 
@@ -20,7 +19,11 @@ def what_if_retained(case: Case) -> Note:
 
 def _reads(case: Case) -> Note | None:
     """The graph is only read: nothing is computed with it."""
-    return Note("retain_reads", (facts.lines("lines", _line(case)),)) if case.reuse.late.call == "read" else None
+    return (
+        Note("retain_reads", (facts.lines("lines", *at.freeing_sites(case)),))
+        if case.reuse.late.call == "read"
+        else None
+    )
 
 
 def _is_reduced_once(case: Case) -> Note | None:
@@ -68,7 +71,9 @@ def _is_flat(case: Case) -> Note | None:
 
 def _is_right(case: Case) -> Note:
     form = outcome(case)
-    return Note(f"retain_right_{form}" if form else "retain_right", (facts.lines("lines", _line(case)), _kept(case)))
+    return Note(
+        f"retain_right_{form}" if form else "retain_right", (facts.lines("lines", *at.freeing_sites(case)), _kept(case))
+    )
 
 
 def _kept(case: Case) -> facts.Fact:
@@ -79,11 +84,6 @@ def is_reduced_once(case: Case) -> bool:
     """Do both passes go over one forward pass of a DistributedDataParallel module? It reduces in the first alone."""
     early = case.reuse.early
     return early is not None and bool(early.reduced & case.history.leaves_under(case.history.walk_of(case.reuse.late)))
-
-
-def _line(case: Case) -> Site | None:
-    early = case.reuse.early
-    return early.where.site if early is not None and early.where is not None else None
 
 
 def is_cleared(case: Case) -> bool:

@@ -41,6 +41,20 @@ def freed_site(case: Case) -> Site | None:
     return dated(case, early) if early is not None and early.where is not None else None
 
 
+def freeing_sites(case: Case) -> tuple[Site, ...]:
+    """Every pass that freed a value which the broken one needs: several may have freed a part each."""
+    late, history = case.reuse.late, case.history
+    needed = {number for number in case.reuse.stale if history.node(number).freed}
+    early = {case.reuse.early.id} if case.reuse.early is not None else set[int]()
+    freed: set[int] = set()
+    for run in sorted(history.passes, key=lambda one: one.moment):
+        if run.moment < late.moment and not run.retains_graph and run.used is not None:
+            mine = {number for number in needed & run.used if history.node(number).moment < run.moment} - freed
+            early |= {run.id} if mine else set()
+            freed |= mine
+    return tuple(dict.fromkeys(run.where.site for run in history.passes if run.id in early and run.where is not None))
+
+
 def reused_site(case: Case) -> Site:
     """The innermost line of the program in the traceback."""
     if case.reuse.late.read_in is not None:
