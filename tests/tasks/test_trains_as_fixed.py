@@ -23,6 +23,8 @@ NAMES = (
     "gradients-projected-one-by-one",
     "episode-lists-side-by-side",  # what is filled beside the losses is emptied with them
     "critic-features-for-the-actor",  # one cut for several readings
+    "fake-pair-after-the-step",  # into a network that was stepped for another loss
+    "loss-told-to-require-grad",  # a cut, and what hid it
 )
 
 
@@ -59,3 +61,35 @@ def test_a_graph_that_is_only_kept_is_not_proven_for_forces(runner: TrialRunner,
     assert proofs["create_graph"].status == "proven"
     kept = proofs.get("retain_graph")
     assert kept is None or kept.status != "proven"
+
+
+def test_a_graph_of_gradients_is_not_dropped_beside_parameters_that_are_cut_off(
+    runner: TrialRunner, tmp_path: Path
+) -> None:
+    program = tmp_path / "meta.py"
+    program.write_text(CUT_OFF)
+    done = Fixer(runner, Request("meta.py", folder=str(tmp_path))).fix()
+    found = {each.code: each for each in done.report.findings}
+    assert {"AFT303", "AFT404"} <= found.keys()
+    proof = found["AFT303"].remedies[0].proof
+    assert not done.proven
+    assert proof is None or proof.status != "proven"
+
+
+CUT_OFF = """\
+import copy
+import torch
+
+torch.manual_seed(0)
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    adapted = copy.deepcopy(model)
+    loss = adapted(x).pow(2).mean()
+    grads = torch.autograd.grad(loss, list(adapted.parameters()), create_graph=True)
+    for parameter, gradient in zip(adapted.parameters(), grads):
+        parameter.data -= 0.1 * gradient
+    optimizer.zero_grad()
+    adapted(x).pow(2).mean().backward()
+    optimizer.step()
+"""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from afterward.cli._output import claimed, finish_interrupted, write_report, wrote
 from afterward.cli._parser import add_program
 from afterward.errors import AfterwardError
-from afterward.model.diagnosis import Diagnosis, Report
+from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.facts import Note
 from afterward.render.json_report import as_json
 from afterward.render.paths import shown as shown_name
@@ -77,6 +77,9 @@ def perform(options: argparse.Namespace) -> int:
         wrote(page)
     if not fixed.report.findings:
         print("afterward: nothing to fix", file=sys.stderr)
+        return 0
+    if not fixed.proven and all(found.severity is Severity.INFO for found in fixed.report.findings):
+        print("afterward: nothing to fix: what is said above is advice", file=sys.stderr)
         return 0
     if not fixed.proven:
         reason = f": {note_text(fixed.hindered)}" if fixed.hindered else ""

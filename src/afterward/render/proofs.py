@@ -47,6 +47,7 @@ PROOFS: dict[str, str] = {
     "updates_gone": "{count} of {of} updates by {subject} would be gone",
     "updates_rarer": "updates by {subject} would be gone",
     "updates_added": "{subject} would make {count} more",
+    "may_need_graph": "this graph may be what is missing elsewhere: {finding}",
     "still": "still: {finding}",
     "then": "runs, but then: {finding}",
     "fails": "fails< in {step}>< on {line}>: {finding}< (changed on {written})>",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 
 import libcst as cst
@@ -36,10 +37,19 @@ def candidates(job: Job, makers: list[Maker]) -> Candidates:
             continue
         attributes = _attributes(source, function)
         for one in attributes:
+            if _makes_a_part(source, one.value):
+                continue
             if maker is one.statement or maker in one.steps:
                 kin = [other for other in attributes if other is one or {*map(id, other.steps)} & {*map(id, one.steps)}]
                 for group in [kin, [one]] if len(kin) > 1 else [[one]]:
                     yield job.patch(_told(source, group), source, *_edits(source, function, group))
+
+
+def _makes_a_part(source: Source, value: cst.BaseExpression) -> bool:
+    """Does it call a class of networks: are there parameters in it, which an optimizer is to hold?"""
+    called = source.code(value.func) if isinstance(value, cst.Call) else ""
+    classes = (each for each in source.statements if isinstance(each, cst.ClassDef) and each.name.value == called)
+    return any("Module" in source.code(base.value) for each in classes for base in each.bases)
 
 
 def _told(source: Source, group: list[Attribute]) -> str:
@@ -50,7 +60,7 @@ def _told(source: Source, group: list[Attribute]) -> str:
 
 def _attributes(source: Source, function: cst.FunctionDef) -> list[Attribute]:
     body = source.body(function) or []
-    known = {"self"} | module_names(source) | imported(source) | _kept(source, function).keys()
+    known = {"self", *dir(builtins)} | module_names(source) | imported(source) | _kept(source, function).keys()
     found = []
     for place, statement in enumerate(body):
         name, value = _given(source, statement)

@@ -172,7 +172,8 @@ def _end_of_rollout(job: Job) -> tuple[Source, Statement] | None:
 
 
 def _where_the_backward_begins(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
-    """The function that uses computes its loss by a call that renews the state: the cut goes before that call."""
+    """The function that uses computes its loss by a call that renews the state: the cut goes before that call, or
+    before the loop of a rollout that makes several such calls for one loss."""
     place = job.at(job.found.reused)
     if place is None or not whole:
         return
@@ -181,8 +182,11 @@ def _where_the_backward_begins(job: Job, whole: str) -> Iterator[tuple[Source, S
     for site in job.found.ways.built[:-1]:
         calling = job.at(site)
         if calling is not None and calling[0] is source and source.function_of(calling[1]) is function:
-            for name in dict.fromkeys(names_at_loop(job, source, calling[1], whole)):
-                yield source, calling[1], name
+            around = source.loops_around(backward)
+            rollout = [loop for loop in source.loops_around(calling[1]) if loop not in around and loop is not backward]
+            first = next((loop for loop in rollout[-1:] if isinstance(loop, (cst.For, cst.While))), calling[1])
+            for name in dict.fromkeys(names_at_loop(job, source, first, whole)):
+                yield source, first, name
 
 
 def _all_that_is_carried(job: Job) -> Candidates:

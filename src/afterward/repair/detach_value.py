@@ -23,6 +23,8 @@ def candidates(job: Job) -> Candidates:
     line = source.range(statement).start.line
     frozen = _frozen(source, statement)
     uses = _taken_out(source, list(named(source, statement, job.name)))
+    if frozen is not None and _is_on(source, statement) and source.alone(statement):
+        yield job.patch(f"remove line {line}: `{frozen}` has a graph already", source, source.delete(statement))
     if frozen is not None:
         edit = Edit(*source.span(statement), f"{frozen} = {frozen}.detach()")
         yield job.patch(f"detach `{frozen}` on line {line}", source, edit)
@@ -64,3 +66,9 @@ def _frozen(source: Source, statement: Statement) -> str | None:
         name = source.code(target.value)
         return name if assignable(name) else None
     return None
+
+
+def _is_on(source: Source, statement: Statement) -> bool:
+    """`loss.requires_grad = True`: what a value with a graph has by itself."""
+    made = assignment(statement)
+    return isinstance(made, cst.Assign) and source.code(made.value) == "True"

@@ -161,4 +161,5 @@ def _receiver(source: Source, node: cst.CSTNode, function: cst.FunctionDef) -> c
         return None
     if isinstance(node.func, cst.Attribute) and node.func.attr.value == name:
         return node.func.value if isinstance(node.func.value, _NAMED) else None
-    return node.func if name in ("forward", "__call__") and isinstance(node.func, _NAMED) else None
+    called = isinstance(node.func, _NAMED) and "(" not in source.code(node.func)  # `net(x).relu()` calls no network
+    return node.func if name in ("forward", "__call__") and called else None

@@ -53,6 +53,8 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     if case.foreign and case.meant_for_late and case.next_iteration_meets_it:
         return remedy.recompute_forward(case), _detach(case)  # the cut alone would only help until the next iteration
     accumulating = _is_accumulating(case)
+    if accumulating and case.foreign and not is_target(case) and _steps_the_old(case):
+        return remedy.combine_losses(case), _detach(case)
     if case.foreign or is_target(case) or (is_computed_again(case) and not accumulating):
         return _detach(case), remedy.recompute_forward(case)
     if not case.stepped_between and _dropped_between(case):
@@ -70,6 +72,14 @@ def _is_accumulating(case: Case) -> bool:
     trained = case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
     repeated = part is not None and part.how == "iterations"
     return repeated and bool(trained) and not case.stepped_between and not is_cleared(case)
+
+
+def _steps_the_old(case: Case) -> bool:
+    """Is a step to come for the old part, as far as the program shows? Then it is trained by all these losses."""
+    trains = case.reuse.late.trains
+    return not trains or bool(
+        trains & case.history.optimizers_of(leaves_directly_under(case.history, case.reuse.stale))
+    )
 
 
 def _dropped_between(case: Case) -> bool:

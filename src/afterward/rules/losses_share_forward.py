@@ -31,6 +31,8 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
     if early is not None and early.call == "grad":
         return remedy.retain_graph(case), remedy.recompute_forward(case)
     if case.old_leaves_stepped:  # the shared values are out of date: a sum cannot be formed any more
+        if case.bridge is not None and case.bridge.is_target:  # what a loss is to meet is data
+            return remedy.detach_input(case), remedy.recompute_forward(case)
         return remedy.recompute_forward(case), remedy.detach_input(case)
     if is_spoilt(case):  # by hand, as to climb before the second pass: that asks for the values at the new place
         return (remedy.recompute_forward(case),)

@@ -67,10 +67,22 @@ def _remedies(case: Case, written: Site | None) -> tuple[Remedy, ...]:
         return (remedy.recompute_forward(case),)
     if case.cause is Cause.LOSS_ACCUMULATED:
         return (remedy.remove_duplicate(case, "old_terms"),)
+    if _goes_into_stepped_network(case):
+        return remedy.detach_input(case), remedy.recompute_forward(case)
     step = case.reuse.write
     moved = f"{step.optimizer}.step()" if isinstance(step, Step) else ""
     what = facts.update("update", moved, written) if moved else facts.lines("write", written)
     return remedy.reorder_step(what), remedy.recompute_forward(case)
+
+
+def _goes_into_stepped_network(case: Case) -> bool:
+    """Does the pass come to the changed values on its way into a network alone that was stepped for an earlier pass,
+    and not through it to one that is still to be stepped? To the network that it is for, those are data."""
+    history, late, culprit = case.history, case.reuse.late, case.reuse.culprit
+    under = history.optimizers_of(history.leaves_under(history.reached([culprit.id])))
+    own = history.optimizers_of(history.leaves_under(history.walk_of(late))) - under
+    stepped = {step.optimizer for step in history.steps if culprit.moment < step.moment < late.moment}
+    return case.reuse.early is not None and bool(under and own) and under <= stepped and not late.trains & under
 
 
 def _notes(case: Case) -> tuple[Note, ...]:

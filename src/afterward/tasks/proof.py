@@ -28,8 +28,10 @@ LAW_OF_GRADIENTS = (
     "AFT410",
 )  # faults of when a gradient is produced, used and cleared
 STEPS_WITHOUT = ("AFT404",)  # faults of steps that find no gradient
+CUT_OFF = ("AFT401", "AFT404")  # faults of graphs that are cut: what is kept may be wanted where they are whole
 LEFT_OUT = ("AFT304",)  # faults of losses that no pass uses: the others count as they did
 MADE_ONCE = ("forward-outside-loop", "history-cached")
+CREATES = "create_graph"  # what AFT303 names where the graph of the gradients is kept for nothing
 CUTS = ("detach_state", "detach_input")
 ABOUT_STEPS = ("reorder_step", "move_step", "zero_grad")
 TOLD = 2  # changes that are named
@@ -125,6 +127,9 @@ def _judge_process(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
         return Verdict("not_proven", proof("not_proven", Note("not_followed", (facts.verbatim("error", gap),))))
     new = list(_to_go_on_with(bench, found, trial))
     same = same_gradients(bench, trial)
+    cut = next((f for f in found if f.code in CUT_OFF), None)
+    if cut is not None and bench.found.bridge is not None and bench.found.bridge.name == CREATES:
+        return Verdict("changed", proof("failed", _finding("may_need_graph", cut), same=same))
     changed = list(dict.fromkeys(changes(bench, remedy, trial)))
     if changed:
         return Verdict("changed", proof("failed", *changed[:TOLD], same=same))

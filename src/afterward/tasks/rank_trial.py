@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from afterward.model.diagnosis import Report
+from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.facts import Note
 from afterward.tasks.children import ASKED, Household
 from afterward.tasks.trial import Measured, Request, Trial
@@ -92,7 +92,8 @@ class Ranks:
             return first  # it trains by itself
         placed = [one for one in ranks if one.training.place is not None]
         if not placed:  # which process of another run is which is not known
-            return replace(first, hindered=Note("not_measured")) if ranks or first.report.findings else first
+            elsewhere = ranks or any(_in_other_processes(found) for found in first.report.findings)
+            return replace(first, hindered=Note("not_measured")) if elsewhere else first
         ranks = placed
         lead = next((one for one in ranks if one.broken_at is not None), ranks[0])
         chapters, sources = first.chapters, {**lead.sources, **first.sources}
@@ -104,6 +105,11 @@ class Ranks:
         for file in self.folder.glob("*.trial"):
             with contextlib.suppress(OSError, pickle.UnpicklingError, EOFError):
                 yield pickle.loads(file.read_bytes())
+
+
+def _in_other_processes(found: Diagnosis) -> bool:
+    """Was it found in a process that the program has started?"""
+    return any(note.kind in ("rank", "ranks", "processes") for note in found.notes)
 
 
 def new_meeting() -> str:
