@@ -68,6 +68,28 @@ def test_a_patch_is_shown_proven_and_written_only_when_asked(tmp_path: Path) -> 
     assert "nothing to fix" in again.stderr
 
 
+ADVICE = """\
+import torch
+
+torch.manual_seed(0)
+make, judge = torch.nn.Linear(8, 8), torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(judge.parameters(), lr=0.1)
+for x in torch.randn(8, 4, 8):
+    fake = (make(make(make(x).tanh()).tanh())).detach()
+    optimizer.zero_grad()
+    judge(fake).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_advice_alone_is_nothing_to_fix(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(ADVICE)
+    done = fix(tmp_path, "--format", "json", "--out", "report.json", "train.py")
+    found = json.loads((tmp_path / "report.json").read_text())["findings"]
+    assert done.returncode == 0, done.stderr
+    assert [each["severity"] for each in found] == ["info"]
+
+
 def test_what_can_not_be_fixed_gets_one_line(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("import nothing_of_this_name\n")
     done = fix(tmp_path, "other.py")
