@@ -6,6 +6,7 @@ import ast
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
+from afterward.follow.nodes import inside
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import head
 
@@ -38,7 +39,7 @@ class Modes:
 
 
 def _modes_set(statement: ast.stmt) -> Iterator[tuple[str, bool]]:
-    for node in (inner for part in head(statement) for inner in ast.walk(part)):
+    for node in (inner for part in head(statement) for inner in inside(part)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
             off = [isinstance(one, ast.Constant) and one.value is False for one in node.args]
             if (node.func.attr, off) in (("eval", []), ("train", [True])):

@@ -21,12 +21,16 @@ _MOST_QUOTED = 3  # answers to answers
 _LANGUAGE = re.compile(r"^[\w+#-]*\s*$")  # what follows the sign of a fence
 _TICKED = re.compile(r"^\s*`(?!`)")
 _OTHER_COMMENT = re.compile(r"^(\s*)//")
-_FRAME = re.compile(r"^\s*(?:<ipython-input-|Cell In|Input In|File \"?)(.*)$|^\s*[~/.\w-]*\.py in \w+\(")
+_FRAME = re.compile(
+    r"^\s*(?:<ipython-input-|Cell In|Input In|File \"(?!.*(?:-packages|/lib/)))(.*)$"
+    r"|^\s*File \"|^\s*[~/.\w-]*\.py in \w+\("
+)
 _RAISED = re.compile(r"^\s*(?:-{10,}\s*$|Traceback \(most|\w*(?:Error|Exception)(?::\s|\s+Traceback \(most))")
+_ARROW = re.compile(r"^-+>\s*\d+ ")
 _SHOWN = re.compile(r"^\s*(?:-+>\s*)?\d+(?: |$)")
 # What PyTorch says, in all its versions.
 _SECOND_PASS = "backward through the graph a second time"
-_IN_PLACE = "modified by an inplace operation"
+_IN_PLACE = re.compile(r"modified by an inplace operation|inplace\s?操作")
 _LEAF = re.compile(r"a (?:view of a )?leaf Variable that requires grad (?:is being|has been) used in an in-place")
 _PROSE = re.compile(r"^\s*(?:[^\s=()]+\s+){3,}[^\s=()]+\s*$")
 
@@ -67,7 +71,8 @@ class Around:
 
 def note_around(tree: ast.Module, text: str, lines: list[Line]) -> None:
     sentences = tuple(number for number, line in enumerate(lines, 1) if line.was_prose)
-    tree._around = Around(sentences, _SECOND_PASS in text, _IN_PLACE in text, _LEAF.search(text) is not None)  # type: ignore[attr-defined]
+    in_place, leaf = _IN_PLACE.search(text) is not None, _LEAF.search(text) is not None
+    tree._around = Around(sentences, _SECOND_PASS in text, in_place, leaf)  # type: ignore[attr-defined]
 
 
 def around_of(tree: ast.Module) -> Around:
@@ -118,7 +123,7 @@ def _without_traceback(lines: list[Line]) -> None:
             told.append(line)
             frame = began
         elif frame is not None and (_SHOWN.match(line.text) or frame[0].lstrip().startswith("File")):
-            (shown if frame[1] is not None and _SHOWN.match(line.text) else told).append(line)
+            (shown if frame[1] is not None else told).append(line)
         if frame is not None and line.is_blank:
             frame = None
     kept = {id(line) for line in (*told, *shown)}
@@ -179,6 +184,10 @@ def _keep_typed(lines: list[Line], prompt: Callable[[str], re.Match[str] | None]
 
 def _without_numbers(lines: list[Line]) -> None:
     """Code that was copied with its line numbers."""
+    if sum(_ARROW.match(line.text) is not None for line in lines) == 1:  # out of a traceback: the rest is no code
+        for line in lines:
+            if not _SHOWN.match(line.text):
+                line.clear()
     code = [line for line in lines if not line.is_blank]
     matches = [_NUMBERED.match(line.text) for line in code]
     numbers = [int(match[1]) for match in matches if match is not None]

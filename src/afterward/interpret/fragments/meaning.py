@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from afterward.follow.nodes import children, inside, of_file
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.around import around_of
 from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
+from afterward.interpret.fragments.vocabulary import names_network, tokens
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.core import Frame
@@ -48,13 +48,6 @@ class Meaning:
 _BUILTIN = frozenset(dir(builtins))
 _TRAINED = frozenset({Role.NETWORK, Role.TENSOR, Role.LEAF})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-
-
-def tokens(path: str) -> list[str]:
-    """The words in the last part of a path."""
-    last = path.rsplit(".", 1)[-1]
-    return [one.lower() for one in _TOKENS.findall(last)]
 
 
 class Meanings:
@@ -64,6 +57,7 @@ class Meanings:
         self.uses = Uses(tree)
         self.known: dict[Key, Meaning] = {}
         self.on_way: set[int] = set()  # ids of the calls on the way to a loss
+        self._asked: dict[tuple[int, str], Meaning | None] = {}
         self._walked: set[tuple[int, bool]] = set()
         self._by_use(tree)
         self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
@@ -77,6 +71,15 @@ class Meanings:
 
     def of(self, key: Key) -> Meaning | None:
         return self.known.get(self.uses.one(key))
+
+    def at(self, scope: ast.AST, path: str) -> Meaning | None:
+        """What a path means in a scope, which is asked again in every iteration."""
+        asked = (id(scope), path)
+        if asked not in self._asked:
+            places = self.uses.places
+            place = places.get(id(scope)) or next(iter(places.values()))  # else that of the file, the first
+            self._asked[asked] = self.of(place.key(path))
+        return self._asked[asked]
 
     def paths(self, role: Role) -> list[str]:
         """The paths of all values with a role, each once."""
@@ -200,10 +203,10 @@ class Meanings:
         if not self._is_open(key):
             return None
         words = set(tokens(path))
-        if owner and owner != "self" and self._is_open(place.key(owner)) and _names_network(owner):
+        if owner and owner != "self" and self._is_open(place.key(owner)) and names_network(owner):
             self._set(place.key(owner), Role.NETWORK, False)  # a method of a network
             return Role.NETWORK
-        if (_names_network(path) or id(written.node) in uses.hands_on) and not words & vocabulary.LOSS:
+        if (names_network(path) or id(written.node) in uses.hands_on) and not words & vocabulary.LOSS:
             self._set(key, Role.NETWORK, False)
             return Role.NETWORK
         if not to_loss and (not self._is_layer(place, owner) or words & vocabulary.BEGINNINGS):
@@ -224,7 +227,7 @@ class Meanings:
         known = self.of(key)
         if known is not None:
             return known.role is Role.NETWORK
-        is_one = key in self.uses.calls and _names_network(path)
+        is_one = key in self.uses.calls and names_network(path)
         if is_one or tokens(path)[-1:] in vocabulary.ALWAYS_NETWORK:
             self._set(key, Role.NETWORK, False)
             return True
@@ -324,7 +327,7 @@ class Meanings:
         """Where nothing else has parameters, what a matrix product takes and nothing assigns is a leaf, and a loss
         depends on what it is given."""
         trained = [key for key, one in self.known.items() if one.role in _TRAINED]
-        losses = [key for key in trained if set(tokens(key[1])) & vocabulary.LOSS and not _names_network(key[1])]
+        losses = [key for key in trained if set(tokens(key[1])) & vocabulary.LOSS and not names_network(key[1])]
         if len(losses) < len(trained) or _words(tree) & vocabulary.MAKES_LEAVES:
             return
         leaves = [key for factor in self._factors if (key := self._free(factor)) is not None]
@@ -346,18 +349,11 @@ class Meanings:
 
     def _by_words(self) -> None:
         for key in list(self.uses.calls):
-            if self.of(key) is None and self._is_open(key) and _names_network(key[1]):
+            if self.of(key) is None and self._is_open(key) and names_network(key[1]):
                 words = set(tokens(key[1]))
                 owner = key[1].rpartition(".")[0]
                 if not words & (vocabulary.LOSS | vocabulary.DATA) and self.of((key[0], owner)) is None:
                     self._set(key, Role.NETWORK, False)
-
-
-def _names_network(path: str) -> bool:
-    last = path.rsplit(".", 1)[-1]
-    if set(tokens(path)) & vocabulary.BEGINNINGS:
-        return False  # `init_rnn_state`
-    return last in vocabulary.LETTERS or bool(set(tokens(path)) & vocabulary.NETWORK)
 
 
 def _words(tree: ast.AST) -> set[str]:

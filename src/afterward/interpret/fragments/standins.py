@@ -73,9 +73,10 @@ class Assumed:
         """A name that is defined nowhere."""
         if not self.lenient:
             return None
-        if name in vocabulary.USUAL:
-            return Lib(vocabulary.USUAL[name])
         meaning = _meaning(frame, name)
+        is_optimizer = meaning is not None and meaning.role is Role.OPTIMIZER  # `optim.step()`: no module
+        if name in vocabulary.USUAL and not is_optimizer:
+            return Lib(vocabulary.USUAL[name])
         if meaning is None or (meaning.role is Role.LOSS and self.body is None):
             return None
         key = (id(tree_of(frame)), name)
@@ -384,9 +385,7 @@ def _meaning(frame: Frame, path: str) -> Meaning | None:
     tree = tree_of(frame)
     if tree is None:
         return None
-    meanings = meanings_of(tree)
-    place = meanings.uses.places.get(id(frame.node)) if frame.node is not None else None
-    return meanings.of((place or meanings.uses.places[id(tree)]).key(path))
+    return meanings_of(tree).at(frame.node if frame.node is not None else tree, path)
 
 
 def is_network(value: Value) -> bool:

@@ -227,8 +227,11 @@ class Uses:
         if path is None and isinstance(target, ast.Subscript):  # a tensor is made of what is written into it
             path = path_of(target.value)
             if path is not None:
-                self.values.setdefault(self.place.key(path), []).append(Written(value, self.place))
-                self.written_in_place.add(self.place.key(path))
+                key = self.place.key(path)
+                if key not in self.values:
+                    self.changed_first.add(key)
+                self.values.setdefault(key, []).append(Written(value, self.place))
+                self.written_in_place.add(key)
             return
         if path is None:
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from afterward.interpret.library.python.words import words
 from afterward.interpret.library.torch import distributions, layers
 
@@ -63,3 +65,18 @@ _LAYERS = (layers.NORMS, layers.WEIGHT_AND_BIAS, layers.ACTIVATIONS, layers.LOSS
 USUAL |= {name: f"torch.nn.{name}" for several in _LAYERS for name in several}
 USUAL |= {name: f"torch.distributions.{name}" for name in distributions.PARAMETERS}
 USUAL |= {name: f"torch.optim.{name}" for name in ("AdamW", "RMSprop", "LBFGS", "Adagrad")}
+
+_TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def tokens(path: str) -> list[str]:
+    """The words in the last part of a path."""
+    last = path.rsplit(".", 1)[-1]
+    return [one.lower() for one in _TOKENS.findall(last)]
+
+
+def names_network(path: str) -> bool:
+    last = path.rsplit(".", 1)[-1]
+    if set(tokens(path)) & BEGINNINGS:
+        return False  # `init_rnn_state`
+    return last in LETTERS or bool(set(tokens(path)) & NETWORK)
