@@ -9,7 +9,7 @@ from tests.watching import watch_source
 
 from afterward.model.history import History
 from afterward.model.timing import Timing
-from afterward.render.html_time import kind_of
+from afterward.render.html_time import parts_of
 
 PROGRAM = """\
 layer = torch.nn.Linear(64, 8)
@@ -52,12 +52,22 @@ def test_each_line_of_a_step_is_timed_but_for_its_first_time(history: History) -
 
 def test_a_line_is_known_by_what_it_did(history: History) -> None:
     timed = _by_line(history)
-    assert {line: kind_of(one) for line, one in timed.items()} == {
-        6: "forward", 7: "else", 8: "backward", 9: "update", 13: "else", 14: "else",
+    assert {line: [*parts_of(one)] for line, one in timed.items()} == {
+        6: ["forward"], 7: ["else"], 8: ["backward"], 9: ["update"], 13: ["else"], 14: ["else"],
     }  # fmt: skip
     assert timed[8].passes == timed[9].steps == STEPS - 1
     assert timed[6].nodes
     assert not timed[14].nodes  # what a call does is counted where it is done
+
+
+def test_a_line_that_builds_a_loss_and_goes_back_through_it_is_parted(tmp_path: Path, torch_as_it_was: None) -> None:
+    source = PROGRAM.replace("    loss = layer(x).tanh().pow(2).mean()\n", "").replace(
+        "    loss.backward()", "    layer(x).tanh().pow(2).mean().backward()"
+    )
+    one = _by_line(_history(source.format(steps=100), tmp_path))[7]  # of most of these passes no look was taken
+    assert one.executions == 99
+    assert 0 < one.forward < one.nanoseconds
+    assert parts_of(one) == {"forward": one.forward, "backward": one.nanoseconds - one.forward}
 
 
 def test_the_last_line_of_a_body_is_timed_with_the_next_item_of_its_loop(history: History) -> None:

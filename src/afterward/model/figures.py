@@ -13,8 +13,14 @@ def human(size: int) -> str:
     return ""
 
 
+def percent(part: float, whole: float) -> str:
+    """A share, of which nothing that is there is called 0."""
+    share = round(100 * part / whole)
+    return f"{share} %" if share or not part else "less than 1 %"
+
+
 def duration(seconds: float) -> str:
     """A time with a unit that leaves a few digits."""
     if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} us"
+        return f"{seconds * 1e6:.0f} µs"
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -14,8 +14,9 @@ class Timing:
 
     site: Site
     executions: int
-    nanoseconds: int  # of all of these together
+    nanoseconds: int  # of all of these together, each counted as long as the median: a busy machine interrupts some
     nodes: int = 0  # that they built
     passes: int = 0  # that they called, as far as these are on record
     steps: int = 0  # of optimizers, that they made, likewise
     fetches: Site | None = None  # the loop whose next item was fetched in the same time, as after a body's last line
+    forward: int = 0  # of the nanoseconds: building the graph of the pass that the same statement called

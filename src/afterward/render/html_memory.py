@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from afterward.model.figures import human
+from afterward.model.figures import human, percent
 from afterward.model.history import History, Pass
 from afterward.model.reuse import find_reuse
 from afterward.render.html_source import prose, text
@@ -191,7 +191,7 @@ def _table(lines: dict[tuple[str, int], _Line], words: str, note: str, sources: 
     whole = sum(line.total for line in lines.values())
     rows = "".join(_row(key, lines[key], most, whole, sources) for key in order[:LINES])
     rest = sum(lines[key].total for key in order[LINES:])
-    more = f"<p><small>and {100 * rest / whole:.0f} % on {len(order) - LINES:,} more lines</small></p>" if rest else ""
+    more = f"<p><small>and {percent(rest, whole)} on {len(order) - LINES:,} more lines</small></p>" if rest else ""
     return (
         f'<figure class="chart"><figcaption>{words} <small>{note}</small></figcaption><table class="by-line">'
         '<thead><tr><th scope="col">line</th><th scope="col">source</th><th scope="col">share</th><th scope="col"></th>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from afterward.model.figures import duration
+from afterward.model.figures import duration, percent
 from afterward.model.history import History
 from afterward.model.timing import Timing
 from afterward.render.html_memory import place_html
@@ -28,42 +28,48 @@ def time_html(history: History, sources: SourceTexts) -> str:
         return ""
     shown = [one for one in timings[:LINES] if one.nanoseconds >= LEAST * whole]
     rest = timings[len(shown) :]
-    share = 100 * sum(one.nanoseconds for one in rest) / whole
-    more = f"<p><small>and {share:.0f} % on {counted(len(rest), 'more line')}</small></p>" if rest else ""
+    share = percent(sum(one.nanoseconds for one in rest), whole)
+    more = f"<p><small>and {share} on {counted(len(rest), 'more line')}</small></p>" if rest else ""
     rows = "".join(_row(one, shown[0].nanoseconds, whole, sources) for one in shown)
     heads = "".join(f'<th scope="col">{head}</th>' for head in ("line", "source", "each time", ""))
     return (
         '<section class="times" aria-label="Time"><h2>Time</h2><figure class="chart"><figcaption>'
         f"{_in_all(timings, whole)} <small>Measured at the beginning of the run, without the first time that a line "
-        "ran. Work that a GPU finishes later counts for the line that waits for it.</small></figcaption>"
+        "ran; the median of each line counts. Work that a GPU finishes later counts for the line that waits for it."
+        "</small></figcaption>"
         f'<p class="keys">{_keys(shown)}</p><table class="by-line"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table>{more}</figure></section>"
     )
 
 
-def kind_of(one: Timing) -> str:
-    """What most of the time of a line was for: a line that calls backward may also build the loss."""
-    return "backward" if one.passes else "update" if one.steps else "forward" if one.nodes else "else"
+def parts_of(one: Timing) -> dict[str, int]:
+    """What the time of a line was for: one that calls backward may also have built the loss."""
+    kind = "backward" if one.passes else "update" if one.steps else "forward" if one.nodes else "else"
+    parts = {"forward": min(one.forward, one.nanoseconds)} if one.forward else {}
+    return {**parts, kind: one.nanoseconds - sum(parts.values())}
 
 
 def _in_all(timings: Sequence[Timing], whole: int) -> str:
-    shares = {kind: sum(one.nanoseconds for one in timings if kind_of(one) == kind) for kind in KINDS}
-    said = [f"{words.split(':')[0]} {100 * shares[kind] / whole:.0f} %" for kind, words in KINDS.items()]
+    shares = {kind: sum(parts_of(one).get(kind, 0) for one in timings) for kind in KINDS}
+    said = [f"{words.split(':')[0]} {percent(shares[kind], whole)}" for kind, words in KINDS.items() if shares[kind]]
     return f"Where the time went: {', '.join(said)}."
 
 
 def _keys(shown: Sequence[Timing]) -> str:
-    found = {kind_of(one) for one in shown}
+    found = {kind for one in shown for kind in parts_of(one)}
     return "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in KINDS.items() if kind in found)
 
 
 def _row(one: Timing, most: int, whole: int, sources: SourceTexts) -> str:
-    kind = kind_of(one)
-    share = f"{100 * one.nanoseconds / whole:.0f} %"
+    parts, begins, drawn = parts_of(one), 0.0, ""
+    for kind, nanoseconds in parts.items():
+        wide = 200 * nanoseconds / most
+        drawn += f'<rect class="{kind}" x="{begins:.1f}" width="{wide:.1f}" height="12"/>'
+        begins += wide
+    share = percent(one.nanoseconds, whole)
     bar = (
         f'<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="xMinYMid" role="img" '
-        f'aria-label="{share} of the time, {KINDS[kind]}">'
-        f'<rect class="{kind}" width="{200 * one.nanoseconds / most:.1f}" height="12"/></svg>'
+        f'aria-label="{share} of the time: {" and ".join(KINDS[kind] for kind in parts)}">{drawn}</svg>'
     )
     code = shortened(sources.line(one.site.file, one.site.line).strip(), 70)
     also = f" <small>and the next item of line {one.fetches.line}</small>" if one.fetches is not None else ""

@@ -97,7 +97,7 @@ class Account:
                 self._pass_begins(outputs, args, kwargs, sys._getframe(1))
             except Exception:  # what cannot be read is not counted: the program goes on
                 self.too_large += 1
-            self.recorders.current().note_own_time(time_ns() - began)
+            self.recorders.current().note_own_time(began, time_ns())
             begins(outputs, args, kwargs)
 
         return counted

@@ -97,7 +97,7 @@ class Looks:
                 self._pass_begins(recorder, site, outputs, args, kwargs)
             if node_numbers.numbers.engines:
                 self.session.tape.on_creating = node_numbers.numbers.makes_as_before
-            recorder.note_own_time(time_ns() - began)
+            recorder.note_own_time(began, time_ns())
         except BaseException as error:
             return self.session.came_up("a backward pass could not be recorded", error, handled)
         return None
@@ -217,7 +217,7 @@ class Looks:
                 if compat.may_look():
                     with unseen():
                         self._look_at_step(recorder, optimizer)
-            recorder.note_own_time(time_ns() - began)
+            recorder.note_own_time(began, time_ns())
         except BaseException as error:
             return self.session.came_up("an optimizer's step could not be looked at", error, handled)
         return None

@@ -47,7 +47,7 @@ class Recorder:
         self._events = Events()
         self.opening = array("Q")  # the first marks, once they were folded
         self.timed_from = 0  # the moment of the first mark whose time is known
-        self.own_times: list[tuple[int, int]] = []  # (moment, nanoseconds) of looks, while times were written
+        self.own_times: list[tuple[int, int, int]] = []  # (moment, begun, ended) of looks, while times were written
 
     @cached_property
     def replay(self) -> Replay:
@@ -81,10 +81,10 @@ class Recorder:
         """When each mark was written, in nanoseconds, from the moment `timed_from` on, for the first ones."""
         return array("Q", self.tape.times() if self.tape is not None else b"")
 
-    def note_own_time(self, nanoseconds: int) -> None:
-        """So much of the time before the next mark was ours."""
+    def note_own_time(self, begun: int, ended: int) -> None:
+        """This part of the time before the next mark was ours. (Nanoseconds, by the clock of the marks)"""
         if self.moment < self.timed_from + TIMES:
-            self.own_times.append((self.moment, nanoseconds))
+            self.own_times.append((self.moment, begun, ended))
 
     def take_off(self) -> None:
         """Take everything off the tape, and fold where there is much of it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from statistics import median
 
 from afterward.follow.path import Place
 from afterward.model.timing import Timing
@@ -15,6 +16,7 @@ from afterward.observe.replay.ended_run import EndedRun
 @dataclass(slots=True)
 class _Execution:
     nanoseconds: int = 0
+    forward: int | None = None  # of them: building what a pass that it called goes through, where that was looked at
     nodes: int = 0
     passes: int = 0
     steps: int = 0
@@ -32,14 +34,17 @@ def timings(after: EndedRun) -> Iterator[Timing]:
     for number, statement in _statements(after).items():
         again = list(statement.executions.values())[1:]
         if again:
+            whole = int(median(one.nanoseconds for one in again)) * len(again)  # what interrupts a machine says nothing
+            looked = [one.forward / one.nanoseconds for one in again if one.forward is not None and one.nanoseconds]
             yield Timing(
                 site(table[number]),
                 len(again),
-                sum(one.nanoseconds for one in again),
+                whole,
                 sum(one.nodes for one in again),
                 sum(one.passes for one in again),
                 sum(one.steps for one in again),
                 site(table[statement.fetches]) if statement.fetches is not None else None,
+                int(median(looked) * whole) if looked else 0,
             )
 
 
@@ -47,10 +52,12 @@ def _statements(after: EndedRun) -> dict[int, _Statement]:
     """From each mark to the next, the statement of the first one ran, or the one that it has returned to."""
     recorder, table = after.recorder, after.places.table
     marks, times, start = after.first_marks, recorder.times(), recorder.timed_from
-    ours = Counter[int]()
-    for moment, nanoseconds in recorder.own_times:
-        ours[moment - 1] += nanoseconds
+    ours, looked = Counter[int](), dict[int, int]()
+    for moment, begun, ended in recorder.own_times:
+        ours[moment - 1] += ended - begun
+        looked.setdefault(moment - 1, begun)
     passes, steps = (Counter(event.moment - 1 for event in events) for events in (after.passes, after.steps))
+    counters = {run.moment - 1: run.counter for run in reversed(after.passes)}
     found: dict[int, _Statement] = {}
     for moment in range(start, min(start + len(times), len(marks), len(after.trail)) - 1):
         mark, then, place = marks[moment], marks[moment + 1], after.trail[moment]
@@ -62,6 +69,8 @@ def _statements(after: EndedRun) -> dict[int, _Statement]:
         statement.fetches = statement.fetches if fetched is None else fetched
         passed = times[moment + 1 - start] - times[moment - start] - ours[moment]
         execution.nanoseconds += max(passed, 0)
+        if moment in looked and counters.get(moment, 0) > mark & COUNTER:  # it had built something when it called
+            execution.forward = (execution.forward or 0) + max(looked[moment] - times[moment - start], 0)
         execution.nodes += max((then & COUNTER) - (mark & COUNTER), 0)
         execution.passes += passes[moment]
         execution.steps += steps[moment]
