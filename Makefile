@@ -18,7 +18,6 @@ COUNT ?= 0
 CHECKOUT ?=
 SECONDS ?= 3600
 TARGETS ?=
-CODE_SERVER ?= code-server
 CHECKOUTS ?=
 
 .DEFAULT_GOAL := help
@@ -62,7 +61,18 @@ lab: $(READY)
 	@$(BIN)/python -c 'import jupyterlab' 2>/dev/null || $(BIN)/pip install --quiet -c $(VENV)/constraints.txt jupyterlab >/dev/null 2>&1 || \
 	  echo "no JupyterLab, and pip could not bring it: notebooks are tested with a kernel alone"
 
-test: $(READY) browser pyodide lab  ## what CI runs: lint, types and the fast tests
+# And those of the editor extension: the extension packed, and the server of VS Code with the Node that it wants, all from
+# npm. Nothing is compiled, for it goes without what would have to be.
+SERVER := editors/vscode/server
+extension:
+	@{ command -v npm >/dev/null && \
+	  (cd editors/vscode && { test -d node_modules || npm ci --no-audit --no-fund --silent; } && npm run --silent package) && \
+	  { test -d $(SERVER)/node_modules/code-server/lib/vscode/node_modules || \
+	    (cd $(SERVER) && npm ci --ignore-scripts --no-audit --no-fund --silent && npm rebuild --silent node && \
+	     cd node_modules/code-server/lib/vscode && npm install --omit=dev --ignore-scripts --no-audit --no-fund --silent); }; \
+	} >/dev/null 2>&1 || echo "no VS Code, and npm could not bring it: the extension is not tested"
+
+test: $(READY) browser pyodide lab extension  ## what CI runs: lint, types and the fast tests
 	$(BIN)/ruff format --check src tests tools examples
 	$(BIN)/ruff check src tests tools examples
 	$(BIN)/mypy
@@ -191,9 +201,8 @@ python-next: $(READY) playground  ## what needs no torch, on the Python that npm
 	mkdir -p build && $(BIN)/python tools/torch_free.py > build/torch_free.json
 	node tools/torch_free.mjs web/playground/node_modules/pyodide build/torch_free.json
 
-vscode: $(READY)  ## pack the extension and drive it in a real VS Code; CODE_SERVER=path of code-server (npm, Node 24)
-	cd editors/vscode && npm ci --no-audit --no-fund && npm run package
-	$(BIN)/python tools/drive_vscode.py $(CODE_SERVER) editors/vscode/afterward.vsix
+vscode: $(READY) browser extension  ## pack the extension and drive it in a real VS Code, with a picture: build/vscode.png
+	mkdir -p build && $(BIN)/python tools/drive_vscode.py editors/vscode/afterward.vsix build/vscode.png
 
 clean:  ## remove what can be rebuilt
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache

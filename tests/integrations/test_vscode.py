@@ -1,14 +1,14 @@
-"""The extension in a real VS Code, where `make vscode` was called once: that packs it. See docs/editors.md."""
+"""The extension in a real VS Code, where `make extension` could bring it. See docs/editors.md."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.tool import load
 
 pytest.importorskip("playwright")
 
@@ -17,10 +17,9 @@ PACKED = HOME / "editors" / "vscode" / "afterward.vsix"
 
 
 def test_a_finding_its_hover_its_fixes_and_the_page_are_seen() -> None:
-    server = os.environ.get("CODE_SERVER") or shutil.which("code-server")
-    if server is None or shutil.which("chromium") is None or not PACKED.exists():
-        pytest.skip("no VS Code here: install code-server and Chromium, then `make vscode`")
-    words = [sys.executable, str(HOME / "tools" / "drive_vscode.py"), server, str(PACKED)]
+    if load("drive_vscode").server() is None or shutil.which("chromium") is None or not PACKED.exists():
+        pytest.skip("no VS Code here: `make extension` brings it from npm, and Chromium is needed")
+    words = [sys.executable, str(HOME / "tools" / "drive_vscode.py"), str(PACKED)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "AFT101" in done.stdout

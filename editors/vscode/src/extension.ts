@@ -41,12 +41,12 @@ async function start(): Promise<void> {
   try {
     await client.start();
   } catch (error) {
-    const install = "How to install";
+    const choose = "Choose Another";
     const chosen = await vscode.window.showWarningMessage(
       `afterward could not be started (${program}): pip install 'afterward[lsp]' in the environment of this project.`,
-      install,
+      choose,
     );
-    if (chosen === install) {
+    if (chosen === choose) {
       await vscode.commands.executeCommand("workbench.action.openSettings", "afterward.command");
     }
   }
