@@ -46,7 +46,15 @@ def test_a_correct_loop_is_told_from_one_that_was_not_analysed() -> None:
 def test_a_pasted_message_gets_its_page() -> None:
     answer = _answer("RuntimeError: can't optimize a non-leaf Tensor")
     assert answer["kind"] == "message"
-    assert "non-leaf-optimized" in answer["html"]
+    assert "<h1>non-leaf-optimized</h1>" in answer["html"]
+
+
+def test_a_pasted_traceback_gets_the_page_of_its_message() -> None:
+    frame = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    loss.backward()\n'
+    said = "element 0 of tensors does not require grad and does not have a grad_fn"
+    answer = _answer(f"{frame}RuntimeError: {said}")
+    assert answer["kind"] == "message"
+    assert "<h1>loss-without-graph</h1>" in answer["html"]
 
 
 def test_what_is_no_python_is_one_line() -> None:
@@ -93,5 +101,9 @@ def test_python_answers_in_the_browser(served: str) -> None:
             "document.getElementById('playground-status').textContent.includes('AFT103')", timeout=60_000
         )
         assert "#code=" in page.url
+        again = opened.new_page()  # the address alone brings the code along
+        again.goto(page.url)
+        again.wait_for_function("document.getElementById('playground-code').value.includes('criterion(out, y)')")
+        again.close()
         assert page.frame_locator("#playground-result").locator("svg").count() > 0
         assert errors == []

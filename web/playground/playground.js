@@ -9,7 +9,11 @@ let waiting;
 let pending;
 const worker = new Worker(new URL("worker.js", here), { type: "module" });
 
-const say = (text) => (status.textContent = text);
+// What stands between backticks is code.
+const say = (text) =>
+  status.replaceChildren(
+    ...text.split("`").map((piece, n) => (n % 2 ? Object.assign(document.createElement("code"), { textContent: piece }) : piece)),
+  );
 
 worker.onmessage = ({ data }) => {
   if (data.kind === "ready") {

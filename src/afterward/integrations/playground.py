@@ -7,6 +7,7 @@ import json
 from afterward.model.diagnosis import Report
 from afterward.model.saved import SavedRun
 from afterward.render.html import as_html
+from afterward.render.html_markdown import markdown_page
 from afterward.render.wording import headline
 from afterward.tasks.check_file import Shared, check_bytes
 from afterward.tasks.explaining import message_in
@@ -18,7 +19,7 @@ def look(text: str) -> str:
     """The answer as JSON: its kind (`findings`, `clean`, `message`, `unreadable`), one line, and a page to show."""
     found = message_in(text)
     if found is not None:
-        return _answer("message", f"PyTorch's message: {found.name}", _as_page(found.text))
+        return _answer("message", f"PyTorch's message: {found.name}", markdown_page(found.shown))
     checked = check_bytes(FILE, text.encode("utf-8", "surrogatepass"), Shared(), alone=True)
     if checked.error is not None:
         return _answer("unreadable", checked.error)
@@ -37,9 +38,3 @@ def look(text: str) -> str:
 
 def _answer(kind: str, summary: str, html: str = "") -> str:
     return json.dumps({"kind": kind, "summary": summary, "html": html})
-
-
-def _as_page(markdown: str) -> str:
-    from html import escape
-
-    return f'<!DOCTYPE html><meta charset="utf-8"><pre style="white-space: pre-wrap">{escape(markdown)}</pre>'

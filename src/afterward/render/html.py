@@ -207,7 +207,9 @@ def _picture(story: Story, number: int) -> str:
     )
     keys = "".join(f'<span><i class="{state}"></i>{words}</span>' for state, words in legend_of(story))
     return (
-        f'<section class="life" aria-label="Life line"><figure class="stage">{drawn}</figure><p class="keys">{keys}</p>'
+        '<section class="life" aria-label="Life line">'
+        '<p class="swipe" aria-hidden="true">it goes on to the right \u2192</p>'
+        f'<figure class="stage">{drawn}</figure><p class="keys">{keys}</p>'
         f'<ol class="beats">{beats}</ol>'
         '<div class="time" data-time hidden><button type="button">Play</button>'
         '<input type="range" min="0" value="0" step="1" aria-label="Time"><output></output>'

@@ -37,7 +37,7 @@ WORDS = Words(
     fault="a network's output is used in two losses without `detach()`, each with its own `backward()`",
     headline="<{value}><!value:a network's output> is used in two losses without `detach()`, each with its own "
     "`backward()`",
-    why="<{value}><!value:The output> comes from another network<, trained by {owners},> and is used in two "
+    why="<{value}><!value:The output> comes from another network<, updated by {owners},> and is used in two "
     "losses, each "
     "with its own `backward()`. {freed_by} [went|goes] through it into that network and [freed|frees] its graph.",
     labels={"built": "<{value}><!value:this> comes from the other network< ({amount})>"},

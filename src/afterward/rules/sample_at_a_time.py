@@ -82,7 +82,7 @@ WORDS = {
     form: Words(
         fault="a training loop takes one sample at a time",
         headline="<{name} is computed for><!name:the training loop takes> one sample at a time",
-        why="The model takes a batch, and an iteration needs nothing from the one before but the parameters. As "
+        why="The model takes a batch, and no iteration needs more of the one before than the parameters. As "
         f"written, the forward pass{passes} run once for each sample.",
         labels={
             "fault": "runs for one row of a tensor, and {backward} calls `backward()` for it",

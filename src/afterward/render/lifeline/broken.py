@@ -89,17 +89,24 @@ class _Telling(Words):
         first = min((node.moment for node in self.nodes), default=0)
         others: list[Pass | Step | Write] = [*self.history.steps, *self.history.passes]
         known = {id(event) for event in chosen}
+        seen = {self._statement(event) for event in chosen}  # a column may stand for many iterations of an inner loop
         per_column: Counter[int] = Counter()
         minor: list[Pass | Step | Write] = []
         for event in others:
-            if first < event.moment < self.late.moment and id(event) not in known:
-                column = self.clock.column(event.where, event.moment)
-                per_column[column] += 1
-                minor += [event] if per_column[column] <= MINOR else []
+            statement = self._statement(event)
+            if first < event.moment < self.late.moment and id(event) not in known and statement not in seen:
+                seen.add(statement)
+                per_column[statement[0]] += 1
+                minor += [event] if per_column[statement[0]] <= MINOR else []
         if len(self.groups) + len(chosen) + len(minor) <= CROWDED:
             chosen += minor
         unique = {id(event): event for event in chosen}
         return sorted(unique.values(), key=lambda event: event.moment)
+
+    def _statement(self, event: Pass | Step | Write) -> tuple[int, object]:
+        """The column that an event is drawn in, and its line."""
+        column = self.clock.column(event.where, event.moment)
+        return column, event.where.site.line if event.where is not None else id(event)
 
     def _lay(self, groups: dict[tuple[int, int, bool], list[Node]], events: list[Pass | Step | Write]) -> int | None:
         for key, nodes in groups.items():

@@ -54,6 +54,7 @@ class _Drawing(Ways):
         parts += [self._event(number, event) for number, event in enumerate(story.events)]
         parts += [self._block(number, block) for number, block in enumerate(story.blocks)]
         parts += [self._link(n, link) for n, link in enumerate(story.links) if link.kind == "reach"]
+        parts += self._fault()
         parts += self._pins()
         if alone:
             parts += self._beats()
@@ -197,6 +198,12 @@ class _Drawing(Ways):
         return self.level(min(lanes)) - HALF - 5 if lanes else self.floor
 
     # Words
+
+    def _fault(self) -> Iterator[str]:
+        """Over the lanes, from the first step to the last."""
+        if self.story.fault:
+            middle = (self.borders[0][0] + self.borders[-1][1]) / 2
+            yield f'<text class="fault" x="{middle:.1f}" y="{self.top - 6:.1f}">{plain_text(self.story.fault)}</text>'
 
     def _pins(self) -> Iterator[str]:
         for number, beat in enumerate(self.story.beats, 1):

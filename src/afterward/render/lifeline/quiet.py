@@ -107,7 +107,8 @@ def _stepped(history: History, found: Diagnosis, sources: SourceTexts) -> Story 
     mixed = bool(run.overwritten & step.leaves)  # what the graph had saved is gone, and nothing fails
     uses = "uses the new values with the old graph" if mixed else "goes through the graph of the old values"
     sheet.say(f"The `backward()` on line {site.line} {uses}.", "fails", event=late)
-    return sheet.story(f"`{step.optimizer}.step()` runs between a forward pass and its `backward()`")
+    fault = "old graph, new values" if mixed else "its values were changed before this backward"
+    return sheet.story(f"`{step.optimizer}.step()` runs between a forward pass and its `backward()`", fault)
 
 
 def _receiver(site: Site, sources: SourceTexts) -> str:
@@ -130,7 +131,7 @@ def _left_out(left: LeftOut, sources: SourceTexts) -> Story:
     sheet.say(f"The `backward()` on line {left.used.line} uses `{left.used_part or 'the rest'}`.", "frees", event=used)
     missing = counted(left.parameters, "parameter")
     sheet.say(f"Nothing uses `{left.name}`: {missing} get no gradient from it.", "fails", block=lost)
-    return sheet.story(f"`{left.name}` has a graph of its own, and no `backward()` uses it")
+    return sheet.story(f"`{left.name}` has a graph of its own, and no `backward()` uses it", "no backward uses it")
 
 
 def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
@@ -148,7 +149,8 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
     sheet.say(f"`{flat.name}` is computed from them, and line {flat.site.line} adds it to the loss.", block=bare)
     sheet.say(f"The `backward()` on line {flat.used.line} uses the rest: `{flat.name}` has no effect.", "fails",
                event=used)  # fmt: skip
-    return sheet.story(f"`{flat.name}` is added to the loss, and has no graph")
+    fault = f"{ending(flat.name)} has no effect on training"
+    return sheet.story(f"`{flat.name}` is added to the loss, and has no graph", fault)
 
 
 def _unused(unused: Unused, recorded: int, sources: SourceTexts) -> Story:
@@ -165,7 +167,9 @@ def _unused(unused: Unused, recorded: int, sources: SourceTexts) -> Story:
     sheet.say(f"Line {unused.site.line} builds a graph each time it runs.", block=blocks[0])
     sheet.say(f"Nothing uses it: {counted(unused.nodes, 'node')} of {recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip
-    return sheet.story(f"Line {unused.site.line} builds graphs that no `backward()` ever uses")
+    return sheet.story(
+        f"Line {unused.site.line} builds graphs that no `backward()` ever uses", "never used by a backward"
+    )
 
 
 def _site_of(event: Step | Pass) -> Site | None:
@@ -190,7 +194,7 @@ def _zeroed(stepped: Step, cleared: Site | None, produced: Site | None, sources:
     sheet.say(f"{f'Line {line} clears' if line is not None else 'Something clears'} them before the step.", "writes",
                event=wiped)  # fmt: skip
     sheet.say(f"`{stepped.optimizer}.step()` has no gradients to use.", "fails", event=step)
-    return sheet.story(f"`{stepped.optimizer}.step()` runs after its gradients were cleared")
+    return sheet.story(f"`{stepped.optimizer}.step()` runs after its gradients were cleared", "cleared before the step")
 
 
 def _unheld(leaves: list[Leaf], site: Site, passes: int, sources: SourceTexts) -> Story:
@@ -203,7 +207,7 @@ def _unheld(leaves: list[Leaf], site: Site, passes: int, sources: SourceTexts) -
     unstepped = sheet.block(lane, "ghost", "no step")
     sheet.say(f"The `backward()` on line {site.line} gives these parameters gradients.", "frees", event=used)
     sheet.say(f"No optimizer holds them: nothing changed them in {passes:,} steps.", "fails", block=unstepped)
-    return sheet.story(f"`{name}` gets gradients, but no optimizer holds it")
+    return sheet.story(f"`{name}` gets gradients, but no optimizer holds it", "no optimizer uses them")
 
 
 def _lane(site: Site, sources: SourceTexts, name: str, role: str = "value") -> Lane:

@@ -47,7 +47,8 @@ def _drawn(found: Diagnosis, run: Pass, rows: Rows, sources: SourceTexts) -> Sto
     sheet.say(f"So the forward pass runs {times:,} times, once for each row.", "fails", block=blocks[-1])
     each = "goes through the graphs of all of them" if together else "runs as often"
     sheet.say(f"The `backward()` on line {_line(found, run)} {each}.", "frees", event=events[-1])
-    return sheet.story(f"{times:,} iterations with 1 row each, where one call of the model takes many rows")
+    moral = f"{times:,} iterations with 1 row each, where one call of the model takes many rows"
+    return sheet.story(moral, f"one row at a time: {times:,} forward passes")
 
 
 def _backward(found: Diagnosis, run: Pass, lane: int, sources: SourceTexts) -> Event:

@@ -52,7 +52,7 @@ class Sheet:
     def say(self, text: str, tone: str = "plain", *, block: int | None = None, event: int | None = None) -> None:
         self.beats.append(Beat(text, block, event, tone))
 
-    def story(self, moral: str) -> Story:
+    def story(self, moral: str, fault: str = "") -> Story:
         return Story(
             moral,
             tuple(self.lanes),
@@ -62,4 +62,5 @@ class Sheet:
             tuple(self.links),
             tuple(self.beats),
             tuple(self.kinds),
+            fault,
         )

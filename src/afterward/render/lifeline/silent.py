@@ -119,7 +119,8 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
         "fails",
         block=held[-1],
     )
-    return sheet.story(f"`{kept.name}` keeps the graph of every step in memory, though nothing uses them again")
+    moral = f"`{kept.name}` keeps the graph of every step in memory, though nothing uses them again"
+    return sheet.story(moral, "the graph of every step stays in memory")
 
 
 def _grows(runs: list[Pass], name: str, sources: SourceTexts) -> Story:
@@ -178,7 +179,9 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
     sheet.say(f"So what it saved stays in memory{cost} until the next step replaces it.", "bridge", block=blocks[0])
     looked = sum(run.used is not None for run in runs)
     sheet.say(f"Nothing used it again in the {looked:,} steps that were looked at.", block=blocks[-1])
-    return sheet.story("The graph is kept after each `backward()`, and nothing uses it again")
+    return sheet.story(
+        "The graph is kept after each `backward()`, and nothing uses it again", "kept, and never used again"
+    )
 
 
 def _overwritten_loss(loss: Overwritten, sources: SourceTexts) -> Story:
@@ -202,7 +205,8 @@ def _overwritten_loss(loss: Overwritten, sources: SourceTexts) -> Story:
     sheet.say(f"The next iteration overwrites it: {dropped} of {loss.times} dropped unused.", "fails",
                block=blocks[max(len(blocks) - 2, 0)])  # fmt: skip
     sheet.say(f"The `backward()` on line {loss.used.line} uses only the last one.", "frees", event=used)
-    return sheet.story(f"Of {loss.times} values of `{loss.name}`, only the last one is used by a `backward()`")
+    moral = f"Of {loss.times} values of `{loss.name}`, only the last one is used by a `backward()`"
+    return sheet.story(moral, f"{loss.times - 1} of {loss.times} losses have no effect on training")
 
 
 def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: SourceTexts) -> Story:
@@ -230,7 +234,8 @@ def _piled(history: History, found: Diagnosis, runs: list[Pass], sources: Source
     sheet.say(f"{used} uses it, and nothing clears it.", "bridge", event=steps[0] if steps else None)
     sheet.say("The next `backward()` adds to the old gradient: each update uses the sum of all steps so far.", "fails",
                block=blocks[-1])  # fmt: skip
-    return sheet.story(f"`{name}` is never cleared, so every update repeats the gradients of all earlier steps")
+    moral = f"`{name}` is never cleared, so every update repeats the gradients of all earlier steps"
+    return sheet.story(moral, "old gradients are used again")
 
 
 def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Story:
@@ -249,7 +254,7 @@ def _doubled(first: list[Pass], second: list[Pass], sources: SourceTexts) -> Sto
     sheet.say(f"Line {_line(first[0])} adds the gradients of its loss.", "frees", event=events[0])
     sheet.say(f"Line {_line(second[0])} adds the gradients of the same loss again.", "fails", event=events[1])
     sheet.say("Nothing was cleared in between, so that part of the gradient counts twice.", "bridge", block=blocks[1])
-    return sheet.story("The same loss is counted twice in one gradient")
+    return sheet.story("The same loss is counted twice in one gradient", "the same loss counts twice")
 
 
 def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -> Story:
@@ -277,7 +282,7 @@ def _idle(history: History, idle: Idle, cut: Cut | None, sources: SourceTexts) -
     sheet.say(
         f"`{idle.optimizer}.step()` has run {idle.steps:,} times and changed none of them.", "fails", event=steps[-1]
     )
-    return sheet.story(f"`{idle.optimizer}` holds parameters that no `backward()` reaches")
+    return sheet.story(f"`{idle.optimizer}` holds parameters that no `backward()` reaches", "steps without gradients")
 
 
 # Words and figures

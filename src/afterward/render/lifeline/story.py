@@ -88,7 +88,7 @@ class Beat:
 
 @dataclass(frozen=True)
 class Story:
-    """A whole picture. `moral` says at a glance what went wrong."""
+    """A whole picture. `moral` says at a glance what went wrong; `fault` in a few words where no arc does."""
 
     moral: str
     lanes: tuple[Lane, ...] = ()
@@ -98,6 +98,7 @@ class Story:
     links: tuple[Link, ...] = ()
     beats: tuple[Beat, ...] = ()
     kinds: tuple[str, ...] = field(default=())  # what each slot holds: "block", "pass", "step", "gap"
+    fault: str = ""
 
     @property
     def slots(self) -> int:

@@ -131,7 +131,8 @@ class Ways:
         if y0 == y1:
             x, room = self._widest(start, end)
             tight = room < name + 30  # no room for the name and its number on the lane itself
-            return f"M{start:.1f} {y0:.1f}H{end - 5:.1f}", (x, y0 + (HALF + 14 if tight else 0))
+            place = (x + 14, y0 + HALF + 14) if tight else (x, y0)  # below, and off the foot of the pass on its left
+            return f"M{start:.1f} {y0:.1f}H{end - 5:.1f}", place
         if end - start < 150:
             path = f"M{start:.1f} {y0:.1f}" + curve(start, y0, end - 5, y1)
             return path, ((start + end) / 2, (y0 + y1) / 2)
@@ -204,6 +205,7 @@ _NEEDS = {
     "dead": "needs what was freed",
     "spoilt": "needs what was overwritten",
     "kept": "goes through all earlier graphs again",
+    "ghost": "no graph to go through",
 }
 
 
