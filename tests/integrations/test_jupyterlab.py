@@ -80,13 +80,18 @@ def test_the_box_stands_under_the_failing_cell(tmp_path: Path) -> None:
     (tmp_path / "train.ipynb").write_text(_notebook())
     with browser() as chromium, _lab(tmp_path) as address:
         page = chromium.new_page(viewport={"width": 1200, "height": 900})
+        errors: list[str] = []
+        page.on("console", lambda one: errors.append(one.text) if one.type == "error" else None)
+        page.on("pageerror", lambda one: errors.append(str(one)))
         page.goto(f"{address}/lab/tree/train.ipynb?reset")
         _run_all(page)
         page.wait_for_selector(BOX, timeout=120_000)
         seen = page.locator(BOX).first.evaluate(LOOK)
         cell = page.locator(".jp-Cell").nth(len(CELLS) - 1).inner_text()
         first = page.locator(".jp-Cell").first.locator(".jp-OutputArea-output").all_inner_texts()
-        page.screenshot(path=str(tmp_path / "lab.png"))
+        page.locator(BOX).first.scroll_into_view_if_needed()
+        page.screenshot(path=str(tmp_path / "lab.png"))  # for a person to look at
+    assert [error for error in errors if "svg" in error or "afterward" in error] == []
     assert seen["drawn"] > 0
     assert seen["width"] > 400
     assert not seen["scrolls"]

@@ -15,6 +15,7 @@ from afterward.model.diagnosis import Diagnosis
 from afterward.model.figures import human
 from afterward.model.progress import Progress
 from afterward.render.paths import shown
+from afterward.render.source import shortened
 from afterward.render.template import counted
 from afterward.render.wording import headline, said
 
@@ -88,16 +89,19 @@ class LiveView:
         room = ROWS - len(lines)
         shown = list(progress.findings)[: room if len(progress.findings) <= room else room - 1]
         for found in shown:
-            text = _one_line(found)[:columns]
+            text = self._fitting(_one_line(found), columns)
             style = _STYLES.get(found.severity.value, "") if colour else ""
             lines.append(f"{style}{text[: len(found.severity.value)]}\x1b[0m{text[len(found.severity.value) :]}")
             if 2 * len(progress.findings) <= room:  # then there is room for its figures
-                lines.append(f"  {said(found).primary.text}"[:columns])
+                lines.append(self._fitting(f"  {said(found).primary.text}", columns))
         if len(progress.findings) > len(shown):
             lines.append(f"and {len(progress.findings) - len(shown)} more"[:columns])
         if not progress.findings:
             lines.append("no problems so far")
         return lines + [""] * (ROWS - len(lines))
+
+    def _fitting(self, text: str, columns: int) -> str:
+        return shortened(text, columns) if self._bars == _BARS else text[:columns]
 
     def _spark(self, name: str, sizes: Sequence[int], width: int, word: object) -> str:
         assert callable(word)

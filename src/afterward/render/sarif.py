@@ -11,6 +11,7 @@ import afterward
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.site import Site
 from afterward.render.paths import in_json, relative
+from afterward.render.template import sentences
 from afterward.render.wording import said
 from afterward.rules import words_of
 
@@ -40,7 +41,8 @@ def as_sarif(report: Report) -> str:
 
 def _result(found: Diagnosis, index: int) -> dict[str, Any]:
     words = said(found)
-    text = ". ".join(part for part in (words.headline, words.primary.text, words.why) if part)
+    change = words.helps[0] if words.helps else ""
+    text = sentences(" ".join(f"{part.rstrip('.')}." for part in (words.headline, words.why, change) if part))
     return {
         "ruleId": found.code,
         "ruleIndex": index,

@@ -82,8 +82,8 @@ WORDS = {
     form: Words(
         fault="a training loop takes one sample at a time",
         headline="<{name} is computed for><!name:the training loop takes> one sample at a time",
-        why="The model takes a batch, and no iteration needs more of the one before than the parameters. As "
-        f"written, the forward pass{passes} run once for each sample.",
+        why="The model takes a batch, and each iteration uses nothing from the one before except the parameters. "
+        f"As written, the forward pass{passes} run once for each sample.",
         labels={
             "fault": "runs for one row of a tensor, and {backward} calls `backward()` for it",
             "loop": "each <of its {times}><!times:iteration> takes one sample",

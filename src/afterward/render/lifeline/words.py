@@ -100,8 +100,7 @@ class Words:
                 )
             )
         end = "what it needs is gone" if self.late.error != "ddp_ready_twice" else "uses it a second time"
-        name = self._pass_name(self.late) if self.reuse.starts_in_stale else self._late_name()
-        beats.append(Beat(f"{_sentence(name)} {self._follows()}, and {end}.", event=late, tone="fails"))
+        beats.append(Beat(f"{_sentence(self._late_name())} {self._follows()}, and {end}.", event=late, tone="fails"))
         return beats
 
     def _late_name(self) -> str:
