@@ -105,14 +105,19 @@ class _Drawing(Ways):
                 f'<text class="name" x="{LABELS - 14}" y="{y - 9:.1f}">{plain_text(shortened(lane.name, 20))}</text>'
                 f'<text class="where" x="{LABELS - 14}" y="{y + 7:.1f}">{plain_text(where)}</text>'
                 f'<text class="code" x="{LABELS - 14}" y="{y + 22:.1f}">{plain_text(detail)}</text>'
-                f"{'' if self.worded else self._name_under(lane.name, where, y)}</g>"
+                f"{'' if self.worded else self._name_under(number, lane.name, where)}</g>"
             )
 
-    @staticmethod
-    def _name_under(name: str, where: str, y: float) -> str:
-        """A lane's name once more, for a page that has no room beside the picture."""
+    def _name_under(self, number: int, name: str, where: str) -> str:
+        """A lane's name once more, for a page that has no room beside the picture: above a pass that would cross it."""
+        end = LABELS + 30 + 8 * len(f"{name} {where}")
+        crossed = any(
+            event.lanes and not event.muted and min(event.lanes) <= number and self.centre(event.slot) < end
+            for event in self.story.events
+        )
+        y = self.level(number) + (-HALF - 14 if crossed and number == 0 else HALF + 13)
         return (
-            f'<text class="under" x="{LABELS + 12}" y="{y + HALF + 13:.1f}">{plain_text(shortened(name, 24))}'
+            f'<text class="under" x="{LABELS + 12}" y="{y:.1f}">{plain_text(shortened(name, 24))}'
             f'<tspan class="where"> {plain_text(where)}</tspan></text>'
         )
 
