@@ -602,3 +602,83 @@ for step in range(20):
     cut = check_source(source.format(main="main(x).data"), tmp_path)
     assert [found.code for found in cut] == ["AFT404", "AFT404"]
     assert check_source(source.format(main="main(x)"), tmp_path) == []
+
+
+SHAPED = """\
+import torch
+def limits(layer):
+    size = layer.weight.data.size()[0]
+    return -1 / size, 1 / size
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head, self.spare = (torch.nn.Linear(4, 4) for _ in range(3))
+        self.spare.weight.data.uniform_(*limits(self.spare))
+    def forward(self, x):
+        return self.head(torch.relu({body}))
+net = Net()
+opt = torch.optim.Adam(net.parameters())
+for _ in range(10):
+    loss = net(torch.randn(3, 4)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+def test_a_parameter_is_not_cut_off_where_only_its_shape_is_asked(tmp_path: Path) -> None:
+    assert check_source(SHAPED.format(body="self.body(x)"), tmp_path) == []
+    cut = SHAPED.format(body="torch.nn.functional.linear(x, self.body.weight.data, self.body.bias)")
+    assert [one.code for one in check_source(cut, tmp_path)] == ["AFT404"]
+
+
+FIRST_VALUE = """\
+import torch
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.Adam(net.parameters())
+record, loss = [], 0.0
+for number in range(20):
+    if number % 5 == 0:
+        loss = net(torch.randn(4, 2)).pow(2).mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+    if type(loss) == {kind}:
+        record.append(loss)
+    else:
+        record.append(loss.item())
+"""
+
+
+def test_a_tensor_is_of_no_class_of_pythons_own(tmp_path: Path) -> None:
+    assert check_source(FIRST_VALUE.format(kind="float"), tmp_path) == []
+    assert [one.code for one in check_source(FIRST_VALUE.format(kind="torch.Tensor"), tmp_path)] == ["AFT301"]
+
+
+GENERATED = """\
+import torch
+net = torch.nn.Linear(4, 2)
+opt = torch.optim.Adam(net.parameters())
+def rollout(env):
+    with torch.no_grad():
+        while not env.done():
+            yield env.step(net(env.observe()))
+def train(env):
+    for _ in range(20):
+        {collect}
+        loss = net(torch.stack(seen)).pow(2).mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+class Env:
+    def reset(self): self.left = 5
+    def done(self):
+        self.left -= 1
+        return self.left == 0
+    def observe(self): return torch.randn(4)
+    def step(self, action): return torch.cat([action, action])
+"""
+
+
+def test_a_generator_that_is_left_leaves_its_grad_mode(tmp_path: Path) -> None:
+    """What nothing holds any more is closed; what is held open keeps recording off, as PyTorch does."""
+    source = GENERATED.format(collect="seen = []\n        for one in rollout(env):\n            seen.append(one)")
+    assert check_source(source, tmp_path) == []
+    left = source.replace("seen.append(one)", "seen.append(one)\n            if len(seen) == 2: break")
+    names: dict[str, object] = {}
+    exec(left.replace("range(20)", "range(2)") + "\nenv = Env(); env.reset(); env.left = 99; train(env)", names)
+    assert check_source(left, tmp_path) == []

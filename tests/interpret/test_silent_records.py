@@ -338,3 +338,51 @@ for x in torch.randn(20, 8, 4):
     {later}
 """
     assert [one.code for one in check_source(source, tmp_path)] == (["AFT404"] if start else [])
+
+
+ONE_AFTER_THE_OTHER = """\
+import torch
+x = torch.randn(8, 4)
+losses, others = [], []
+net = torch.nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range({first}):
+    loss = net(x).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+    losses.append(loss{item})
+other = torch.nn.Linear(4, 1)
+second = torch.optim.SGD(other.parameters(), lr=0.1)
+for step in range(500):
+    error = other(x).abs().mean()
+    second.zero_grad(); error.backward(); second.step()
+    others.append(error)
+"""
+
+
+@pytest.mark.parametrize(("first", "item", "expected"), [(900, "", 2), (900, ".item()", 1), (2, ".item()", 1)])
+def test_a_program_that_trains_twice(first: int, item: str, expected: int, tmp_path: Path) -> None:
+    found = check_source(ONE_AFTER_THE_OTHER.format(first=first, item=item), tmp_path)
+    assert [one.code for one in found] == ["AFT301"] * expected
+
+
+NAMED_BY_NUMBER = """import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stage_1, self.stage_2 = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+    def forward(self, x):
+        for number in range(2):
+            x = getattr(self, "stage_{:d}".format(number + 1))(x)
+        return x
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+total = 0
+for step in range(100):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+    total += loss
+"""
+
+
+def test_layers_whose_names_are_formatted(tmp_path: Path) -> None:
+    assert [one.code for one in check_source(NAMED_BY_NUMBER, tmp_path)] == ["AFT301"]

@@ -57,6 +57,8 @@ class Account:
         self.by_hand: dict[int, int] = {}  # leaves that the program itself changes, and when it last did
         self.ledger: list[Line] = []
         self._full: set[int] = set()  # leaves with a gradient, by the ledger
+        self._produced: dict[int, Tensor] = {}  # by gradient: the leaf that a pass made it for
+        self._lenders: dict[int, Tensor] = {}  # by leaf: another one, whose gradient was given to it
         self.zeroed_at: dict[int, int] = {}  # by leaf: the version of its gradient as it was zeroed
         self.blind = False  # a pass was run from something unknown
         self.mixed = False  # a graph went into something unknown: what a pass reaches is not all of it
@@ -91,6 +93,7 @@ class Account:
         produced = [leaf for leaf in made.leaves if isinstance(leaf.grad, Tensor)]
         for leaf in produced:
             self.gradients[id(leaf)] = Gradient(leaf.grad, leaf.grad.version.count)
+            self._produced[id(leaf.grad)] = leaf
             self._full.add(id(leaf))
         self._note(PRODUCED, produced, made=made)
 
@@ -114,15 +117,17 @@ class Account:
 
     def changed_by_hand(self, leaf: Tensor) -> None:
         """A leaf was changed in place by the program: with its gradient, if that was read."""
-        known = self._present(leaf)
+        own = self.lender(leaf) or leaf
+        known = self._present(own)
         if known is not None:
-            self._note(USED if known.read else CHANGED, [leaf])
+            self._note(USED if known.read else CHANGED, [own])
 
     def read_gradient(self, leaf: Tensor) -> None:
-        known = self.gradients.get(id(leaf))
+        own = self.lender(leaf) or leaf
+        known = self.gradients.get(id(own))
         if known is not None:
             known.read = True
-            self._note(READ, [leaf])
+            self._note(READ, [own])
 
     def zeroed(self, leaf: Tensor, where: Where | None = None) -> None:
         self._catch_up(leaf)
@@ -134,11 +139,19 @@ class Account:
             self._note(CLEARED, [leaf], where=where)
 
     def gradient_given(self, leaf: Tensor, value: Value, where: Where) -> None:
-        """The program puts a gradient of its own there, or none."""
+        """The program puts a gradient of its own there, or none, or that of another leaf: both then share it."""
         if value is None:
             self.zeroed(leaf, where)
         else:
             self.zeroed_at.pop(id(leaf), None)
+            lender = self._produced.get(id(value))
+            if lender is not None and lender is not leaf and lender.grad is value:
+                self._lenders[id(leaf)] = lender
+
+    def lender(self, leaf: Tensor) -> Tensor | None:
+        """The leaf whose very gradient this one has: a local network's, in a shared one."""
+        lender = self._lenders.get(id(leaf))
+        return lender if lender is not None and lender.grad is leaf.grad and leaf.grad is not None else None
 
     def stepped(self, held: list[Tensor], number: int) -> None:
         """An optimizer steps: which of its leaves have a gradient, and which have none?"""
@@ -147,7 +160,8 @@ class Account:
         wanting = [leaf for leaf in held if leaf.needs]
         used = [leaf for leaf in wanting if self._present(leaf) is not None]
         missing = [leaf for leaf in wanting if id(leaf) not in self._full and self._is_empty(leaf)]
-        self._note(USED, used, step=number)
+        lent = [lender for leaf in wanting if (lender := self.lender(leaf)) is not None]
+        self._note(USED, [*used, *(leaf for leaf in lent if self._present(leaf) is not None)], step=number)
         self._note(MISSING, missing, step=number)
         self._note(FROZEN, [leaf for leaf in held if not leaf.needs and id(leaf) not in self.switched], step=number)
 

@@ -171,13 +171,18 @@ def _as_name(naming: Naming, name: str, last: str) -> bool:
 
 def _steps(machine: Machine, passes: list[PassMade]) -> list[int]:
     """When each step began: an iteration of the innermost loop that holds the pass, however many passes are in it.
-    Where there is no loop, each pass begins one. Counted by the statement that comes to most."""
+    Where there is no loop, each pass begins one. Counted by the statement that comes to most, and by those of another
+    training, in a loop that began when that one was over."""
     by_site: dict[Site, dict[tuple[int, int], int]] = {}
     for one in passes:
         iteration = one.where.innermost_iteration
         step = (iteration.entry, iteration.number) if iteration is not None else (0, one.moment)
         by_site.setdefault(one.where.site, {})[step] = machine.iteration_began.get(step, one.moment)
-    return sorted(max(by_site.values(), key=len, default={}).values())
+    counted: list[list[int]] = []
+    for began in sorted((sorted(steps.values()) for steps in by_site.values()), key=len, reverse=True):
+        if not any(began[0] <= other[-1] and other[0] <= began[-1] for other in counted):
+            counted.append(began)
+    return sorted(moment for began in counted for moment in began)
 
 
 def _held(machine: Machine, frames: Sequence[Frame] | None = None) -> Iterator[tuple[int, str, Tensor]]:

@@ -23,7 +23,7 @@ from afterward.model.history import (
     Pass,
     Step,
 )
-from afterward.model.site import Where, dated_site
+from afterward.model.site import Site, Where, dated_site
 from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
@@ -138,13 +138,14 @@ def _is_open(machine: Machine, made: PassMade, lost: set[int]) -> bool:
 def _cuts(machine: Machine, numbers: Callable[[Iterable[Tensor]], frozenset[int]]) -> Iterator[Cut]:
     """The cuts that keep leaves of optimizers from losses: the last ones before the first step that changes nothing,
     which lie in the loss that it is for."""
+    met = _sites_of_cuts_in_losses(machine) if machine.optimizers and machine.account.cut else set()
     for optimizer in machine.optimizers:
         steps = [step for step in machine.steps if step.optimizer is optimizer]
         late = steps[len(steps) - _still(steps) :] or steps
         cuts = _cut_leaves(machine, late[0].moment) if late else {}
         by_cut: dict[int, list[Tensor]] = {}
         for leaf in optimizer.inner.get("params", ()):
-            if _is_cut_off(machine, leaf, cuts):
+            if _is_cut_off(machine, leaf, cuts, met):
                 by_cut.setdefault(id(cuts[id(leaf)]), []).append(leaf)
         for leaves in by_cut.values():
             cut = cuts[id(leaves[0])]
@@ -217,11 +218,20 @@ def _cut_leaves(machine: Machine, before: int | None = None) -> dict[int, Cuttin
     return found
 
 
-def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting]) -> bool:
+def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting], met: set[Site]) -> bool:
     """Is it the cut that keeps a leaf from every loss? Not `no_grad`, if it was also used with gradients: then that was
     an evaluation, and where its history went is not known."""
     cut = cuts.get(id(leaf))
-    return cut is not None and not (cut.how.startswith("torch.") and id(leaf) in machine.graph.used)
+    if cut is None or (cut.how.startswith("torch.") and id(leaf) in machine.graph.used):
+        return False
+    of_itself = any(one is cut and own is leaf for one, _, own, _ in machine.account.cut)
+    return not of_itself or cut.site in met
+
+
+def _sites_of_cuts_in_losses(machine: Machine) -> set[Site]:
+    """Where values lost their history that passes came to. What only its shape is asked of (`weight.data`) is not."""
+    nodes = machine.graph.reach(root for one in machine.passes for root, _ in one.roots)
+    return {cut.site for node in nodes for cut in node.given}
 
 
 def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:

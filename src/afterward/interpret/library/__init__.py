@@ -235,7 +235,19 @@ def prepare(machine: Any, made: Instance) -> None:
             made.inner["items"] = PartialDict()
 
 
-_KNOWN_BASES = ("torch.", "builtins.", "abc.", "typing.", "collections.", "enum.", "dataclasses.", "argparse.", "json.")
+_KNOWN_BASES = (
+    "torch.",
+    "builtins.",
+    "abc.",
+    "typing.",
+    "collections.",
+    "enum.",
+    "dataclasses.",
+    "argparse.",
+    "json.",
+    "multiprocessing.",
+    "threading.",
+)
 
 
 def _not_known(base: Value) -> bool:

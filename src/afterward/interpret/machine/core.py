@@ -139,6 +139,7 @@ class Core:
         self.callers: dict[int, tuple[str, str, int]] = {}  # of each call: file, function, and the call it came from
         self.optimizers: list[Instance] = []
         self.executed: set[int] = set()  # functions that ran, by the id of their node
+        self.worked: set[int] = set()  # the same, those that a process or thread was started for
         self.changes: list[tuple[dict[str, Value], str, Value]] = []  # to be undone at the end of the run
         self._where: tuple[int, int, Where] | None = None
 

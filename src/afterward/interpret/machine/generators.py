@@ -9,6 +9,7 @@ import ast
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret import library
@@ -95,6 +96,12 @@ class Running:
         finally:
             self.done = True
             self.to_user.release()
+
+    def finish(self) -> None:
+        """No more is asked of it while the program goes on: it leaves its blocks."""
+        if self.thread is not None and not self.done:
+            with suppress(StopIteration):
+                self.resume(None, _Closed())
 
     def close(self) -> None:
         if self.thread is not None and not self.done:

@@ -222,7 +222,7 @@ class Operators(Part):
                 return self.machine.unknown()
         if isinstance(op, (ast.Eq, ast.NotEq)) and all(isinstance(one, (Class, Lib)) for one in (left, right)):
             same_class = left is right or (_names_a_class(left) and left == right)
-            if same_class or (_names_a_class(left) and _names_a_class(right)):
+            if same_class or _are_apart(left, right):
                 return same_class == isinstance(op, ast.Eq)
         if isinstance(op, ast.NotEq):
             return self.negation(self.machine.unknown("cmp", "Eq", left, right))
@@ -266,6 +266,13 @@ def hashable(value: Value) -> bool:
 def _names_a_class(value: Value) -> bool:
     """Is it a class, and one that another name cannot stand for?"""
     return isinstance(value, Class) or (isinstance(value, Lib) and value.path.startswith("builtins."))
+
+
+def _are_apart(left: Value, right: Value) -> bool:
+    """Can two different names of classes not stand for one? Torch gives no class of Python's a name of its own."""
+    certain = [_names_a_class(one) for one in (left, right)]
+    torch_own = [isinstance(one, Lib) and one.path.startswith("torch.") for one in (left, right)]
+    return all(sure or own for sure, own in zip(certain, torch_own, strict=True)) and any(certain)
 
 
 def _concrete(value: Value) -> bool:

@@ -17,6 +17,7 @@ from afterward.interpret.machine.values import (
     Class,
     Function,
     Instance,
+    Iter,
     Lib,
     Method,
     Native,
@@ -206,9 +207,11 @@ class Statements(Part):
             return _UNKNOWN_TURNS[depth] if self.machine.choices.leads else _FEW_TURNS[depth]
         return _COUNTED_TURNS[depth] if self.machine.choices.leads and used < SHORT else _FEW_TURNS[depth]
 
-    def _for(self, statement: ast.For | ast.AsyncFor) -> Any:
+    def _for(self, statement: ast.For | ast.AsyncFor, held: list[Iter]) -> Any:
         over = self.machine.evaluate(statement.iter)
         items = self.machine.iterate(over, statement.iter)
+        if items.run is not None and isinstance(statement.iter, ast.Call):
+            held.append(items)
         limit = self._limit(items.known)
         counts = isinstance(over, (range, Numbers)) and not _over_indices(statement.iter)
         each = items.known and items.listed and not counts
@@ -250,10 +253,13 @@ class Statements(Part):
 
     def _loop(self, statement: Any) -> Any:
         before = len(self.machine.passes)
-        left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
+        held: list[Iter] = []
+        left = self._while(statement) if isinstance(statement, ast.While) else self._for(statement, held)
         if not self.machine.judged:
             keeping.loop_left(self.machine, before)
             unused_records.note(self.machine, statement)
+        for items in held:
+            items.run.finish()  # nothing else holds this generator: what it has entered is left now, a grad mode say
         return left
 
     def _while(self, statement: ast.While) -> Any:

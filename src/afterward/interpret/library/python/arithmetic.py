@@ -23,6 +23,7 @@ _TEXTS = (str, bytes, bytearray)
 _SEQUENCES = (*_TEXTS, list, tuple, deque)
 _SIZED = (*_SEQUENCES, set, frozenset, dict)
 _WIDTH = re.compile(r"\d{4,}|\*")  # in a format: how wide, or that the width is given elsewhere
+_REACHING = re.compile(r"\{[^{}:]*[.\[]|\{[^{}]*\{")  # in a field of `format`: an attribute, an item, another field
 
 
 class TooLarge(ValueError):
@@ -50,11 +51,28 @@ def compute(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
 def method(owner: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """A method of a text or container. Raises as `compute` does."""
     if (name.startswith("__") and name not in _PLAIN) or (isinstance(owner, _TEXTS) and name in _PADDING):
-        raise TooLarge
+        return _formatted(owner, args, kwargs) if name == "format" else _too_large()
     grows = _GROWTH.get(name)
     if grows is not None and grows(owner, *args) > ELEMENTS:
         raise TooLarge
     return getattr(owner, name)(*args, **kwargs)
+
+
+def _formatted(text: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """`text.format(...)` of texts and numbers, where its fields name no attributes and no widths that are given
+    elsewhere."""
+    values = [*args, *kwargs.values()]
+    plain = isinstance(text, str) and all(isinstance(one, (str, int, float)) for one in values)
+    if not plain or _WIDTH.search(text) or _REACHING.search(text):
+        raise TooLarge
+    _bounded(values)
+    if len(text) + text.count("{") * max([1_000, *map(_length, values), *map(_bits, values)]) > 10 * ELEMENTS:
+        raise TooLarge  # a field without a given width of four digits has a thousand characters at most, or its value's
+    return str(text.format(*args, **kwargs))
+
+
+def _too_large() -> Any:
+    raise TooLarge
 
 
 def named(name: str) -> Callable[..., Any] | None:

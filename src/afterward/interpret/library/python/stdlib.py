@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
-from afterward.interpret.library.python import arithmetic, reflect
+from afterward.interpret.library.python import arithmetic, reflect, workers
 from afterward.interpret.machine.values import (
     MISSING,
     Args,
@@ -39,6 +39,8 @@ def call(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
     run = _CALLS.get(path)
     if run is not None:
         return run(machine, args, kwargs, node)
+    if workers.is_worker(path):
+        return workers.make(machine, args, kwargs, path)
     if path.startswith("math.") and args and all(isinstance(one, (int, float)) for one in args):
         function = arithmetic.named(path[5:])
         try:
@@ -350,6 +352,8 @@ _CALLS: dict[str, Callable[..., Value]] = {
     "itertools.count": lambda m, a, k, n: Stream(itertools.count(a[0] if a and isinstance(a[0], int) else 0).__next__),
     "dataclasses.replace": _replaced, "random.randrange": _lowest, "random.randint": _lowest,
     "random.choice": _choice, "random.sample": _sample, "random.seed": _nothing, "random.shuffle": _nothing,
+    "multiprocessing.spawn": workers.spawn,
+    "multiprocessing.get_context": lambda m, a, k, n: Lib("multiprocessing"),
     "sys.exit": _leave, "types.SimpleNamespace": lambda m, a, k, n: _namespace(k),
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import accelerate, graphs, lightning, transformers
 from afterward.interpret.library.python import builtins as python
-from afterward.interpret.library.python import containers
+from afterward.interpret.library.python import containers, workers
 from afterward.interpret.library.torch import (
     distributions,
     module_tree,
@@ -51,7 +51,7 @@ _SAME_PLACE = {
     "pytorch_lightning.": "lightning.pytorch.", "lightning.LightningModule": "lightning.pytorch.LightningModule",
     "lightning.Trainer": "lightning.pytorch.Trainer", "lightning.pytorch.trainer.Trainer": "lightning.pytorch.Trainer",
     "lightning.Fabric": "lightning.fabric.Fabric",
-    "torch.nn.parallel.": "torch.nn.",
+    "torch.nn.parallel.": "torch.nn.", "torch.multiprocessing.": "multiprocessing.",
 }  # fmt: skip
 
 
@@ -173,6 +173,8 @@ def attribute(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
         if name == "needs_input_grad":
             return Stream(lambda: True)
         return Method(owner, name)
+    if workers.is_worker(path) and isinstance(owner.cls, Class):
+        return workers.inherited(machine, owner, base, name)
     if path == "torch.autograd.graph.Node":
         if name.startswith("_saved_"):
             passes.read_saved(machine, owner.inner["node"])
@@ -263,6 +265,8 @@ def method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwa
         return machine.unknown()
     if path.startswith("argparse."):
         return python.argparse_method(machine, owner, name, args, kwargs)
+    if workers.is_worker(path):
+        return workers.method(machine, owner, name, node)
     if path.startswith("threading."):
         return machine.unknown()
     if path.split(".")[0] not in python.HARMLESS and not path.startswith("torch."):

@@ -135,7 +135,10 @@ def zero_grad(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> 
     _begin(machine, owner, False)
     keeps = kwargs.get("set_to_none", args[0] if args else True)
     for leaf in owner.inner.get("params", ()):
+        lender = machine.account.lender(leaf)
         machine.account.zeroed(leaf, machine.here())
+        if lender is not None and machine.truth(keeps) is not True:
+            machine.account.zeroed(lender, machine.here())  # it is one tensor, and is filled with zeros
         if machine.truth(keeps) is not False:
             leaf.grad = None
     return None

@@ -123,7 +123,21 @@ def _gradient(machine: Machine, owner: Tensor) -> Value:
         return None  # `backward()` fills it for leaves only
     gradient = machine.unknown("grad", owner, machine.graph.clock)
     gradient.plain = not any(one.creates for one in machine.passes)  # else it may have a graph of its own
+    if _has_none(machine, owner):
+        machine.settled(gradient, False)
+        machine.settled(machine.unknown("is", gradient, None), True)
     return gradient
+
+
+def _has_none(machine: Machine, owner: Tensor) -> bool:
+    """Has nothing given a parameter a gradient? No operation has used it, or every pass is known as far as it goes; and
+    nothing unknown had it."""
+    account = machine.account
+    if not owner.is_parameter or machine.assumed.lenient or id(owner) in account.touched:
+        return False
+    if id(owner) not in machine.graph.used:
+        return True
+    return not (account.blind or account.mixed or account.lost) and not any(one.open for one in machine.passes)
 
 
 def _grad_fn(machine: Machine, owner: Tensor) -> Value:
