@@ -270,3 +270,34 @@ if not loss.is_leaf:
     loss.backward()
 """
     assert codes(source, tmp_path) == []
+
+
+EVERY_SO_MANY = """
+import random, torch
+class Agent:
+    def __init__(self):
+        self.net = torch.nn.Linear(4, 2)
+        self.opt = torch.optim.Adam(self.net.parameters())
+        self.memory, self.steps, self.losses = [], 0, []
+    def store(self, item):
+        self.memory.append(item)
+        self.steps += 1
+    def learn(self):
+        {guard}
+        batch = torch.stack(random.sample(self.memory, 32))
+        loss = self.net(batch).pow(2).mean()
+        self.opt.zero_grad(); loss.backward(); self.opt.step()
+        self.losses.append(loss)
+agent = Agent()
+for number in range(100_000):
+    agent.store(torch.randn(4))
+    agent.learn()
+"""
+
+
+@pytest.mark.parametrize(
+    "guard",
+    ["if self.steps < 1000 or self.steps % 100 != 0: return", "if self.steps % 500 or len(self.memory) < 64: return"],
+)
+def test_a_counter_that_lets_training_begin(guard: str, tmp_path: Path) -> None:
+    assert codes(EVERY_SO_MANY.format(guard=guard), tmp_path) == ["AFT301"]

@@ -565,3 +565,31 @@ def test_a_script(source: str, tmp_path: Path) -> None:
     text = _START + source
     expected = [(number, mark[1]) for number, line in enumerate(text.splitlines(), 1) if (mark := _MARK.search(line))]
     assert [(f.primary.site.line, f.code) for f in check_source(text, tmp_path)] == expected
+
+
+TWO_OPTIMIZERS = """\
+import torch
+encoder, decoder = torch.nn.Linear(4, 2), torch.nn.Linear(2, 4)
+for_encoder = torch.optim.SGD(encoder.parameters(), lr=0.1)
+for_decoder = torch.optim.SGD({held}, lr=0.1)
+for x in torch.randn(10, 8, 4):
+    loss = (decoder(encoder(x)) - x).pow(2).mean()
+    for_decoder.zero_grad()
+    loss.backward()
+    for_decoder.step()
+    {also}
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "also", "expected"),
+    [
+        ("decoder.parameters()", "pass", ["AFT410"]),
+        ("decoder.parameters()", "for_encoder.step(); for_encoder.zero_grad()", []),
+        ("decoder.parameters()", "print(for_encoder)", []),
+        ("[*encoder.parameters(), *decoder.parameters()]", "pass", []),
+    ],
+)
+def test_an_optimizer_that_nothing_uses(held: str, also: str, expected: list[str], tmp_path: Path) -> None:
+    found = check_source(TWO_OPTIMIZERS.format(held=held, also=also), tmp_path)
+    assert [one.code for one in found] == expected

@@ -180,6 +180,7 @@ class Optimizer:
     had_gradient: bool = False  # some parameter of it had a gradient when it was looked at
     still: int = 0  # of its steps, up to the last one, that changed nothing
     gone: int | None = None  # the moment when the program dropped it
+    unread: bool = False  # no statement of the program reads the name that it was given
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,21 @@ def never_stepping(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
             yield optimizer, runs
 
 
+def unread(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
+    """Optimizers that nothing uses since they were made, though passes compute gradients for all that they hold while
+    others step: (it, passes)."""
+    stepping = {step.owner for step in history.steps}
+    for optimizer in history.optimizers:
+        mine = [leaf for leaf in history.leaves if leaf.id in optimizer.leaves]
+        alone = all(leaf.optimizers == (optimizer.name,) and leaf.followed and not leaf.moved for leaf in mine)
+        if not (optimizer.unread and optimizer.followed and stepping - {-1} and mine and alone):
+            continue
+        reached = [run for at, run, leaves in history.ledger.productions if leaves >= optimizer.leaves]
+        fates = [fate for (_, leaf), fate in history.ledger.fates.items() if leaf in optimizer.leaves]
+        if len(reached) > UNUSED and not any(fate.used_by or fate.read or fate.unseen for fate in fates):
+            yield optimizer, reached
+
+
 def _cleared_unused(history: History, optimizer: Optimizer) -> list[int]:
     """The passes that produced for it what was cleared unused; none where anything of it was ever used or read."""
     mine = {key: fate for key, fate in history.ledger.fates.items() if key[1] in optimizer.leaves}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
@@ -10,13 +11,13 @@ from afterward.model.gradients import CLEARED, PRODUCED
 from afterward.model.history import History, Optimizer
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._gradients import never_stepping
+from afterward.rules._gradients import never_stepping, unread
 from afterward.rules._silent import site_of, warning
 
 
 @rule("AFT410", Severity.WARNING)
 def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
-    """Gradients are computed for an optimizer and cleared again, and it never steps."""
+    """Gradients are computed for an optimizer, and it never steps."""
     told: set[tuple[str, int]] = set()  # several optimizers, one statement: one fault
     for optimizer, every in never_stepping(history):
         runs = [run for run in _cleared_before(history, optimizer) if run in every] or every
@@ -24,6 +25,8 @@ def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
         if (made.file, made.line) not in told:
             told.add((made.file, made.line))
             yield _diagnose(history, optimizer, runs)
+    for optimizer, runs in unread(history):
+        yield _diagnose(history, optimizer, runs, "unread")
 
 
 def _cleared_before(history: History, optimizer: Optimizer) -> list[int]:
@@ -38,7 +41,7 @@ def _cleared_before(history: History, optimizer: Optimizer) -> list[int]:
     return found
 
 
-def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagnosis:
+def _diagnose(history: History, optimizer: Optimizer, runs: list[int], form: str = "") -> Diagnosis:
     name = optimizer.name
     made = site_of(history.run(runs[-1]))
     fates = history.ledger.produced_by(runs[-1]).items()
@@ -57,13 +60,14 @@ def _diagnose(history: History, optimizer: Optimizer, runs: list[int]) -> Diagno
             name,
             facts=(facts.code("update", f"{name}.step()"),),
         ),
-        secondary=(Label(cleared, "cleared"),) if cleared is not None else (),
+        form=form,
+        secondary=(Label(cleared, "cleared"),) if cleared is not None and not form else (),
         bridge=Bridge(name, "local"),
         freed=made,
     )
 
 
-WORDS = Words(
+_CLEARED = Words(
     fault="an optimizer never steps",
     headline="{optimizer} never steps",
     why="Gradients for the {parameters} of {optimizer} [were|are] computed< in {times} that were looked at>, and "
@@ -73,3 +77,13 @@ WORDS = Words(
         "cleared": "clears them",
     },
 )
+WORDS = {
+    "": _CLEARED,
+    "unread": replace(
+        _CLEARED,
+        why="Every `backward()` computes gradients for the {parameters} of {optimizer}. No statement uses {optimizer} "
+        "after it was made: {update} [was|is] never called, so these parameters are not trained, and their gradients "
+        "add up.",
+        labels={"fault": "computes gradients for what {optimizer} holds, and no step uses them"},
+    ),
+}

@@ -3,6 +3,7 @@ written: what went out of sight (`account`) is left out."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from afterward.model.history import (
     Pass,
     Step,
 )
-from afterward.model.site import Site, Where, dated_site
+from afterward.model.site import Where, dated_site
 from afterward.model.steps import with_library_steps
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _is_open(machine: Machine, made: PassMade, lost: set[int]) -> bool:
 def _cuts(machine: Machine, numbers: Callable[[Iterable[Tensor]], frozenset[int]]) -> Iterator[Cut]:
     """The cuts that keep leaves of optimizers from losses: the last ones before the first step that changes nothing,
     which lie in the loss that it is for."""
-    met = _sites_of_cuts_in_losses(machine) if machine.optimizers and machine.account.cut else set()
+    met = _cuts_in_losses(machine) if machine.optimizers and machine.account.cut else set()
     for optimizer in machine.optimizers:
         steps = [step for step in machine.steps if step.optimizer is optimizer]
         late = steps[len(steps) - _still(steps) :] or steps
@@ -203,7 +204,19 @@ def _optimizer(
         hidden=sum(id(leaf) in unsure for leaf in held) + partial,
         had_gradient=any(step.leaves for step in steps),
         still=_still(steps),
+        unread=not steps and _is_unread(machine, one.label),
     )
+
+
+def _is_unread(machine: Machine, label: str) -> bool:
+    """Is a name given once, and mentioned nowhere else in the files of the program, in no text either? An attribute of
+    a class that other files may use is not known to be unread."""
+    name = label.rpartition(".")[2]
+    is_library = any(module.name == "__library__" for module in machine.modules.values())
+    if not name.isidentifier() or machine.assumed.lenient or ("." in label and is_library):
+        return False
+    texts = (machine.sources.texts.get(module.file, b"") for module in machine.modules.values())
+    return sum(len(re.findall(rb"\b%s\b" % name.encode(), text)) for text in texts) == 1
 
 
 def _cut_leaves(machine: Machine, before: int | None = None) -> dict[int, Cutting]:
@@ -218,20 +231,20 @@ def _cut_leaves(machine: Machine, before: int | None = None) -> dict[int, Cuttin
     return found
 
 
-def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting], met: set[Site]) -> bool:
+def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting], met: set[int]) -> bool:
     """Is it the cut that keeps a leaf from every loss? Not `no_grad`, if it was also used with gradients: then that was
     an evaluation, and where its history went is not known."""
     cut = cuts.get(id(leaf))
     if cut is None or (cut.how.startswith("torch.") and id(leaf) in machine.graph.used):
         return False
     of_itself = any(one is cut and own is leaf for one, _, own, _ in machine.account.cut)
-    return not of_itself or cut.site in met
+    return not of_itself or id(cut) in met
 
 
-def _sites_of_cuts_in_losses(machine: Machine) -> set[Site]:
-    """Where values lost their history that passes came to. What only its shape is asked of (`weight.data`) is not."""
+def _cuts_in_losses(machine: Machine) -> set[int]:
+    """The cuts that passes came to, by identity: not that of a value of which only the shape is asked (`weight.data`)."""
     nodes = machine.graph.reach(root for one in machine.passes for root, _ in one.roots)
-    return {cut.site for node in nodes for cut in node.given}
+    return {id(cut) for node in nodes for cut in node.given}
 
 
 def _changed_by_hand(machine: Machine, leaf: Tensor) -> bool:

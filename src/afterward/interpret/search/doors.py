@@ -38,9 +38,10 @@ class Door:
 
 
 def closed_doors(
-    modules: Iterable[Module], ran: set[Key], executed: set[int], known: dict[Place, set[bool]]
+    modules: Iterable[Module], ran: set[Key], executed: set[int], known: dict[Place, set[bool]], trains: bool
 ) -> list[Door]:
-    """The tests, among those that always went one way because of what is known, that a pass lies behind."""
+    """The tests, among those that always went one way because of what is known, that a pass lies behind. `trains`: a
+    run came to a pass; then what comes again every so many steps is not opened."""
     trees = [(module.file, module.tree) for module in modules if module.tree is not None]
     never: dict[str, list[ast.AST]] = {}
     for _, tree in trees:
@@ -52,7 +53,7 @@ def closed_doors(
         for statement, rest in _surveyed(tree)[1]:
             place = (file, statement.test.lineno, statement.test.col_offset)
             sides = known.get(place)
-            if sides is None or len(sides) > 1 or not _about_settings(statement):
+            if sides is None or len(sides) > 1 or not _about_settings(statement, trains):
                 continue
             went = next(iter(sides))
             behind = statement.orelse if went else statement.body
@@ -92,7 +93,7 @@ def _surveyed(tree: ast.AST) -> _Surveyed:
     return found
 
 
-def _about_settings(statement: ast.If) -> bool:
+def _about_settings(statement: ast.If, trains: bool) -> bool:
     """Does a test ask about names, attributes and lengths only, and not whether something is there at all? One that
     compares sizes, or that a block is left by, may ask an object: `memory.size() < batch`, `not memory.is_ready()`."""
     test = statement.test
@@ -103,7 +104,9 @@ def _about_settings(statement: ast.If) -> bool:
             return False
         if isinstance(node, ast.Name) and node.id == "__name__":
             return False
-        if isinstance(node, (ast.Is, ast.IsNot, ast.NamedExpr, ast.Await, ast.Lambda, ast.Mod)):
+        if isinstance(node, (ast.Is, ast.IsNot, ast.NamedExpr, ast.Await, ast.Lambda)):
+            return False
+        if isinstance(node, ast.Mod) and trains:
             return False  # nor what comes again every so many steps
     return not isinstance(test, ast.Constant)
 

@@ -169,7 +169,7 @@ class _Search:
             ran = set().union(*(one.ran for one in part.silent))
             part.not_run = lambda: NotRun(modules.values(), ran, executed)
         if door is None:
-            part.closed = closed_doors(modules.values(), all_ran, executed, known)
+            part.closed = closed_doors(modules.values(), all_ran, executed, known, bool(part.passes or part.findings))
         return part
 
     def _note(self, machine: Machine, part: Part, modules: dict[str, Module]) -> None:
