@@ -3,10 +3,11 @@ written: what went out of sight (`account`) is left out."""
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from afterward.follow.nodes import of_file
 from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import with_text
@@ -209,14 +210,20 @@ def _optimizer(
 
 
 def _is_unread(machine: Machine, label: str) -> bool:
-    """Is a name given once, and mentioned nowhere else in the files of the program, in no text either? An attribute of
+    """Is a name given once, and mentioned nowhere else in the code of the program, in no text either? An attribute of
     a class that other files may use is not known to be unread."""
     name = label.rpartition(".")[2]
     is_library = any(module.name == "__library__" for module in machine.modules.values())
     if not name.isidentifier() or machine.assumed.lenient or ("." in label and is_library):
         return False
-    texts = (machine.sources.texts.get(module.file, b"") for module in machine.modules.values())
-    return sum(len(re.findall(rb"\b%s\b" % name.encode(), text)) for text in texts) == 1
+    trees = (module.tree for module in machine.modules.values() if module.tree is not None)
+    return sum(_mentions(node, name) for tree in trees for node in of_file(tree)) == 1
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and name in node.value
+    return name in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "arg", None))
 
 
 def _cut_leaves(machine: Machine, before: int | None = None) -> dict[int, Cutting]:
@@ -242,7 +249,7 @@ def _is_cut_off(machine: Machine, leaf: Tensor, cuts: dict[int, Cutting], met: s
 
 
 def _cuts_in_losses(machine: Machine) -> set[int]:
-    """The cuts that passes came to, by identity: not that of a value of which only the shape is asked (`weight.data`)."""
+    """The cuts that passes came to, by identity: not that of a value whose shape alone is asked (`weight.data`)."""
     nodes = machine.graph.reach(root for one in machine.passes for root, _ in one.roots)
     return {id(cut) for node in nodes for cut in node.given}
 
