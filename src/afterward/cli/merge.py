@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def perform(options: argparse.Namespace) -> int:
-    report = merge(options.folder).report
+    report = merge(options.folder)
     if options.format == "json":
         sys.stdout.write(as_json(report))
         return 0

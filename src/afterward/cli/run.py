@@ -90,7 +90,7 @@ def perform(options: argparse.Namespace) -> int:
         if view is not None:
             view.close(watching[0].standing() if watching else None)
     with our_imports():
-        if outcome.report.findings:
+        if not outcome.is_silent:
             leave_error_file(outcome.error, _texts(outcome.report))
         if options.into is None:  # else the job's own report says it
             _report(outcome, options)
@@ -176,6 +176,8 @@ def _leave(outcome: task.Outcome) -> int:
 
 
 def _report(outcome: task.Outcome, options: argparse.Namespace) -> None:
+    if outcome.is_silent and not (options.memory or options.verbose or options.format == "json"):
+        return
     report, to_file = outcome.report, options.out is not None
     stream = usable_stream("stderr")
     in_full = not to_file or options.format == "json"

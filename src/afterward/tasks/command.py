@@ -8,10 +8,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from afterward.errors import ProgramNotFound
 from afterward.tasks.children import Household, new_folder
 from afterward.tasks.run import Outcome, Watched
+
+if TYPE_CHECKING:
+    from afterward.model.diagnosis import Report
 
 REPLACED = "AFTERWARD_PROCESS"  # set by a process that is about to be replaced: its own number
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
@@ -101,8 +105,7 @@ def run_command(command: Sequence[str], until: float | None = None) -> Outcome:
     household = Household(Watched(Session()), folder)
     status = _to_the_end(command, environment(folder), until)
     household.gather(None, failed=status != 0)
-    report = household.watched.report(command, None, status)
-    return Outcome(report, None, 1 if status is None else status, lambda: household.watched.saved(report))
+    return Outcome(household.watched, command, None, status)
 
 
 def command_of(target: str, arguments: Sequence[str], *, as_module: bool) -> list[str] | None:
@@ -133,7 +136,7 @@ def _to_the_end(command: Sequence[str], env: dict[str, str], until: float | None
             signal.signal(one, handler)
 
 
-def merge(folder: str) -> Outcome:
+def merge(folder: str) -> Report:
     """One report of what the processes of a job have left in a folder."""
     from afterward.observe.recording.session import Session
 
@@ -141,8 +144,7 @@ def merge(folder: str) -> Outcome:
         raise ProgramNotFound(f"can't read '{folder}': it is not a folder")
     household = Household(Watched(Session()), folder)
     household.gather(None, keep=True)
-    report = household.watched.report([folder], None, None)
-    return Outcome(report, None, 0, lambda: household.watched.saved(report))
+    return household.watched.report([folder], None, None)
 
 
 def leave_error_file(error: BaseException | None, explained: str) -> None:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -252,12 +253,31 @@ def joinable(watched: Watched) -> Iterator[None]:
 
 @dataclass
 class Outcome:
-    """How a watched program ended: its report, and the exception that ended it, if one did."""
+    """How a watched program ended: the exception that ended it, if one did, and what is reported."""
 
-    report: Report
+    watched: Watched
+    argv: Sequence[str]
     error: BaseException | None
-    exit: int
-    saved: Callable[[], SavedRun]
+    status: int | None  # of the program or command; None where it has none, or has not ended
+
+    @property
+    def exit(self) -> int:
+        """The status to leave with."""
+        return 1 if self.status is None else self.status
+
+    @property
+    def is_silent(self) -> bool:
+        """Was nothing found? Then most doors say nothing, and need no report."""
+        return not self.watched.findings
+
+    @cached_property
+    def report(self) -> Report:
+        """Made when it is asked for: its classes take longer to load than a small program to run."""
+        with our_imports():
+            return self.watched.report(self.argv, self.error, self.status)
+
+    def saved(self) -> SavedRun:
+        return self.watched.saved(self.report)
 
 
 def run(
@@ -321,8 +341,7 @@ def run(
             household.ended(status)
         else:
             household.gather(error)
-        report = watched.report([target, *arguments], error, status)
-    return Outcome(report, error, status, lambda: watched.saved(report))
+    return Outcome(watched, [target, *arguments], error, status)
 
 
 def print_error(error: BaseException) -> None:
