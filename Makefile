@@ -17,6 +17,7 @@ CASES ?= ../shared/cases
 COUNT ?= 0
 CHECKOUT ?=
 SECONDS ?= 3600
+BY ?= run,watch,install
 TARGETS ?=
 CHECKOUTS ?=
 
@@ -124,8 +125,8 @@ soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 faults: $(READY)  ## each hook and each step of the post-mortem raises, one after the other: the program must go on
 	$(BIN)/pytest tests/observe/test_faults.py -v
 
-invisible: $(READY)  ## programs that look at themselves, plain against `run`: what differs
-	$(BIN)/python tools/invisible.py
+invisible: $(READY)  ## programs that look at themselves, plain against `run`, `watch()` and `install()`: what differs; BY=run, COUNT=100
+	$(BIN)/python tools/invisible.py --by $(BY) --sample $(COUNT) --seed $(SEED)
 
 lock: $(READY)  ## write the versions of what development needs, as installed: constraints-dev.txt (Python 3.11)
 	mkdir -p build && $(BIN)/python tools/lock.py > build/constraints-dev.txt && mv build/constraints-dev.txt constraints-dev.txt
