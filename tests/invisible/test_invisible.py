@@ -26,7 +26,7 @@ WITH_TORCH = (
     "torch_interrupts_raise", "torch_profiler_stacks", "torch_collector_rests", "torch_values_die_in_time",
     "torch_patched_by_program", "torch_lazy_and_meta", "del_where_it_stands", "torch_subclass_of_own_attributes",
     "torch_hooks_numbered", "torch_metaclass_counts", "torch_builtins_taken_away",
-    "torch_error_is_untouched",
+    "torch_error_is_untouched", "torch_metaclass_compared", "torch_names_of_own_class",
 )  # fmt: skip
 
 

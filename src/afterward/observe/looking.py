@@ -26,7 +26,9 @@ from afterward.observe.plainly import plainly
 
 _ENDING = {getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")}  # by them one ends a program
 _MRO = type.__dict__["__mro__"]
+_INHERITS = type.__subclasscheck__  # by identity: `in` would ask a metaclass of the program's whether they are equal
 _SPACE = type.__dict__["__dict__"]
+_NAME = type.__dict__["__name__"]
 _BUILTINS = dict(vars(builtins))  # as they are before the program begins
 _GONE = object()
 _TEXT = io.TextIOWrapper.__mro__[1]  # what all streams of text inherit from
@@ -34,9 +36,10 @@ _TEXT = io.TextIOWrapper.__mro__[1]  # what all streams of text inherit from
 
 def is_a(value: Any, kinds: type | tuple[type, ...]) -> bool:
     """Is it one of these by its true type? What it says of itself (`__class__`) is not asked for."""
-    known = kinds if isinstance(kinds, tuple) else (kinds,)
-    mro = _MRO.__get__(type(value))
-    return any(kind in mro for kind in known)
+    mine = type(value)
+    if isinstance(kinds, tuple):
+        return any(_INHERITS(kind, mine) for kind in kinds)
+    return _INHERITS(kinds, mine)
 
 
 def classes_of(value: Any) -> tuple[type, ...]:
@@ -48,6 +51,12 @@ def mro_of(kind: type) -> tuple[type, ...]:
     """A class and those that it inherits from."""
     mro: tuple[type, ...] = _MRO.__get__(kind)
     return mro
+
+
+def name_of(kind: type) -> str:
+    """What a class is called. To ask the class for it may run code of its metaclass."""
+    name: str = _NAME.__get__(kind)
+    return name
 
 
 def space_of(value: Any) -> dict[str, Any]:

@@ -16,7 +16,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.observe import compat
-from afterward.observe.looking import attribute, classes_of, elements, entries, is_a, members_of, space_of
+from afterward.observe.looking import (
+    attribute,
+    classes_of,
+    elements,
+    entries,
+    is_a,
+    members_of,
+    mro_of,
+    name_of,
+    space_of,
+)
 from afterward.observe.marks.stack import locals_of
 from afterward.observe.plainly import plainly
 from afterward.observe.provenance.owners import NOT_OURS, Owners, held_by_libraries, is_private
@@ -25,6 +35,7 @@ LIMIT = 150_000  # objects looked at
 DEPTH = 7
 _PLAIN = (str, bytes, bytearray, int, float, complex, bool, type(None), type, types.ModuleType)
 _SHELL_NAMES = re.compile(r"_+|_[io]h|_dh|_i*\d*|_\d+|In|Out|get_ipython|exit|quit|open")
+QUALIFIED = type.__dict__["__qualname__"]
 MODULE_INTERNALS = frozenset(
     {
         "training", "call_super_init", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set",
@@ -83,7 +94,7 @@ def search(frames: Iterable[types.FrameType], is_user: Any) -> Names:
         spaces.add(id(space))
         keep_alive.append(space)
         for name, value in _own_names(space):
-            if isinstance(name, str) and not (name.startswith("__") and name.endswith("__")):
+            if type(name) is str and not (name.startswith("__") and name.endswith("__")):
                 todo.append((value, name, kind, 0))
         _drain(todo, seen, names, torch, keep_alive, owners)
     for value in (*owners.library_generators, *held_by_libraries(frames, is_user)):
@@ -103,7 +114,7 @@ def _own_names(space: dict[str, Any]) -> list[tuple[Any, Any]]:
     own = [
         (name, value)
         for name, value in list(space.items())
-        if not _SHELL_NAMES.fullmatch(str(name)) or (set(str(name)) == {"_"} and id(value) not in shown)
+        if type(name) is str and (not _SHELL_NAMES.fullmatch(name) or (set(name) == {"_"} and id(value) not in shown))
     ]
     return [*own, ("Out", space["Out"])]
 
@@ -127,10 +138,14 @@ def _roots(frames: Iterable[types.FrameType], is_user: Any) -> Iterator[tuple[di
         spaces.append(frame.f_globals)
     for space in spaces:
         yield space, "global"
+    installed: dict[str, bool] = {}  # by package: what it holds is installed with it, no need to ask for each file
     for name, module in list(sys.modules.items()):
-        package = attribute(sys.modules.get(name.partition(".")[0]), "__file__")
-        if isinstance(package, str) and not is_user(package):
-            continue  # what an installed package holds is installed with it: no need to ask for each file
+        package = name.partition(".")[0]
+        if package not in installed:
+            home = attribute(sys.modules.get(package), "__file__")
+            installed[package] = isinstance(home, str) and not is_user(home)
+        if installed[package]:
+            continue
         file = attribute(module, "__file__")
         if (isinstance(file, str) and is_user(file)) or (file is None and name == "__main__"):
             yield vars(module), "global"
@@ -169,7 +184,7 @@ def _drain(
         if is_a(value, deque) and (length := deque.maxlen.__get__(value)) is not None and length <= WINDOW:
             names.windows.add(path)
         if is_a(value, torch.optim.Optimizer):
-            names.optimizers.setdefault(id(value), (type(value).__name__ if is_private(path) else path, value))
+            names.optimizers.setdefault(id(value), (name_of(type(value)) if is_private(path) else path, value))
             continue
         if is_a(value, type):
             todo.extend((item, f"{path}.{name}", "attribute", depth + 1) for name, item in owners.attributes(value))
@@ -205,16 +220,16 @@ def attributes_on_the_way(name: str, kinds: dict[str, type]) -> frozenset[str]:
         attribute = re.match(r"\.(\w+)", name[place.start() :])
         kind = kinds.get(name[: place.start()])
         if attribute is not None and kind is not None:
-            found |= {f"{one.__qualname__}.{attribute[1]}" for one in kind.__mro__}
+            found |= {f"{QUALIFIED.__get__(one)}.{attribute[1]}" for one in mro_of(kind)}
     return frozenset(found)
 
 
 def living_optimizers(names: Names) -> dict[int, tuple[str, Any]]:
     """Every living optimizer; those that no name was found for go by their class."""
-    kinds = set(_kinds_of(compat.torch_module().optim.Optimizer))
+    kinds = {id(kind) for kind in _kinds_of(compat.torch_module().optim.Optimizer)}
     found = dict(names.optimizers)
-    for thing in [thing for thing in gc.get_objects() if type(thing) in kinds]:
-        found.setdefault(id(thing), (type(thing).__name__, thing))
+    for thing in [thing for thing in gc.get_objects() if id(type(thing)) in kinds]:
+        found.setdefault(id(thing), (name_of(type(thing)), thing))
     return found
 
 
@@ -222,7 +237,7 @@ def _kinds_of(kind: type) -> Iterator[type]:
     """A class and all that inherit from it. To look a class up is quicker than to ask each thing what it inherits."""
     yield kind
     one: type
-    for one in kind.__subclasses__():
+    for one in type.__subclasses__(kind):
         yield from _kinds_of(one)
 
 
@@ -282,27 +297,29 @@ def _fields(value: Any) -> tuple[str, ...]:
     return ()
 
 
+def _named(space: Any) -> Iterator[tuple[str, Any]]:
+    """What lies under names. A name of a class of the program's, with a hash or a text of its own, is left out."""
+    return ((name, item) for name, item in entries(space) if type(name) is str)
+
+
 def _attributes(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[Any, str, str, int]]:
     space = space_of(value)
     if is_a(value, torch.nn.Module):
         for part in ("_parameters", "_buffers"):
-            for name, item in entries(dict.get(space, part)):
+            for name, item in _named(dict.get(space, part)):
                 yield item, f"{path}.{name}", "attribute", depth
-        for name, item in entries(dict.get(space, "_modules")):
+        for name, item in _named(dict.get(space, "_modules")):
             yield item, f"{path}[{name}]" if name.isdigit() else f"{path}.{name}", "attribute", depth
-        for name, item in entries(space):
+        for name, item in _named(space):
             if name not in MODULE_INTERNALS:
                 yield item, f"{path}.{name}", "attribute", depth
     else:
-        for name, item in entries(space):
-            if type(name) is str:
-                yield item, f"{path}.{name}", "attribute", depth
+        for name, item in _named(space):
+            yield item, f"{path}.{name}", "attribute", depth
     for kind in classes_of(value):
         members = members_of(kind)
-        slots = members.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            member = members.get(name)
-            if isinstance(member, types.MemberDescriptorType):
+        for name, member in list(members.items()) if "__slots__" in members else ():
+            if type(member) is types.MemberDescriptorType:
                 try:
                     yield member.__get__(value), f"{path}.{name}", "attribute", depth
                 except AttributeError:

@@ -32,16 +32,16 @@ class Owners:
     def __init__(self, is_user: Any) -> None:
         self.is_user = is_user
         self.library_generators: list[Any] = []  # met on the way
-        self._known: dict[type, bool] = {}
+        self._known: dict[int, tuple[type, bool]] = {}  # by identity: a metaclass may have a hash of its own
 
     def is_library_generator(self, value: Any) -> bool:
         return type(value) is types.GeneratorType and not self.is_user(value.gi_code.co_filename)
 
     def is_class(self, kind: type) -> bool:
-        known = self._known.get(kind)
+        known = self._known.get(id(kind))
         if known is None:
-            known = self._known[kind] = self._is_defined_here(kind)
-        return known
+            known = self._known[id(kind)] = kind, self._is_defined_here(kind)
+        return known[1]
 
     def path(self, value: Any, path: str) -> str:
         """The name of an object: `self` for one of the program's that only a library's private names lead to."""
@@ -50,7 +50,7 @@ class Owners:
     def attributes(self, kind: type) -> Iterator[tuple[str, Any]]:
         """What a class itself keeps in containers, for all its objects."""
         for name, value in list(members_of(kind).items()):
-            if is_a(value, _CONTAINERS) and not name.startswith("__"):
+            if type(name) is str and is_a(value, _CONTAINERS) and not name.startswith("__"):
                 yield name, value
 
     def _is_defined_here(self, kind: type) -> bool:
@@ -58,7 +58,8 @@ class Owners:
             code = value.__code__ if type(value) is types.FunctionType else None
             if code is not None:
                 return bool(self.is_user(code.co_filename))
-        module = sys.modules.get(kind.__module__) if isinstance(kind.__module__, str) else None
+        home = members_of(kind).get("__module__")
+        module = sys.modules.get(home) if type(home) is str else None
         file = attribute(module, "__file__")
         return isinstance(file, str) and bool(self.is_user(file))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from afterward.observe import compat
 from afterward.observe.failure.walk import Shown
-from afterward.observe.looking import parameters_held_by, written_unnoticed
+from afterward.observe.looking import members_of, name_of, parameters_held_by, written_unnoticed
 from afterward.observe.node_numbers import next_node
 from afterward.observe.plainly import plainly
 from afterward.observe.recording.events import PassSeen
@@ -137,7 +137,7 @@ class Updates:
     def meet(self, optimizer: Any, name: str) -> None:
         """Note an optimizer that a survey has found."""
         known = self._known(optimizer)
-        if name != type(optimizer).__name__:
+        if name != name_of(type(optimizer)):
             known.name = name
         known.had_gradient |= any(plainly(p).grad is not None for p in parameters_of(optimizer))
         self._look(known, parameters_of(optimizer), known.moved_at)
@@ -145,7 +145,7 @@ class Updates:
     def living(self) -> dict[int, tuple[str, Any]]:
         """The optimizers met so far that are still there, by address, under the names of their classes."""
         found = [known.reference() for known in self.known.values()]
-        return {id(one): (type(one).__name__, one) for one in found if one is not None}
+        return {id(one): (name_of(type(one)), one) for one in found if one is not None}
 
     def owner_of(self, address: int, counter: int) -> Known | None:
         """The optimizer that was at an address when the node counter stood there."""
@@ -164,8 +164,9 @@ class Updates:
         number = self.optimizers.of(optimizer)
         known = self.known.get(number)
         if known is None:
-            of_torch = type(optimizer).__module__.startswith("torch.optim.")
-            known = Known(number, weakref.ref(optimizer, self._goes), type(optimizer).__name__, of_torch)
+            home = members_of(type(optimizer)).get("__module__")
+            of_torch = type(home) is str and home.startswith("torch.optim.")
+            known = Known(number, weakref.ref(optimizer, self._goes), name_of(type(optimizer)), of_torch)
             self.known[number] = known
             self._at.setdefault(id(optimizer), []).append(known)
         return known
