@@ -10,6 +10,7 @@ import pytest
 
 from afterward.model.diagnosis import Report
 from afterward.tasks.fix import Fixed, Fixer
+from afterward.tasks.law import counts
 from afterward.tasks.obligations import Comparison
 from afterward.tasks.trial import Request, Trial
 from afterward.tasks.trial_runner import TrialRunner
@@ -745,3 +746,72 @@ for epoch in range(8):
 def test_no_call_is_written_twice(runner: TrialRunner, tmp_path: Path) -> None:
     for text in fixed(runner, tmp_path, KEPT_ROUNDS).options[:1]:
         assert text[str(tmp_path / "train.py")].count("train()") == 2
+
+
+THAWED = """import torch
+torch.manual_seed(0)
+body, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+first = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+for x in torch.randn(4, 8, 3):
+    loss = head(body(x)).pow(2).mean()
+    first.zero_grad()
+    loss.backward()
+    first.step()
+    body.requires_grad_(False)
+
+
+def fine_tune():
+    second = torch.optim.SGD(body.parameters(), lr=0.1)
+    for x in torch.randn(4, 8, 3):
+        loss = (body(x) - 1).pow(2).mean()
+        second.zero_grad()
+        loss.backward()
+        second.step()
+
+
+fine_tune()
+"""
+
+
+def test_what_one_optimizer_held_frozen_is_not_thawed_for_another(runner: TrialRunner, tmp_path: Path) -> None:
+    assert not fixed(runner, tmp_path, THAWED).proven
+
+
+TWO_PHASES = """import torch
+torch.manual_seed(0)
+student, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+
+
+def first():
+    opt = torch.optim.SGD(student.parameters(), lr=0.1)
+    for x in torch.randn(4, 8, 3):
+        loss = student(x).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+
+
+def second():
+    opt = torch.optim.SGD([*student.parameters(), *head.parameters()], lr=0.1)
+    for x in torch.randn(6, 8, 3):
+        loss = (head(student(x)) - 1).pow(2).mean()
+        opt.zero_grad()
+        opt.step()
+        loss.backward()
+
+
+first()
+second()
+"""
+
+
+def test_no_optimizer_is_left_without_a_step(runner: TrialRunner, tmp_path: Path) -> None:
+    first = runner.run(Request(_written(tmp_path, TWO_PHASES), folder=str(tmp_path)))
+    without = TWO_PHASES.replace("        opt.step()\n        loss.backward()\n", "        loss.backward()\n")
+    trial = runner.run(Request(_written(tmp_path, without), folder=str(tmp_path)))
+    assert [note.kind for note in counts(Comparison(first, trial))] == ["updates_gone"]
+
+
+def _written(folder: Path, program: str) -> str:
+    (folder / "train.py").write_text(program)
+    return "train.py"

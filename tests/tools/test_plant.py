@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 
-from plantlab import asking, programs  # noqa: E402
+from plantlab import asking, forking, programs  # noqa: E402
 from plantlab.operators import OPERATORS, plant  # noqa: E402
 
 PROGRAM = """\
@@ -127,3 +129,14 @@ def test_a_small_sample(tmp_path):
     again = subprocess.run(line, capture_output=True, text=True, env=env, check=False)  # nothing is left to ask
     assert len((tmp_path / "asked.jsonl").read_text().splitlines()) == 4
     assert again.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the bench forks its runs")
+def test_a_run_that_uses_the_processor_is_waited_for_and_one_that_stands_still_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(forking, "BUSY", 0.001)
+    looks = iter([3, 4, 5, 5])
+    monkeypatch.setattr(forking, "_processor_time", lambda pid: next(looks))
+    assert forking.forked(signal.pause, tmp_path, 20) is None
+    assert not list(looks), "it was given up after the first look that showed no work"
+    monkeypatch.setattr(forking, "_processor_time", lambda pid: time.process_time_ns())
+    assert forking.forked(lambda: sum(range(10**7)) and 3, tmp_path, 20) == 3

@@ -20,7 +20,7 @@ from types import ModuleType
 from afterward.tasks.system_calls import libc
 
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-BUSY = 5  # so many times as long as its processor time a run may take: other processes want the machine, too
+BUSY = 5  # after so many times as long as its processor time allows, a run that uses none stands still
 
 
 def load(fixing: bool = True) -> None:
@@ -49,7 +49,7 @@ def load(fixing: bool = True) -> None:
 
 def forked(work: Callable[[], object], folder: Path, limit: float, output: Path | None = None) -> int | None:
     """Run `work` in a process of its own, in this folder; its exit status, or None where it took too long: so many
-    seconds of processor time."""
+    seconds of processor time, however long the machine takes to give them to it."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -74,11 +74,22 @@ def forked(work: Callable[[], object], folder: Path, limit: float, output: Path 
 
 
 def _ended(pid: int, limit: float) -> bool:
-    number = os.pidfd_open(pid)
+    """Wait for its end; False where it has stood still for so many seconds."""
+    number, used = os.pidfd_open(pid), -1
     try:
-        return bool(select.select([number], [], [], limit)[0])
+        while not select.select([number], [], [], limit)[0]:
+            before, used = used, _processor_time(pid)
+            if used == before:
+                return False
+        return True
     finally:
         os.close(number)
+
+
+def _processor_time(pid: int) -> int:
+    """In clock ticks, with that of the processes it has waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15]))
 
 
 def become(folder: Path, output: Path | None) -> None:

@@ -21,3 +21,8 @@ def container_of(name: str) -> str:
 def form_of(name: str) -> str:
     """`memory[3].value` and `memory[7].value` are names of one form."""
     return _INDEX.sub("[]", name)
+
+
+def keys_of(name: str) -> list[str]:
+    """`loss` and `3` of `log['loss'][3]`."""
+    return [key[1:-1].strip("'\"") for key in _INDEX.findall(name)]

@@ -13,6 +13,7 @@ from afterward.render.spans import Line, Span, wrapped
 from afterward.render.wording import help_text
 
 _KINDS = {
+    "ask_for_gradient": "ask for its gradient",
     "combine_losses": "combine the losses",
     "create_graph": "create_graph=True",
     "detach_input": "detach the input",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis, Remedy
 from afterward.repair import (
+    ask_for_gradient,
     combine_losses,
     create_graph,
     detach_input,
@@ -31,6 +32,7 @@ from afterward.repair.workshop import Candidates, Job, Workshop
 __all__ = ["Candidates", "Edit", "Job", "Patch", "Workshop", "apply", "candidates", "in_place", "unified"]
 
 _KINDS = {
+    "ask_for_gradient": ask_for_gradient.candidates,
     "combine_losses": combine_losses.candidates,
     "create_graph": create_graph.candidates,
     "detach_input": detach_input.candidates,

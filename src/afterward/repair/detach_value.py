@@ -9,17 +9,22 @@ import libcst as cst
 from afterward.repair import item_for_logging
 from afterward.repair.edits import Edit
 from afterward.repair.names import assignable, assignment, named, stem, wrapped
-from afterward.repair.passes import only_call
+from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
+
+_CONVERTING = ("numpy", "__array__")
 
 
 def candidates(job: Job) -> Candidates:
     """Where it is used; before that statement, if it is a part of what is used; else where it was stored."""
     place = job.at(job.found.reused)
-    if place is None or not job.name:
+    if place is None:
         return
     source, statement = place
+    if not job.name:
+        yield from _unnamed(job, source, statement)
+        return
     line = source.range(statement).start.line
     frozen = _frozen(source, statement)
     uses = _taken_out(source, list(named(source, statement, job.name)))
@@ -41,6 +46,15 @@ def candidates(job: Job) -> Candidates:
         yield from item_for_logging.candidates(Job(job.shop, job.found, replace(job.remedy, site=stored)))
 
 
+def _unnamed(job: Job, source: Source, statement: Statement) -> Candidates:
+    """What is converted as soon as it is computed: `actor(state)` of `actor(state).numpy()`."""
+    for node in own_nodes(statement):
+        if isinstance(node, cst.Attribute) and node.attr.value in _CONVERTING and isinstance(node.value, cst.Call):
+            line = source.range(node.value).start.line
+            edit = source.replace(node.value, f"{source.code(node.value)}.detach()")
+            yield job.patch(f"detach `{source.code(node.value)}` on line {line}", source, edit)
+
+
 def _taken_out(source: Source, uses: list[cst.BaseExpression]) -> list[cst.BaseExpression]:
     """Of several places that read it, those that convert it: `out` of `out.cpu().numpy()`."""
     converted = [one for one in uses if _is_converted(source, one)]
@@ -52,7 +66,7 @@ def _is_converted(source: Source, node: cst.CSTNode) -> bool:
     while (
         isinstance(parent, (cst.Attribute, cst.Call)) and getattr(parent, "func", getattr(parent, "value", 0)) is node
     ):
-        if isinstance(parent, cst.Attribute) and parent.attr.value in ("numpy", "__array__"):
+        if isinstance(parent, cst.Attribute) and parent.attr.value in _CONVERTING:
             return True
         node, parent = parent, source.parent(parent)
     return False

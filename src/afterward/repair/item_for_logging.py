@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from afterward.repair import number_at_source
 from afterward.repair.names import assignment, is_read, named, normal, wrapped
 from afterward.repair.passes import own_nodes
 from afterward.repair.source import Source, Statement, descendants
@@ -24,6 +25,8 @@ def candidates(job: Job) -> Candidates:
                 continue
             source, statement = place
             for value in _stored(source, statement):
+                if job.shop.tries:
+                    yield from number_at_source.candidates(job, source, statement, value, way)
                 name = wrapped(source, value)
                 line = source.range(value).start.line
                 summary = f"store `{source.code(value)}.{way}()` on line {line}"

@@ -31,6 +31,9 @@ def candidates(job: Job) -> Candidates:
     else:
         yield from _after(job, source, backward)
     yield from swapped(job, source, backward)
+    clearing = job.at(job.found.primary.site)  # what is cleared may be of a pass elsewhere, before the step's own
+    if clearing is not None and job.remedy.form != NEVER:
+        yield from _after(job, *clearing)
 
 
 def _after(job: Job, source: Source, backward: Statement) -> Candidates:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -201,13 +201,20 @@ def comes_before_backward(history: History, steps: list[Taken]) -> list[Taken]:
 
 
 def _all_early(history: History, steps: list[Taken]) -> list[Taken]:
-    if steps[0].uses or any(one.begun for one in steps[0].empty):
+    had = [*(use.leaf for use in steps[0].uses), *(one.leaf for one in steps[0].empty if one.begun)]
+    if any(_is_own(history, steps[0], leaf) for leaf in had):
         return []
     late = [step for step in steps[1:] if step.runs or step.lost]
     early = [step for step in late if in_other_iterations(history, step.runs or step.lost, step)]
     known = (pair for pair in pairwise(steps) if not is_gap_between(history, *pair))
     follows = (_backward_follows(history, step, after) for step, after in known if step in early)
     return early if len(early) == len(late) and all(follows) else []
+
+
+def _is_own(history: History, step: Taken, leaf: int) -> bool:
+    """Had this optimizer a gradient to use? One that another's step has used is left over from an earlier phase."""
+    runs = (run for at, run, reached in history.ledger.productions if at < step.at and leaf in reached)
+    return any(not _shared(history, run, leaf, step) for run in runs)
 
 
 def _from(history: History, step: Taken, place: object) -> Taken:
@@ -223,6 +230,18 @@ def _shared(history: History, run: int, leaf: int, step: Taken) -> bool:
     """Has a step of another optimizer used what this pass produced for a leaf?"""
     used = [number for number in history.ledger.fates[run, leaf].used_by if number >= 0]
     return any(step.step is None or history.step(number).owner != step.step.owner for number in used)
+
+
+def too_late_for(history: History, step: Taken) -> int:
+    """Of the passes that come too late for a step, its own."""
+    return own_passes(history, step, step.runs or step.lost)[-1]
+
+
+def own_passes(history: History, step: Taken, runs: Sequence[int]) -> Sequence[int]:
+    """Of some passes, those whose gradients no other optimizer has used, if there are any: the others may have added to
+    these gradients in passing."""
+    own = [r for r in runs if not any(_shared(history, r, leaf, step) for leaf in history.ledger.produced_by(r))]
+    return own or runs
 
 
 def place_of(history: History, run: int) -> tuple[str, int] | None:

@@ -136,6 +136,7 @@ HELPS: dict[tuple[str, str], str] = {
     "were switched off for another one",
     ("remove_detach", "other"): "let the parameters require gradients again before this step; they then get gradients",
     ("remove_detach", "unknown"): "remove the cut between these parameters and their loss; they then get gradients",
+    ("ask_for_gradient", "other"): "call `.requires_grad_()` on what the optimizer is given; it is then trained",
     ("rebuild_optimizer", ""): "create the optimizer again for the model that is used, or copy the values into the old "
     "one with `load_state_dict`; its steps then change what is trained",
     ("rebuild_optimizer", "part_replaced"): "replace that part< on {lines}> first and create the optimizer after it; "

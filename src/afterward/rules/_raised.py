@@ -14,6 +14,7 @@ from afterward.model.words import Words
 MADE, STORED = "made", "stored"  # where the tensor was computed, and where the program put it
 BY_HAND = "follow_page"  # what only the program's author can choose
 _CHANGES = {  # errors whose cure is one change of the source
+    "input-needs-no-gradient": ("ask_for_gradient", Effect.CHANGES_GRADIENTS),
     "leaf-written-in-place": ("no_grad", Effect.SAME_GRADIENTS),
     "view-of-leaf-written-in-place": ("no_grad", Effect.SAME_GRADIENTS),
     "one-of-several-views-written": ("out_of_place", Effect.SAME_GRADIENTS),

@@ -11,7 +11,14 @@ from afterward.model.history import History, Optimizer, Pass
 from afterward.model.site import dated_site
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._gradients import Taken, in_one_iteration, never_stepping, steps_of_optimizers, steps_that_used
+from afterward.rules._gradients import (
+    Taken,
+    in_one_iteration,
+    never_stepping,
+    own_passes,
+    steps_of_optimizers,
+    steps_that_used,
+)
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up
@@ -90,9 +97,10 @@ def _waiting(history: History, step: Taken) -> tuple[Optimizer, Pass] | None:
 
 
 def _adding(history: History, step: Taken) -> Pass:
-    """The pass that added to a used gradient: of several, the first that belongs to the step's own iteration."""
+    """The pass that added to a used gradient: of several, the step's own first one, in its own iteration."""
     use = _used_again(history, step)[0]
-    new = [history.run(run) for run in use.runs if run not in use.again]
+    runs = own_passes(history, step, [run for run in use.runs if run not in use.again])
+    new = [history.run(run) for run in runs]
     return next((run for run in new if in_one_iteration(run, step)), new[-1])
 
 

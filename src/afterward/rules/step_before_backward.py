@@ -9,7 +9,7 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import rule
-from afterward.rules._gradients import Taken, comes_before_backward, steps_of_optimizers
+from afterward.rules._gradients import Taken, comes_before_backward, steps_of_optimizers, too_late_for
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps, beside the first, that come before their backward
@@ -29,7 +29,7 @@ def _diagnose(history: History, early: list[Taken], *, alone: bool) -> Diagnosis
     step = early[0]
     assert step.step is not None
     name, used = step.step.optimizer, bool(step.uses)
-    made = site_of(history.run((step.runs or step.lost)[-1]))
+    made = site_of(history.run(too_late_for(history, step)))
     site = step.site or made
     return warning(
         site,

@@ -28,6 +28,7 @@ _OTHERS = {  # what else may cure an error, in the order in which a maintainer w
     ),
 }
 _BY_CODE = {
+    "AFT401": ("ask_for_gradient",),  # nothing disconnects it: what is trained may not require gradients
     "AFT404": ("rebuild_optimizer",),  # nothing disconnects them: the model may be another one than the optimizer has
     "AFT405": ("move_step", "remove_detach"),  # no gradients when a step comes: it may be too early, or they are frozen
 }
@@ -70,6 +71,7 @@ _EFFECTS = {
     "move_step": Effect.CHANGES_GRADIENTS,
     "rebuild_optimizer": Effect.CHANGES_GRADIENTS,
     "remove_detach": Effect.CHANGES_GRADIENTS,
+    "ask_for_gradient": Effect.CHANGES_GRADIENTS,
 }
 
 

@@ -103,7 +103,9 @@ def counts(compared: Comparison) -> Iterator[Note]:
     """
     for optimizer, count in compared.first.training.taken.items():
         now = compared.trial.training.taken.get(optimizer, 0)
-        if _as_often(compared, count, now):
+        if count and not now:  # also where the law forbids all that there were: its losses are to be used
+            yield compared.names.gone(optimizer, count, count)
+        if not now or _as_often(compared, count, now):
             continue
         lawful = count - sum(id(step) in compared.unlawful for step in compared.was.steps.get(optimizer, ()))
         if now < lawful:
@@ -164,7 +166,8 @@ def same_pairs(compared: Comparison) -> Iterator[Note]:
     for optimizer, steps in compared.was.steps.items():
         for step in (step for step in steps if id(step) not in compared.unlawful):
             for number, use in step.uses.items():
-                for loss in compared.was.used(use):
+                others = compared.was.meant_for_others(use, optimizer)
+                for loss in compared.was.used(use) - others:
                     if (number, loss) in now or (number, None) in now or (optimizer, loss) in forbidden:
                         continue
                     if number not in less.setdefault(loss, []):

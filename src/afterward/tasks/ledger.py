@@ -7,7 +7,7 @@ that called `backward()` on it. Lines are those of the program as it was, so tha
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, permutations, takewhile
 
@@ -49,9 +49,11 @@ class Ledger:
                 callers[term].add(taken.at)
         return frozenset(line for line, calls in callers.items() if len(calls) > 1)
 
-    def doubled(self) -> frozenset[Loss]:
-        """Losses that count more than once: in the sum of one pass, or again, as a whole, by another pass of a step."""
-        own = {("made", line) for taken in self.passes.values() for line in map(self.lines.back, taken.doubled) if line}
+    def doubled(self, among: Collection[int]) -> frozenset[Loss]:
+        """Losses that count more than once: in the sum of one of these passes, or again, as a whole, by another pass of
+        a step."""
+        passes = (taken for number, taken in self.passes.items() if number in among)
+        own = {("made", line) for taken in passes for line in map(self.lines.back, taken.doubled) if line}
         again = (loss for pair in self._of_one_step() if _is_within(*pair) for loss in self.losses(pair[0]))
         return frozenset({*own, *again})
 
@@ -187,6 +189,15 @@ class Ledger:
         every = set().union(*found.values())
         one_each = {loss: next(iter(each)) for loss, each in found.items() if len(each) == 1}
         return one_each if len(every) > 1 and -1 not in every else {}
+
+    def meant_for_others(self, use: Use, optimizer: int) -> frozenset[Loss]:
+        """The losses of a gradient that passes for other optimizers have added, where each pass is for one. A statement
+        may make losses of several: one agent after the other calls it with its own optimizers."""
+        meant = self.meant_for()
+        if -1 in meant.values() or len(set(meant.values())) < 2:
+            return frozenset()
+        others = (source for source in use.sources if meant.get(source, optimizer) != optimizer)
+        return frozenset(loss for source in others for loss in self._of(source))
 
     def meant_for(self) -> dict[int, int]:
         """For each pass, the one optimizer whose gradients were cleared before it; -1: none, several."""
@@ -337,12 +348,12 @@ class Ledger:
         return frozenset(found)
 
     def without_gradient(self) -> Counter[int]:
-        """Steps of each optimizer that found no gradient at all, or zeros only."""
+        """Steps of each optimizer that found no gradient at all, or zeros that no pass has computed."""
         return Counter(
             optimizer
             for optimizer, steps in self.steps.items()
             for step in steps
-            if not any(any(use.numbers) for use in step.uses.values())
+            if not any(any(use.numbers) or use.sources for use in step.uses.values())
         )
 
     def fate(self, taken: PassTaken, number: int) -> str:

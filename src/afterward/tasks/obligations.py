@@ -176,6 +176,16 @@ class Comparison:
                 less.setdefault(loss, []).extend(n for n in sorted(lost) if n in holders)
         yield from self.names.told("not_trained", {loss: numbers for loss, numbers in less.items() if numbers})
 
+    def thawed(self) -> Iterator[Note]:
+        """What an optimizer holds and its last step found no gradient for, frozen as it was, is trained by another one
+        now: whether the first was to train it, too, is not in the record."""
+        for optimizer, steps in self.was.steps.items():
+            others = (each for other, each in self.now.steps.items() if other != optimizer)
+            trained = {number for each in others for step in each for number in step.uses}
+            idle = trained.intersection(self.was.training.holds.get(optimizer, ())) - steps[-1].uses.keys()
+            idle -= {number for step in self.now.steps[optimizer][-1:] for number in step.uses}
+            yield from self.names.told("not_trained", {loss: sorted(idle) for loss in self.was.own(optimizer) if idle})
+
     def _waiting(self) -> list[PassTaken]:
         """The failing pass, and those before it whose gradients no step has used and nothing has cleared."""
         found: dict[int, list[PassTaken]] = {}
@@ -284,8 +294,9 @@ class Comparison:
                 for number, use in step.uses.items():
                     if {meant.get(source) for source in use.sources} == {optimizer}:
                         continue  # one statement makes losses of several optimizers, one after the other
+                    others = self.now.meant_for_others(use, optimizer)
                     for loss in self.now.used(use):
-                        if owners.get(loss, optimizer) != optimizer:
+                        if owners.get(loss, optimizer) != optimizer or loss in others:
                             more.setdefault(loss, []).append(number)
         yield from self.names.told("also_trained", more)
 
@@ -304,7 +315,9 @@ class Comparison:
     def counted_once(self) -> Iterator[Note]:
         """No loss enters a sum twice that the program itself does not count so."""
         known = {("made", term) for taken in self.was.passes.values() for term in taken.terms}
-        doubled = self.now.doubled() & known - self.was.doubled() - self.was.overlapping()
+        uses = (use for step in self._first_after() for use in step.uses.values())
+        among = {source for use in uses for source in use.sources} or self.now.passes
+        doubled = self.now.doubled(among) & known - self.was.doubled(self.was.passes) - self.was.overlapping()
         for loss in sorted(doubled | self._made_twice(), key=str):
             yield Note("counted_twice", self.names.loss(loss))
 
@@ -312,12 +325,17 @@ class Comparison:
         """A loss had its `backward()` twice: a step that uses it and a copy, computed again, counts it twice, too."""
         again = {line: count for line, count in self.was.repeated().items() if line.file in self.first.sources}
         found: set[Loss] = set()
-        for step in (step for steps in self.now.steps.values() for step in steps if again):
+        for step in self._first_after() if again else ():
             for sources in {use.sources for use in step.uses.values()}:
                 taken = [self.now.passes[number] for number in sources if number in self.now.passes]
                 alike = self._made_alike(taken, again)
                 found |= {("made", line) for line, count in again.items() if alike[line] > count}
         return found
+
+    def _first_after(self) -> Iterator[StepTaken]:
+        """The first step of each optimizer after the fault. In later ones, of other data, numbers may be alike."""
+        for optimizer, steps in self.now.steps.items():
+            yield from [step for step in steps if step.nth > self._done(optimizer)][:1]
 
     def _made_alike(self, taken: list[PassTaken], lines: Iterable[Line]) -> Counter[Line]:
         """How many terms like those of these lines there are. One statement that calls `backward()` several times adds

@@ -172,6 +172,8 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
             yield from compared.terms()
             if bench.found.name in MADE_ONCE:
                 yield from law.first_as_the_others(compared, bench.found)
+        if remedy.kind == "remove_detach":
+            yield from compared.thawed()
         yield from compared.scaled()
         yield from compared.strangers()
         if remedy.kind not in ABOUT_STEPS:  # a step that was missing may use what nothing used

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
+from itertools import takewhile
 
 from afterward.follow.path import Place
 from afterward.follow.reading import is_cut_off, reads, targets
-from afterward.model.names import stem
+from afterward.model.names import keys_of, stem
 from afterward.model.quick import quickly
 from afterward.model.site import Iteration, Level, Site, Where
-from afterward.observe.marks.statements import CELL, SHIFT
+from afterward.observe.marks.statements import CELL, COUNTER, SHIFT
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.recorder import Recorder
+
+AFTER = 10_000  # marks after a value was made, in which it was stored
 
 _where, _level, _iteration = quickly(Where), quickly(Level), quickly(Iteration)
 
@@ -78,7 +82,7 @@ class Places(Wording):
     def __init__(self, recorder: Recorder) -> None:
         super().__init__(Sources(recorder.statements))
         self.executed: set[int] = set()
-        marks = recorder.marks[:]
+        marks = self.marks = recorder.marks[:]
         if marks:
             marks.append(marks[-1])
             self.executed = {mark >> SHIFT for mark in marks}
@@ -97,6 +101,26 @@ class Places(Wording):
                 best = (rank, self.sources.site(self.table[number]))
         return best[1] if best is not None else None
 
+    def storing(self, name: str, order: int, made: Place | None) -> Site | None:
+        """The statement that put a value under this name: the one that made the value, if it writes to the name, else
+        the first one after it that does. None where that is no longer in the record."""
+        writing = self._writing(name)
+        making = [place.number for place in made.chain()[::-1]] if made is not None else []
+        first = bisect_right(self.marks, order, key=lambda mark: mark & COUNTER) - 1
+        later = (mark >> SHIFT for mark in self.marks[first : first + AFTER]) if first >= 0 else ()
+        number = next((number for number in (*making, *later) if number in writing), None)
+        return self.sources.site(self.table[number]) if number is not None else None
+
+    def _writing(self, name: str) -> set[int]:
+        """The executed statements that put something under this name; those that write out its keys before others."""
+        found: dict[int, set[int]] = {}
+        for number in self.executed:
+            statement = self.sources.statement(number)
+            for target in targets(statement) if statement is not None else ():
+                if stem(target.text) == stem(name):
+                    found.setdefault(_keys_alike(target.text, name), set()).add(number)
+        return found[max(found)] if found else set()
+
     def in_own_words(self, name: str) -> str:
         """`trainer.callbacks[0].log` is `self.log` where the program writes of it: only a library has the list."""
         inner = stem(name.rpartition("].")[2])
@@ -105,6 +129,11 @@ class Places(Wording):
         statements = (self.sources.statement(number) for number in self.executed)
         written = (target.text for one in statements if one is not None for target in targets(one))
         return next((text for text in written if text.startswith("self.") and stem(text) == inner), name)
+
+
+def _keys_alike(target: str, name: str) -> int:
+    """How many keys of `log["loss"]` are those of the value `log['loss'][3]`."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(keys_of(target), keys_of(name), strict=False)))
 
 
 def _puts_a_number(statement: ast.stmt) -> bool:

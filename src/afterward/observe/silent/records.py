@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from afterward.follow.path import Place
 from afterward.follow.reading import head
 from afterward.model.history import Kept
 from afterward.model.names import container_of, form_of
@@ -25,6 +26,7 @@ from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.recording.recorder import Recorder
+from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.replay.places import Places
 from afterward.observe.silent.growth import Grown
 from afterward.observe.silent.stored_graphs import Storage, of_several
@@ -41,6 +43,7 @@ class Records:
 
     def __init__(self) -> None:
         self._found: dict[str, Kept] = {}
+        self._newest: dict[str, tuple[str, int]] = {}  # of what is found: the newest value's name, and its order
         self._rows_before: dict[str, tuple[int, int]] = {}  # of how many steps attributes of elements were, of how many
         self._storage = Storage()
         self._grown = Grown()
@@ -93,6 +96,8 @@ class Records:
             self._found[name] = Kept(
                 name, steps, len(past), size, times=max(times, 1), by_count=by_count, of_several=several
             )
+            newest = max(members, key=lambda held: order_of(held.node))
+            self._newest[name] = newest.name, order_of(newest.node)
 
     def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
         """Containers whose elements keep something as an attribute, as `log[3].loss`: those that have grown since.
@@ -116,20 +121,25 @@ class Records:
         """Is there something that only a later survey can tell from what is all right?"""
         return self._storage.suspects or any(ages >= STEPS for ages, _ in self._rows_before.values())
 
-    def kept(self, places: Places, passes: list[PassSeen]) -> Iterable[Kept]:
+    def kept(self, after: EndedRun) -> Iterable[Kept]:
         """What names hold: inside a method it goes by `self.log`, outside by `trainer.log`."""
+        places = after.places
+        made = after.places_of({order for _, order in self._newest.values()})
         executed = places.executed if self._found or self._storage.any else ()
         ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
-        own = (replace(each, name=places.in_own_words(each.name)) for each in self._found.values())
+        own = (self._placed(each, places, made) for each in self._found.values())
+        stored = (replace(one, site=places.assigning(one.name)) for one in self._storage.kept(after.passes))
         return [
-            replace(
-                one,
-                site=places.assigning(one.name),
-                forgets=forgets(ran, one.name),
-                replaces=has_fixed_places(ran, one.name),
-            )
-            for one in (*own, *self._storage.kept(passes))
+            replace(one, forgets=forgets(ran, one.name), replaces=has_fixed_places(ran, one.name))
+            for one in (*own, *stored)
         ]
+
+    def _placed(self, one: Kept, places: Places, made: Mapping[int, Place]) -> Kept:
+        """By the name that the program has for it, with the statement that put the newest value there."""
+        name = places.in_own_words(one.name)
+        held, order = self._newest[one.name]
+        site = places.storing(name + held[len(one.name) :], order, made.get(order))
+        return replace(one, name=name, site=site or places.assigning(name))
 
 
 def _under_keys(members: list[Held]) -> bool:

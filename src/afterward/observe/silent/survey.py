@@ -148,7 +148,7 @@ class Surveyor:
                 optimizers=tuple(self._optimizers(after)),
                 gradients=tuple(self._gradients(after)),
                 values=tuple(self.values),
-                kept=tuple(self.records.kept(places, after.passes)),
+                kept=tuple(self.records.kept(after)),
                 cuts=tuple(cuts_before_steps(after)),
                 numbers=tuple(self._numbers(after)),
                 built=after.built(over=final),
