@@ -36,13 +36,25 @@ def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
     for steps in taken:
         if steps in too_soon:
             continue  # AFT408: it is the step that is in the wrong place
-        emptied = [step for step in steps if step.lost and not step.uses]
-        if len(emptied) >= ENOUGH and not any(step.uses for step in steps):
+        emptied = _emptied(steps)
+        if emptied:
             yield _diagnose(history, emptied[-1], len(emptied))
             continue
         partly = [(step, run) for step, run in _partly(history, steps) if not _is_meant_for(history, run, too_soon)]
         if len(partly) >= ENOUGH:
             yield _diagnose_part(history, *partly[0], len(partly))
+
+
+def _emptied(steps: list[Taken]) -> list[Taken]:
+    """The steps that one statement takes, if each finds nothing of what was there for it; another one may find it."""
+    by_place: dict[object, list[Taken]] = {}
+    for step in steps:
+        by_place.setdefault((step.site.file, step.site.line) if step.site is not None else None, []).append(step)
+    for mine in by_place.values():
+        emptied = [step for step in mine if step.lost]
+        if len(emptied) >= ENOUGH and not any(step.uses for step in mine):
+            return emptied
+    return []
 
 
 def _partly(history: History, steps: list[Taken]) -> list[tuple[Taken, int]]:

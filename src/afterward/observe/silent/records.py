@@ -53,11 +53,13 @@ class Records:
         # Only a pass that frees ends a step: inner passes of one step (`grad`, `retain_graph`) do not.
         backward = [e for e in recorder.settle() if isinstance(e, PassSeen) and e.call == "backward"]
         passes = [e for e in backward if not e.retains_graph] or backward
-        counters = _one_per_step(passes, recorder)
+        clocks = _one_per_step(passes, recorder)
+        counters = max(clocks, key=len, default=[])
         used = [event.used for event in passes if event.used is not None]
         now = next_node()
         # What was built since the pass before the one at hand belongs to a step that is not over.
-        over = counters[: -1 if counters and seen is not None and counters[-1] == seen.counter else None]
+        own = next((clock for clock in clocks if seen is not None and clock[-1] == seen.counter), None)
+        over = counters if own is None else own[:-1]
         until = now + 1 if seen is None else over[-1] if over else 0
         if not early:
             self._storage.look(names, counters, now, at_end=seen is None)
@@ -71,6 +73,7 @@ class Records:
         for name, members in groups.items():
             if name in names.windows:
                 continue  # the last few are kept, and no more come to it
+            counters = max(clocks, key=lambda clock: (len(_ages(clock, members)), len(clock)), default=[])
             ages = {bisect_right(counters, n) for held in members if (n := order_of(held.node)) < until}
             found = walk_some(held.node for held in members)
             orders = [order_of(node) for node in found]
@@ -158,8 +161,9 @@ def walk_some(starts: Iterable[Any]) -> list[Any]:
     return found.nodes
 
 
-def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
-    """The node counter at each pass of the busiest site: a step may hold passes of several sites."""
+def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[list[int]]:
+    """The node counter at each pass, by site: a step may hold passes of several, and each phase of a training has its
+    own."""
     by_site: dict[int, list[int]] = {}
     for event in passes:
         before = event.moment - recorder.base - 1  # the mark of the statement that called it
@@ -167,7 +171,12 @@ def _one_per_step(passes: list[PassSeen], recorder: Recorder) -> list[int]:
         site = event.site if event.site >= 0 else noted
         if site >= 0:
             by_site.setdefault(site, []).append(event.counter)
-    return max(by_site.values(), key=len, default=[])
+    return list(by_site.values())
+
+
+def _ages(counters: list[int], members: Iterable[Held]) -> set[int]:
+    """The steps that values were made in."""
+    return {bisect_right(counters, order_of(held.node)) for held in members}
 
 
 def _sums(members: Iterable[Held]) -> Iterator[Any]:
