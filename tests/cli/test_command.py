@@ -81,6 +81,21 @@ def test_ranks_give_one_report(tmp_path: Path) -> None:
     assert "on ranks 0-1" in done.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a script with a first line that names its interpreter")
+def test_an_installed_script_by_its_path_is_a_launcher(tmp_path: Path) -> None:
+    """As `venv/bin/torchrun` is: it lies beside its Python, and starts processes of its own."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "train.py").write_text(CARRIED.format(cut=""))
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    launcher = tmp_path / "bin" / "launch"
+    launcher.write_text(
+        f"#!{tmp_path}/bin/python\nimport subprocess\nsubprocess.run([{sys.executable!r}, 'train.py'])\n"
+    )
+    launcher.chmod(0o755)
+    done = _run(tmp_path, *AFTERWARD, "run", "--", str(launcher))
+    assert done.stderr.count("error[AFT103]") == 1, done.stderr
+
+
 def test_a_process_that_cannot_be_wrapped(tmp_path: Path) -> None:
     """The hook lies in a folder on the path here; an installed afterward brings it as a `.pth` file."""
     import afterward

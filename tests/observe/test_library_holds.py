@@ -189,6 +189,46 @@ def test_a_memory_that_was_renewed_after_the_loss_has_its_name_too(tmp_path: Pat
         sys.modules.pop("aft_memory", None)
 
 
+MEMORIES = """
+import torch
+
+class Node(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self._memories = {"v": 0.0}
+
+    def __getattr__(self, name):
+        if "_memories" in self.__dict__ and name in self._memories:
+            return self._memories[name]
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        if "_memories" in self.__dict__ and name in self._memories:
+            self._memories[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def forward(self, x):
+        self.v = (0.9 * torch.as_tensor(self.v)).sigmoid() + x
+        return torch.tanh(self.v)
+"""
+
+
+def test_what_a_module_gives_out_as_an_attribute_is_named_as_one(tmp_path: Path, torch_as_it_was: None) -> None:
+    """It keeps its state in a private dictionary, as spikingjelly's layers do, and answers for it by `__getattr__`."""
+    folder = tmp_path / "site-packages" / "aft_nodes"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(MEMORIES)
+    program = SPIKING.replace("aft_layers.Leaky", "aft_nodes.Node").replace("aft_layers", "aft_nodes")
+    try:
+        (finding,) = watch_source(program.format(reset="pass"), tmp_path).findings
+        assert (finding.code, finding.bridge.name) == ("AFT103", "net[1].v")
+        fine = program.format(reset="net[1].v = torch.as_tensor(net[1].v).detach()")
+        assert watch_source(fine, tmp_path, "fine.py").findings == []
+    finally:
+        sys.modules.pop("aft_nodes", None)
+
+
 def test_the_state_of_a_librarys_layer_has_a_name_and_its_own_reset(tmp_path: Path, torch_as_it_was: None) -> None:
     folder = tmp_path / "site-packages" / "aft_layers"
     folder.mkdir()

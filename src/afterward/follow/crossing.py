@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from afterward.follow.apart import all_apart
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import Name, is_target, last_name, reads, sets, targets
 from afterward.model.history import Node, Value
@@ -42,6 +43,7 @@ class Trail:
         self.plain: dict[tuple[int, str], list[Place]] = {}  # (call, name)
         self.kept: dict[str, list[Place]] = {}  # last part of an attribute or item
         self._assigned: dict[int, tuple[list[str], list[str]]] = {}
+        self._elsewhere: dict[tuple[int, str], bool] = {}  # (statement, name)
         self._shared_names: dict[ast.stmt, set[str]] = {}
         for place in places:
             mine = self.by_call.setdefault(place.call, [])
@@ -119,7 +121,7 @@ class Trail:
     def assigned_before(self, name: Name, reader: Place) -> Place | None:
         """The last execution before the reader of a statement that gave this name a value."""
         if not name.is_plain:
-            givers = [_last_before(self.kept.get(each, []), reader.moment) for each in _kept_as(name.text)]
+            givers = [self._last_kept(each, name, reader.moment) for each in _kept_as(name.text)]
             return max((one for one in givers if one is not None), key=lambda place: place.moment, default=None)
         call: Place | None = reader
         while call is not None:  # in the same call, else in those around it: a closure reads its maker's names
@@ -129,6 +131,21 @@ class Trail:
                 return max((p for p in (own, grown) if p is not None), key=lambda place: place.moment)
             call = call.caller
         return None
+
+    def _last_kept(self, each: str, name: Name, moment: int) -> Place | None:
+        """The last before a moment that put something where this name may read it."""
+        for place in reversed(self.kept.get(each, [])):
+            if place.moment < moment and not self._is_elsewhere(place, name):
+                return place
+        return None
+
+    def _is_elsewhere(self, place: Place, name: Name) -> bool:
+        """Does a statement put something into other items than the one that is read?"""
+        key = (place.number, name.text)
+        if key not in self._elsewhere:
+            given = self.targets(place)
+            self._elsewhere[key] = bool(given) and all_apart(given, name)
+        return self._elsewhere[key]
 
     def returns(self, place: Place) -> list[Place]:
         """The return statements of what a statement called, the last call first."""
@@ -166,17 +183,6 @@ def put_into(trail: Trail, made: Place) -> Name | None:
 def _kept_as(text: str) -> set[str]:
     """The names under which others may read what is put there: of the container, and of what it is in there."""
     return {stem(text), last_name(text)}
-
-
-def _is_of_another_item(given: list[Name], read: Name) -> bool:
-    """`g.ndata["h"] = ...` gives `g.ndata["m"]` no value."""
-    return any(_key(one) is not None for one in given) and _key(read) not in (None, *map(_key, given))
-
-
-def _key(name: Name) -> str | None:
-    """The key of an item, where it is written out."""
-    item = name.node.slice if isinstance(name.node, ast.Subscript) else None
-    return repr(item.value) if isinstance(item, ast.Constant) else None
 
 
 def _last_before(places: list[Place], moment: int) -> Place | None:
@@ -254,7 +260,7 @@ class _Search:
                 found = self.vague if self._is_seen_inside(giver) else self.sure
                 found.append(_value(self.trail, reading, target, self.node, self.output, depth))
         elif self.step_began is not None and self.born < giver.moment < self.step_began:
-            if not _is_of_another_item(self.trail.targets(giver), reading.name) and self._comes_from_making(giver):
+            if self._comes_from_making(giver):
                 self.likely.append(_value(self.trail, reading, reading.name, self.node, self.output, -1))
         else:
             for place in (giver, *self.trail.returns(giver)):

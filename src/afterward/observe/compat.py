@@ -6,6 +6,7 @@ the record, never a broken run.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -398,3 +399,10 @@ def parameter_ready_twice(error: BaseException) -> str:
     """The parameter that torch names in that error, by its dotted name."""
     found = _READY_TWICE.search(str(error))
     return found[1] if found is not None else ""
+
+
+def gathered_parameters() -> dict[int, Any]:
+    """What FSDP2 computes with, gathered from all ranks, by the identity of the part that an optimizer holds."""
+    kind = getattr(sys.modules.get("torch.distributed.fsdp._fully_shard._fsdp_param"), "FSDPParam", None)
+    found = (vars(one) for one in gc.get_objects() if type(one) is kind) if kind is not None else ()
+    return {id(one["sharded_param"]): one["_unsharded_param"] for one in found if "_unsharded_param" in one}

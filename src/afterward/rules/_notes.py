@@ -33,9 +33,9 @@ NOTES: dict[str, str] = {
     "retain_reads": _KEPT + "<on {lines} >would let this line read the value, and keep the whole graph until then",
     "retain_fails_here": _KEPT
     + "would fail too: {update} [modified|modifies] <{parameter}><!parameter:a parameter> in place",
-    "retain_wrong": _KEPT + "would run and compute wrong gradients: {update} is fused and [overwrote|overwrites] "
+    "retain_wrong": _KEPT + "would run and compute wrong gradients: {update} [overwrote|overwrites] "
     "<{parameter}><!parameter:a parameter> without raising an error",
-    "retain_wrong_next": _KEPT + "would compute wrong gradients from {step} on: {update} is fused and overwrites "
+    "retain_wrong_next": _KEPT + "would compute wrong gradients from {step} on: {update} overwrites "
     "<{parameter}><!parameter:a parameter> without raising an error",
     "retain_fails_here_unseen": _KEPT + "would fail too: <{parameter}><!parameter:a parameter that it saved> [was|is] "
     "modified in place between the two calls",

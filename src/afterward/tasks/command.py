@@ -78,7 +78,13 @@ def is_command(target: str) -> bool:
     if not os.path.isfile(target) or target.endswith((".py", ".pyw")) or not os.access(target, os.X_OK):
         return False
     with open(target, "rb") as file:
-        return b"python" not in file.readline(256)
+        first = file.readline(256)
+    return b"python" not in first or _is_installed_script(target, first)
+
+
+def _is_installed_script(target: str, first: bytes) -> bool:
+    """Does it lie beside the Python that its first line names, as `venv/bin/torchrun` does?"""
+    return os.path.dirname(os.path.abspath(target)) == os.path.dirname(os.fsdecode(first[2:].strip()))
 
 
 def is_installed(module: str) -> bool:

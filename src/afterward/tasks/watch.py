@@ -77,6 +77,8 @@ class Watch:
             self._hooks = None
 
     def _look_back(self, watched: Watched) -> None:
+        if not watched.session.recorders.is_marking():
+            return  # what a debugger has left of the marks names other lines
         if self._began:
             watched.look_back()
         else:  # the watch that was joined goes on: what it makes of the whole is its own business

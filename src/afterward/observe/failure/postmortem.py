@@ -25,7 +25,8 @@ from afterward.observe.failure.hidden_saves import with_hidden
 from afterward.observe.failure.node_reader import FailedGraph
 from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
 from afterward.observe.failure.writes import find_writes, with_rewritten
-from afterward.observe.looking import is_fused, parameters_held_by
+from afterward.observe.looking import is_fused, parameters_held_by, warn
+from afterward.observe.marks.lines import TRACED
 from afterward.observe.marks.stack import (
     function_around,
     library_calls,
@@ -64,6 +65,9 @@ def examine(
 ) -> History:
     """The history of a pass that has just raised `error`."""
     with collector_at_rest():
+        if not recorders.is_marking():
+            warn(TRACED)
+            recorders.current().forget_marks()
         autopsy = Autopsy(recorders.current(), is_user, ledger)
         autopsy.look(outputs, list(inputs), frame)
         history = autopsy.history(error, kind, frame, tuple(gaps))
@@ -98,6 +102,7 @@ class Autopsy:
         self.frames = frames
         self.names = search(self.frames, self.is_user)
         self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
+        self.gathered = compat.gathered_parameters()
         self.found: Walk = walk(node for node, _ in self.roots)
         self.orders = orders_of(self.found.nodes)
         self.failed_graph = FailedGraph(self.found, self.orders)
@@ -169,12 +174,19 @@ class Autopsy:
     def _leaves(self) -> tuple[Leaf, ...]:
         owners: dict[int, list[str]] = {}
         for name, optimizer in self.optimizers.values():
-            for parameter in parameters_held_by(optimizer):
+            for parameter in self._held_by(optimizer):
                 owners.setdefault(id(parameter), []).append(name)
+        names = {id(whole): self.names.leaves.get(part, "") for part, whole in self.gathered.items()}
+        names |= self.names.leaves
         return tuple(
-            Leaf(number, self.names.leaves.get(id(variable), ""), tuple(owners.get(id(variable), ())))
+            Leaf(number, names.get(id(variable), ""), tuple(owners.get(id(variable), ())))
             for number, variable in enumerate(self.failed_graph.variables)
         )
+
+    def _held_by(self, optimizer: Any) -> list[Any]:
+        """The parameters of an optimizer, and what FSDP2 computes with in their place."""
+        held = parameters_held_by(optimizer) if optimizer is not None else []
+        return [*held, *(self.gathered[id(one)] for one in held if id(one) in self.gathered)]
 
     def _passes(self, error: BaseException, kind: str, frame: FrameType) -> tuple[Pass, tuple[Pass, ...]]:
         roots = tuple(order_of(node) for node, _ in self.roots)
@@ -277,7 +289,7 @@ class Autopsy:
         return frozenset(
             name
             for name, optimizer in self.optimizers.values()
-            if any(self.ledger.leaves.at(id(p)) in leaves for p in parameters_held_by(optimizer))
+            if any(self.ledger.leaves.at(id(p)) in leaves for p in self._held_by(optimizer))
         )
 
     def _failing(self, run: Pass, error: BaseException, kind: str, frame: FrameType) -> Pass:
@@ -323,9 +335,10 @@ class Autopsy:
             if not isinstance(event, StepSeen):
                 continue
             name, optimizer = self.optimizers.get(event.optimizer, ("an optimizer", None))
-            held = parameters_held_by(optimizer) if optimizer is not None else []
+            held = self._held_by(optimizer)
             leaves = frozenset(self.failed_graph.leaf_ids[id(p)] for p in held if id(p) in self.failed_graph.leaf_ids)
-            fused = optimizer is not None and is_fused(optimizer)
+            # What was gathered is written again from the parts that were stepped, which no version counter shows.
+            fused = optimizer is not None and (is_fused(optimizer) or any(id(p) in self.gathered for p in held))
             where, changed = self.where(event.place), leaves - kept.get(number, frozenset())
             yield Step(where, clock_of(event), name, changed, unnoticed=fused, id=number)
             number += 1
@@ -339,7 +352,7 @@ class Autopsy:
         before = [run.moment for run in passes if run.id < late.id and run.where and run.where.runs_under(where)]
         if before:
             name, optimizer = self.optimizers[address]
-            held = (self.failed_graph.leaf_ids.get(id(one)) for one in parameters_held_by(optimizer))
+            held = (self.failed_graph.leaf_ids.get(id(one)) for one in self._held_by(optimizer))
             yield Step(where, before[-1] + 1, name, frozenset(leaf for leaf in held if leaf in late.stale))
 
 

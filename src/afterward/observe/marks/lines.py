@@ -30,14 +30,15 @@ from afterward.observe.recording.recorder import Recorders
 _TOOL = 4  # sys.monitoring has six places for tools; this one is not reserved
 
 
+TRACED = "afterward: a debugger or a coverage tool traces this program, so no line can be named; use `afterward run`"
+
+
 @contextmanager
 def lines_marked(recorders: Recorders) -> Iterator[None]:
     """Within this block, every line of the program's own files that begins is marked."""
     if not hasattr(sys, "monitoring") and sys.gettrace() is not None:
         # There is one place for a tracer before Python 3.12. Without marks no line is named, and none that is stale.
-        warn(
-            "afterward: a debugger or a coverage tool traces this program, so no line can be named; use `afterward run`"
-        )
+        warn(TRACED)
         yield
         return
     marker = LineMarker(recorders)
@@ -265,6 +266,7 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
 
     sys.settrace(enter)
     threading.settrace(enter)
+    marker.recorders.is_marking = lambda: _is_still_ours(enter)
     frame: FrameType | None = sys._getframe()
     while frame is not None:  # calls that are running already are traced from their next line on
         if marker.is_watched(frame.f_code):
@@ -273,8 +275,15 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.settrace(previous)
+        if marker.recorders.is_marking():
+            sys.settrace(previous)
         threading.settrace(previous)  # type: ignore[arg-type]
+        marker.recorders.is_marking = lambda: True
+
+
+def _is_still_ours(tracer: Any) -> bool:
+    """A debugger that the program has called (`breakpoint()`) takes the tracer's place, and leaves it empty."""
+    return sys.gettrace() is tracer or threading.current_thread() is not threading.main_thread()
 
 
 def _line_at(code: CodeType, offset: int) -> int:

@@ -29,7 +29,7 @@ from afterward.observe.looking import (
 )
 from afterward.observe.marks.stack import locals_of
 from afterward.observe.plainly import plainly
-from afterward.observe.provenance.owners import NOT_OURS, Owners, held_by_libraries, is_private
+from afterward.observe.provenance.owners import NOT_OURS, Owners, answered_from, held_by_libraries, is_private
 
 LIMIT = 150_000  # objects looked at
 DEPTH = 7
@@ -310,8 +310,11 @@ def _attributes(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple
                 yield item, f"{path}.{name}", "attribute", depth
         for name, item in _named(dict.get(space, "_modules")):
             yield item, f"{path}[{name}]" if name.isdigit() else f"{path}.{name}", "attribute", depth
+        answered = answered_from(value)
         for name, item in _named(space):
-            if name not in MODULE_INTERNALS:
+            if name in answered:
+                yield from ((one, f"{path}.{key}", "attribute", depth) for key, one in _named(item))
+            elif name not in MODULE_INTERNALS:
                 yield item, f"{path}.{name}", "attribute", depth
     else:
         for name, item in _named(space):

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from afterward.observe.looking import attribute, is_a, members_of, mro_of
+from afterward.observe.looking import attribute, classes_of, entries, is_a, members_of, mro_of, space_of
 from afterward.observe.marks.stack import locals_of
 
 NOT_OURS = "\0"  # stands for what only a library has a name for
@@ -90,6 +90,24 @@ def held_by_libraries(frames: Iterable[types.FrameType], is_user: Any) -> Iterat
         owner = one.f_code.co_varnames[0] if one.f_code.co_argcount and one.f_code.co_varnames else ""
         if owner == "self":
             yield locals_of(one).get(owner)
+
+
+def answered_from(module: Any) -> set[str]:
+    """The private dictionaries whose items a module's own `__getattr__` gives out as attributes.
+
+    `layer.v` may lie in `layer._memories`. That method's code is read, not run.
+    """
+    for kind in classes_of(module):
+        found = members_of(kind).get("__getattr__")
+        if found is None:
+            continue
+        home = found.__module__ if type(found) is types.FunctionType else None
+        if type(home) is not str or home.startswith("torch."):
+            return set()
+        named = {*found.__code__.co_names, *(one for one in found.__code__.co_consts if type(one) is str)}
+        kept = {name for name, item in entries(space_of(module)) if type(name) is str and is_a(item, dict)}
+        return {name for name in named & kept - {"_parameters", "_buffers", "_modules"} if name.startswith("_")}
+    return set()
 
 
 _RESETS = ("detach_", "detach", "reset_")  # what libraries call the method that cuts or clears an object's state

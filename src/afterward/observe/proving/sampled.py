@@ -16,7 +16,8 @@ def digest(tensor: Any) -> str:
     torch = compat.torch_module()
     with torch.no_grad():
         flat = _flat(tensor)
-        whole = flat[:: max(1, flat.numel() // WHOLE)].contiguous()
+        # A copy: what NumPy has once looked into can never be resized again, and FSDP resizes its parameters.
+        whole = flat[:: max(1, flat.numel() // WHOLE)].clone(memory_format=torch.contiguous_format)
         return hashlib.sha1(whole.view(torch.uint8).numpy().tobytes(), usedforsecurity=False).hexdigest()
 
 

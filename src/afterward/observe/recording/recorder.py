@@ -127,6 +127,13 @@ class Recorder:
                 self.looked_nodes -= len(event.used)
                 event.used = None
 
+    def forget_marks(self) -> None:
+        """Name no line any more: from some moment on, which is not known, they would be stale."""
+        self.base += len(self.marks)
+        del self.marks[:]
+        for event in self.settle():
+            event.place = None
+
     def fold(self) -> None:
         """Replay the older half of the marks, keep what may still be asked for, and drop them."""
         marks = self.marks
@@ -150,6 +157,7 @@ class Recorders:
         self.others: dict[int, Recorder] = {}
         self.mark: Callable[[int], None] = self.mark_elsewhere
         self.by_name = False  # do marks go by names in `builtins`, as in a notebook's cells?
+        self.is_marking: Callable[[], bool] = lambda: True  # has nothing else taken the place that marks come from?
 
     def go_on_with(self, statements: Statements) -> None:
         """Take over the statements of an earlier watch: code that was marked for it may still run."""

@@ -1,0 +1,23 @@
+"""What is compared of a tensor is read without changing what the program can do with it."""
+
+from __future__ import annotations
+
+import torch
+
+from afterward.observe.proving.sampled import digest, sampled
+
+
+def test_the_memory_can_still_be_resized() -> None:
+    """As FSDP does after each use of a parameter. NumPy, given the memory itself, would end that for good."""
+    parameter = torch.randn(4, 4)
+    assert digest(parameter) == digest(parameter.clone())
+    sampled(parameter)
+    assert parameter.untyped_storage().resizable()
+
+
+def test_one_other_bit_is_another_digest() -> None:
+    one = torch.randn(3, 5)
+    other = one.clone()
+    other[2, 4] = torch.nextafter(other[2, 4], torch.tensor(9.0))
+    assert digest(one) != digest(other)
+    assert digest(one.t()) == digest(one.t().contiguous())
