@@ -37,6 +37,12 @@ def test_the_diagnosis_is_a_note_on_the_same_exception(torch_as_it_was: None) ->
         assert "error[AFT103]" in caught.value.__notes__[0]
 
 
+def test_the_function_that_passes_go_through_can_still_be_kept_under_its_hash(torch_as_it_was: None) -> None:
+    """As tracers keep code objects: ours among them."""
+    with afterward.watch():
+        assert isinstance(hash(torch.autograd.graph._engine_run_backward.__code__), int)
+
+
 def test_nothing_is_noted_about_correct_code(torch_as_it_was: None) -> None:
     with afterward.watch() as run:
         weight = torch.ones(2, requires_grad=True)

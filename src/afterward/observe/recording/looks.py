@@ -58,6 +58,12 @@ class Failures:
     told: Any = None  # what `on_broken` made of the last of the errors that was examined
 
 
+class Waiting(set[bool]):
+    """A constant of a code object: who keeps code under its hash (tracers do) must be able to ask for it."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
 class Looks:
     """What a session has looked at so far, and whether the next pass or step is due for a look."""
 
@@ -72,7 +78,7 @@ class Looks:
         self._began = perf_counter()
         self.updates = Updates()
         self._replicas = Replicas()
-        self.waiting: set[bool] = set()  # contains True while a pass runs whose end is to be looked at
+        self.waiting = Waiting()  # contains True while a pass runs whose end is to be looked at
         self.ledger = LedgerWriter(self.updates.leaves)
         self.surveyor = Surveyor(session.recorders, self.updates, self.ledger)
 

@@ -106,8 +106,10 @@ class Session:
         failed: Hook = unnoticed(self.looks.pass_failed)
         ended, waiting = unnoticed(self.looks.ended), self.looks.waiting
         if self.meter is not None:
+            from afterward.observe.recording.looks import Waiting
+
             begins, failed = self.meter.around(begins), self.meter.around_failure(failed)
-            ended, waiting = self.meter.around_end(ended), {True}
+            ended, waiting = self.meter.around_end(ended), Waiting({True})
             self._hooks.callback(self.meter.begin(self.recorders))
         hooked = self._hooks.enter_context(engine.passes_announced(begins, failed, ended, waiting))
         if not hooked:
