@@ -9,6 +9,7 @@ from textwrap import dedent
 import pytest
 from tests.watching import watch_source
 
+from afterward import messages
 from afterward.render.wording import said
 
 torch = pytest.importorskip("torch")
@@ -311,6 +312,30 @@ NOT_OURS = {
     "another None in a statement that reads a gradient": "w, mask = torch.ones(2, requires_grad=True), None\n"
     "w.sum().backward()\nw.grad.mul_(mask.scale)",
 }
+
+
+WARNED_OR_ELSEWHERE = {  # what is a warning, and what needs a GPU
+    "grad-of-non-leaf",
+    "graph-tensor-as-number",
+    "recurrent-layer-differentiated-twice",
+    "recurrent-layer-in-eval-mode",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_message_that_a_rule_explains_is_raised_by_a_program_as_people_write_it(torch_as_it_was: None) -> None:
+    met = set()
+    for source in (
+        *(file.read_text(encoding="utf-8") for file in REPORTED),
+        *(dedent(one[0]) for one in PROGRAMS.values()),
+    ):
+        try:
+            exec(compile(source, "program.py", "exec"), {"__name__": "program", "torch": torch})
+        except Exception as error:
+            met |= {page.name for page in messages.find_in_a_run(str(error))}
+        torch.autograd.set_detect_anomaly(False)
+    explained = {page.name for page in messages.all_pages() if any(code.startswith("AFT5") for code in page.rules)}
+    assert explained - met == WARNED_OR_ELSEWHERE
 
 
 @pytest.mark.parametrize("name", NOT_OURS)

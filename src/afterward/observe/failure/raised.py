@@ -66,6 +66,7 @@ _OF_NO_TENSOR = {  # messages about a function, a hook or an optimizer
     "written-input-not-returned", "forward-not-written", "negative-slope-in-place", "strict-derivative-of-nothing",
     "custom-backward-for-no-tensor", "custom-backward-returns-no-tensor", "marked-value-is-no-input",
     "form-without-derivative", "recurrent-layer-differentiated-twice", "chunked-loss-backward-twice",
+    "pack-hook-writes", "no-inputs",
 }  # fmt: skip
 _CUT_OFF = {  # messages about a tensor that some statement has cut off, and what tells that statement's kind
     "input-not-in-the-graph": "",

@@ -248,6 +248,8 @@ ABOUT: dict[str, Callable[[Scene], Found]] = {
     "requires-grad-of-non-leaf": lambda scene: _owners(scene, "requires_grad", "requires_grad_"),
     "assigned-gradient-of-another-size": lambda scene: _owners(scene, "grad"),
     "assigned-gradient-of-another-type": lambda scene: _owners(scene, "grad"),
+    "map-on-a-graph-tensor": lambda scene: _owners(scene, "map_", "map2_"),
+    "apply-on-a-graph-tensor": lambda scene: _owners(scene, "apply_"),
     "tensor-as-parameter": lambda scene: _in_locals(scene, _anything, "value", "param"),
     "hook-on-non-leaf": lambda scene: _in_locals(scene, _computed, "self"),
     "loss-not-scalar": lambda scene: _in_locals(scene, _several, "self", "tensors", "outputs"),
