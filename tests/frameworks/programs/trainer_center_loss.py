@@ -16,7 +16,7 @@ class CenterLoss(nn.Module):
     def forward(self, feats, labels):
         one_hot = nn.functional.one_hot(labels, len(self.centers)).float()
         means = one_hot.t() @ feats / one_hot.sum(0).clamp(min=1).unsqueeze(1)
-        self.centers = self.momentum * self.centers + (1 - self.momentum) * means  # built  # right: self.centers = self.momentum * self.centers + (1 - self.momentum) * means.detach()
+        self.centers = self.momentum * self.centers + (1 - self.momentum) * means  # built  # right: self.centers = self.momentum * self.centers.detach() + (1 - self.momentum) * means
         return (feats - self.centers[labels]).pow(2).sum(1).mean()
 
 
