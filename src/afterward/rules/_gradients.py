@@ -153,18 +153,29 @@ def never_stepping(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
 
 
 def unread(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
-    """Optimizers that nothing uses since they were made, though passes compute gradients for all that they hold while
-    others step: (it, passes)."""
+    """Optimizers that nothing uses since they were made, though passes that no other optimizer's step uses compute
+    gradients for all that they hold, while others step: (it, passes)."""
     stepping = {step.owner for step in history.steps}
     for optimizer in history.optimizers:
         mine = [leaf for leaf in history.leaves if leaf.id in optimizer.leaves]
         alone = all(leaf.optimizers == (optimizer.name,) and leaf.followed and not leaf.moved for leaf in mine)
         if not (optimizer.unread and optimizer.followed and stepping - {-1} and mine and alone):
             continue
-        reached = [run for at, run, leaves in history.ledger.productions if leaves >= optimizer.leaves]
+        reached = [
+            run
+            for at, run, leaves in history.ledger.productions
+            if leaves >= optimizer.leaves and not _is_for_another(history, run, optimizer)
+        ]
         fates = [fate for (_, leaf), fate in history.ledger.fates.items() if leaf in optimizer.leaves]
         if len(reached) > UNUSED and not any(fate.used_by or fate.read or fate.unseen for fate in fates):
             yield optimizer, reached
+
+
+def _is_for_another(history: History, run: int, optimizer: Optimizer) -> bool:
+    """Does a step of another optimizer use what a pass produced? What it added here is then a by-product, as for a
+    critic that an actor is trained through."""
+    fates = history.ledger.produced_by(run).items()
+    return any(fate.used_by and leaf not in optimizer.leaves for leaf, fate in fates)
 
 
 def _cleared_unused(history: History, optimizer: Optimizer) -> list[int]:
