@@ -18,7 +18,8 @@ def records(history: History) -> list[Kept]:
     best: dict[object, Kept] = {}
     for one in sorted(found, key=lambda one: ("." not in one.name, -one.steps)):
         best.setdefault(one.site or one.name, one)
-    return [one for one in found if any(one is each for each in best.values())]
+    chosen = {id(one) for one in best.values()}
+    return [one for one in found if id(one) in chosen]
 
 
 def _is_window(kept: Kept) -> bool:

@@ -84,6 +84,5 @@ WORDS = {
         why="Every `backward()` computes gradients for the {parameters} of {optimizer}. No statement uses {optimizer} "
         "after it was made: {update} [was|is] never called, so these parameters are not trained, and their gradients "
         "add up.",
-        labels={"fault": "computes gradients for what {optimizer} holds, and no step uses them"},
     ),
 }

@@ -15,7 +15,7 @@ _NOTEBOOK_RESULT = re.compile(r"^\s*Out\s*\[[\s\d]*\]:")
 _NUMBERED = re.compile(r"^\s*(?:-+>)?\s*(\d+)(?:\s*[:|│]\s?|[.)]\s?|\s|$)")
 _MARGINS = frozenset(">+|│")
 _HUNK = re.compile(r"^(@@ |diff --git |index [0-9a-f]|--- |\+\+\+ )")
-_BLOCK = re.compile(r"^\s*(async\s|for\b|while\b|if\b|elif\b|else\b|with\b|def\b|class\b|try\b|except\b|finally\b)")
+BLOCK = re.compile(r"^\s*(async\s|for\b|while\b|if\b|elif\b|else\b|with\b|def\b|class\b|try\b|except\b|finally\b)")
 _FEWEST_NUMBERED = 3
 _MOST_QUOTED = 3  # answers to answers
 _LANGUAGE = re.compile(r"^[\w+#-]*\s*$")  # what follows the sign of a fence
@@ -202,7 +202,7 @@ def _dedented(lines: list[Line]) -> None:
     """Everything to the left; the first line may have been copied without its indent."""
     first, *rest = [line for line in lines if not line.is_blank] or [Line("")]
     least = min((line.indent for line in rest), default=0)
-    if first.indent >= least or _BLOCK.match(first.text):
+    if first.indent >= least or BLOCK.match(first.text):
         least = min(least, first.indent)
     for line in lines:
         line.strip(min(least, line.indent))

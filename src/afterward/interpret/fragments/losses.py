@@ -22,7 +22,7 @@ def share_forward(tree: ast.Module) -> bool:
     return several and (kept or around_of(tree).second_pass)
 
 
-def is_swept(frame: Frame, path: str) -> bool:
+def is_differentiated(frame: Frame, path: str) -> bool:
     """Is `backward()` called on this?"""
     tree = tree_of(frame)
     if tree is None:
@@ -30,8 +30,8 @@ def is_swept(frame: Frame, path: str) -> bool:
     uses = meanings_of(tree).uses
     place = uses.places.get(id(frame.node)) if frame.node is not None else None
     own = (place or uses.places[id(tree)]).key(path)
-    swept = ((one.place, path_of(one.node)) for one in uses.losses)
-    return any(other is not None and of.key(other) == own for of, other in swept)
+    starts = ((one.place, path_of(one.node)) for one in uses.losses)
+    return any(other is not None and of.key(other) == own for of, other in starts)
 
 
 def computed_first(tree: ast.Module) -> list[str]:
@@ -40,4 +40,4 @@ def computed_first(tree: ast.Module) -> list[str]:
     return meanings_of(tree).paths(Role.LOSS) if around_of(tree).in_place else []
 
 
-__all__ = ["computed_first", "is_swept", "share_forward"]
+__all__ = ["computed_first", "is_differentiated", "share_forward"]

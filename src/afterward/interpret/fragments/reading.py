@@ -11,13 +11,12 @@ import re
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from afterward.interpret.fragments.around import CLEANED, Line, around_of, note_around
+from afterward.interpret.fragments.around import BLOCK, CLEANED, Line, around_of, note_around
 
 _MOST_REPAIRS = 60  # each mends one line; text that needs more is not code
 _ORPHAN = re.compile(r"^(\s*)(elif\b(.*):|else\s*:|except\b.*:|finally\s*:)(.*)$")
 _HEAD = re.compile(r"^(\s*(?:async\s+)?def\s+\w+\()(.*)(\).*)$")
 _PLAIN = str.maketrans({"\u00a0": " ", "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": " "})
-_BLOCK = re.compile(r"^\s*(async\s|for\b|while\b|if\b|elif\b|else\b|with\b|def\b|class\b|try\b|except\b|finally\b)")
 _NO_BRACKETS = re.compile(r"\"[^\"]*\"|'[^']*'|#.*")
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 _CUT_OFF = 5  # lines at the end that may be missing their rest
@@ -96,7 +95,7 @@ def _repair(lines: list[Line], error: SyntaxError) -> int:
         space, _, test, rest = orphan.groups()
         line.text = f"{space}if {test.strip() if test else 'True'}:{rest}"
         return 0
-    if "expected ':'" in reason and _BLOCK.match(line.text):
+    if "expected ':'" in reason and BLOCK.match(line.text):
         line.text = line.text.split("#")[0].rstrip() + ":"
         return 0
     return _repair_bracket(lines, number) or _give_up(line)

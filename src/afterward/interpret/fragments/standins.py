@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from afterward.follow.nodes import inside
 from afterward.interpret.fragments import outputs, vocabulary
-from afterward.interpret.fragments.losses import computed_first, is_swept, share_forward
+from afterward.interpret.fragments.losses import computed_first, is_differentiated, share_forward
 from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, meanings_of, tokens, tree_of
 from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.fragments.trained import ASSUMED, TRAINER, before_use
@@ -91,7 +91,7 @@ class Assumed:
     def stored(self, machine: Machine, frame: Frame, target: ast.expr, before: Value) -> Value | None:
         """Something unknown is given a name: what that name is taken for, if its use shows it."""
         path = path_of(target)
-        if path is not None and self.lenient and not machine.graph.records and is_swept(frame, path):
+        if path is not None and self.lenient and not machine.graph.records and is_differentiated(frame, path):
             return outputs.data(machine.cut_in_mode())
         meaning = _meaning(frame, path) if path is not None else None
         if path is None or meaning is None or meaning.role is Role.LIST or not self._applies(meaning):

@@ -202,12 +202,10 @@ class Uses:
         self._visit_inner(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        written = path_of(node.target.value) if isinstance(node.target, ast.Subscript) else None
-        for path in {path_of(node.target), written} - {None}:
-            if self.place.key(path or "") not in self.values:
-                self.changed_first.add(self.place.key(path or ""))
-        key = self.place.key(written or path_of(node.target) or "")
-        self.written_in_place.add(key)
+        owner = node.target.value if isinstance(node.target, ast.Subscript) else None
+        written = [self.place.key(path) for one in (owner, node.target) if one and (path := path_of(one)) is not None]
+        self.changed_first.update(key for key in written if key not in self.values)
+        self.written_in_place.update(written[:1])
         self._assign(node.target, node.value)
         self.collected.append(Written(node.value, self.place))
         self._visit_inner(node)

@@ -48,9 +48,7 @@ def examine_raised(
     scene = scene_of(error, is_user) if pages else None
     if scene is None:
         return None
-    examined = (
-        _Examination(recorder, is_user, ledger).history_of(page, scene, str(error), tuple(gaps)) for page in pages
-    )
+    examined = (_Examination(recorder, is_user, ledger).history_of(page, scene, tuple(gaps)) for page in pages)
     return next((history for history in examined if history is not None), None)
 
 
@@ -80,8 +78,8 @@ _OTHERWISE = trained  # any tensor of the statement that needs gradients
 
 
 class _Examination(Autopsy):
-    def history_of(self, page: messages.Page, scene: Scene, message: str, gaps: tuple[Gap, ...]) -> History | None:
-        frame = scene.frames[0]
+    def history_of(self, page: messages.Page, scene: Scene, gaps: tuple[Gap, ...]) -> History | None:
+        frame, message = scene.frames[0], scene.said
         scene.statement = self._statement(frame, scene.line)
         about = ABOUT.get(page.name)
         found = list(about(scene) if about is not None else named(scene, _OTHERWISE))
@@ -98,11 +96,11 @@ class _Examination(Autopsy):
         if where is None:
             return None
         if page.name == "loss-is-no-tensor":
-            return self._of_a_number(message, where, scene, gaps)
+            return self._of_a_number(where, scene, gaps)
         # A parameter's own name says more than that of an item or of a loop's variable.
         written = {id(one): text for text, one in scene.tensors()} | self.names.owned
         operands = tuple(self._operand(text or written.get(id(tensor), ""), tensor) for text, tensor in tensors)
-        first = self._special(page.name, scene, message) or self._custom_function(page.name, message)
+        first = self._special(page.name, scene) or self._custom_function(page.name, message)
         first = first or self._operation_named(message) or self._operation_underived(page.name, message)
         first = first or (operands[0] if operands and page.name not in _OF_NO_TENSOR else None)
         if first is not None and page.name == "input-not-in-the-graph":
@@ -113,14 +111,14 @@ class _Examination(Autopsy):
             gaps=gaps,
         )
 
-    def _of_a_number(self, message: str, where: Where, scene: Scene, gaps: tuple[Gap, ...]) -> History | None:
+    def _of_a_number(self, where: Where, scene: Scene, gaps: tuple[Gap, ...]) -> History | None:
         """`backward()` was called on a plain number: a pass that could not begin, as one over a cut graph."""
-        if _NUMBER.match(message) is None:
+        if _NUMBER.match(scene.said) is None:
             return None
         late = Pass(0, where, where.moment, receiver=next(scene.owners_of("backward"), ""), error="no_grad")
         return History(passes=(late,), cuts=find_cuts(self.paths, late, self.trail, self.where), gaps=gaps)
 
-    def _special(self, page: str, scene: Scene, message: str) -> Operand | None:
+    def _special(self, page: str, scene: Scene) -> Operand | None:
         """What a message is about where that is no tensor at hand: a checkpointed function, an optimizer, a hook, or a
         tensor that is no part of the graph any more."""
         finders: dict[str, Callable[[], Iterator[Operand]]] = {
@@ -135,9 +133,9 @@ class _Examination(Autopsy):
             "written-input-not-returned": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
             "marked-value-is-no-input": lambda: map(self._applied, scene.owners_of("apply"), scene.local("cls")),
             "hook-returns-another-count": lambda: map(
-                self._hook, (*scene.local("hook"), *scene.functions(_HOOK.findall(message)))
+                self._hook, (*scene.local("hook"), *scene.functions(_HOOK.findall(scene.said)))
             ),
-            "hook-changes-the-gradient": lambda: map(self._hook, scene.functions(_HOOK.findall(message))),
+            "hook-changes-the-gradient": lambda: map(self._hook, scene.functions(_HOOK.findall(scene.said))),
             "saved-tensor-detached-in-place": self._detached_in_place,
         }
         return next(finders[page](), None) if page in finders else None
@@ -294,17 +292,16 @@ class _Examination(Autopsy):
         """The `autograd.Function` of the program's own that a message is about: where it was applied, and what it
         returns. Of one that may be differentiated once, the graph has only where that was."""
         named = _OPERATION.search(message)
+        only = self._only_custom_function() if page == "custom-backward-returns-no-tensor" else None
         tests: dict[str, Callable[[Any], bool]] = {
             "differentiated-once-only": compat.is_differentiated,
             "backward-not-written": compat.writes_no_backward,
+            "custom-backward-returns-no-tensor": lambda node: (
+                only is not None and compat.custom_function_of(node) is only
+            ),
         }
         by_name: Callable[[Any], bool] = lambda node: named is not None and node.name() == named[1]  # noqa: E731
         test = tests.get(page, by_name)
-        if (
-            page == "custom-backward-returns-no-tensor"
-        ):  # the message has no name: it is certain if there is one function
-            kinds = {function for node in self.found.nodes if (function := compat.custom_function_of(node)) is not None}
-            test = lambda node: compat.custom_function_of(node) in kinds if len(kinds) == 1 else False  # noqa: E731
         for node in sorted(self.found.nodes, key=order_of, reverse=True) if page in _OF_NO_TENSOR else ():
             if test(node):
                 function = compat.custom_function_of(node)
@@ -312,6 +309,13 @@ class _Examination(Autopsy):
                 place = self.where(self.places.get(order_of(node)))
                 return Operand(name, False, True, node.name(), place, self._returns(function))
         return None
+
+    def _only_custom_function(self) -> Any:
+        """The only custom function in the graph, which a message without a name is about; None where there are several.
+        Told apart by identity: a class of the program's may have a hash of its own."""
+        functions = (compat.custom_function_of(node) for node in self.found.nodes)
+        known = {id(function): function for function in functions if function is not None}
+        return next(iter(known.values())) if len(known) == 1 else None
 
     def _returns(self, function: Any) -> Site | None:
         """The last `return` of a custom function's `backward`."""
