@@ -164,6 +164,9 @@ agree-check: $(READY)  ## N random programs as Python: what `check` says of them
 agree-engines: $(READY)  ## run and check on the same programs: where do they differ, and does what they say of retain_graph=True happen?
 	$(BIN)/python tools/agree_engines.py --jobs 2 --examples --count $(COUNT) --seed $(SEED) $(CASES) tests/cases
 
+effects: $(READY)  ## do what each remedy says, on the cases, the examples and COUNT programs: are the gradients what it says of them?
+	$(BIN)/python tools/agree_engines.py --effects --examples --count $(COUNT) --seed $(SEED) $(CASES) tests/cases
+
 mutate: $(READY)  ## break the model on purpose; every break must be noticed
 	$(BIN)/python tools/mutate_model.py --jobs 2
 

@@ -4,7 +4,8 @@
 
 The programs: the cases of the folders, the shipped examples, and N random ones. Prints each finding on which the
 engines differ, each sentence about `retain_graph=True` that did not come true, and how many there were of each. What
-the log holds already is not asked again; `--only NAME` prints a random program and asks about it alone.
+the log holds already is not asked again; `--only NAME` prints a random program and asks about it alone. `--effects`
+does what each remedy of `run` says instead, and compares the gradients with what the remedy says of them.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
-from enginelab import advice
+from enginelab import advice, effects
 from enginelab.differences import unexplained
 from enginelab.programs import KINDS, Source, cases, examples, named, names
 from enginelab.reports import Finding, ask, loud, placed, summary
 from plantlab import forking
 
-TROUBLES = ("differ", "advice wrong", "one engine failed", "the comparison failed")
+TROUBLES = ("differ", "advice wrong", "effect wrong", "one engine failed", "the comparison failed")
 
 
 @dataclass
@@ -60,6 +61,16 @@ def compare(name: str, source: Source | None) -> Row:
     return row
 
 
+def follow(name: str, source: Source | None) -> Row:
+    """The remedies of the program's findings, each done: are the gradients what its effect says?"""
+    row = Row(name)
+    row.count("programs")
+    with placed(named(name) if source is None else source) as folder:
+        for outcome, line in effects.judged(folder):
+            row.count(outcome, line)
+    return row
+
+
 def _engines(row: Row, watched: list[Finding], read: list[Finding]) -> None:
     if not watched or not read:
         row.count("seen by run alone" if watched else "seen by check alone" if read else "seen by neither")
@@ -85,20 +96,23 @@ def _advice(row: Row, engine: str, folder: Path, found: Finding) -> None:
     row.count("advice wrong" if wrong else "advice as said", f"({engine}) {found['code']} {wrong}" if wrong else "")
 
 
-def _compare(work: tuple[str, Source | None, float]) -> Row | None:
-    name, source, until = work
+Asking = Callable[[str, Source | None], Row]
+
+
+def _compare(work: tuple[Asking, str, Source | None, float]) -> Row | None:
+    asking, name, source, until = work
     if time.monotonic() > until:
         return None
     try:
-        return compare(name, source)
+        return asking(name, source)
     except Exception as error:  # one program is no reason to lose the others
         return Row(name, {"the comparison failed": 1}, [f"{name}: {error!r}"])
 
 
-def rows(work: list[tuple[str, Source | None]], jobs: int, seconds: float) -> Iterator[Row]:
+def rows(asking: Asking, work: list[tuple[str, Source | None]], jobs: int, seconds: float) -> Iterator[Row]:
     """One row for each program; none for those that the time did not last for."""
     until = time.monotonic() + seconds
-    given = [(name, source, until) for name, source in work]
+    given = [(asking, name, source, until) for name, source in work]
     if jobs == 1:
         yield from (row for row in map(_compare, given) if row is not None)
         return
@@ -120,6 +134,7 @@ def main() -> int:
         "--kind", action="append", choices=KINDS, help="which random programs; all in turn if not given"
     )
     parser.add_argument("--examples", action="store_true", help="the shipped examples too")
+    parser.add_argument("--effects", action="store_true", help="instead: do each remedy, and compare the gradients")
     parser.add_argument("--jobs", type=int, default=1, help="processes that ask at the same time")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no program after so many seconds")
     parser.add_argument(
@@ -127,7 +142,7 @@ def main() -> int:
     )
     parser.add_argument("--only", action="append", default=[], help="the random program of this name, printed")
     options = parser.parse_args()
-    forking.load(fixing=False)
+    forking.load(fixing=options.effects)
     work: list[tuple[str, Source | None]] = [*cases(options.folders), *(examples() if options.examples else ())]
     work += [(name, None) for name in names(tuple(options.kind or KINDS), options.count, options.seed)]
     for name in options.only:
@@ -138,7 +153,8 @@ def main() -> int:
     counts = Counter[str]()
     for row in done:
         counts.update(row.counts)
-    for row in rows([each for each in work if each[0] not in known], options.jobs, options.seconds):
+    asking = follow if options.effects else compare
+    for row in rows(asking, [each for each in work if each[0] not in known], options.jobs, options.seconds):
         counts.update(row.counts)
         for line in row.lines:
             print(line, flush=True)
