@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from afterward import repair
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Form, Label, Remedy, Report, Role, Severity
 from afterward.model.facts import Note
 from afterward.model.site import Site
+from afterward.render import remedies
 from afterward.render.json_report import as_data
 from afterward.render.text import as_text
 
@@ -113,3 +115,7 @@ def test_a_change_is_not_said_twice_and_its_long_lines_are_folded(finding: Diagn
     assert max(map(len, lines)) <= 80
     added = [line[8:].strip() for line in lines if line[6:8] == "+ "]
     assert " ".join(added) == long.strip()
+
+
+def test_each_kind_of_change_has_words_of_its_own() -> None:
+    assert set(remedies._KINDS) == set(repair._KINDS)

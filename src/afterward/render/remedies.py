@@ -23,6 +23,7 @@ _KINDS = {
     "item_for_logging": "store a number",
     "leave_inference": "no_grad instead",
     "make_leaf": "make it a leaf",
+    "move_step": "move the step",
     "no_grad": "write under no_grad",
     "out_of_place": "make a new tensor",
     "rebuild_optimizer": "rebuild the optimizer",

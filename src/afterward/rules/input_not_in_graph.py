@@ -35,7 +35,7 @@ WORDS = {
         "<{value}><!value:The tensor> is a leaf. Its `.grad` is `None` until a `backward()` of a loss that depends on "
         "it, and again after its gradient was cleared.",
         here="uses `.grad` of <{value}><!value:this tensor>, which is `None`",
-        help="pass over it where no loss has to depend on it (`if parameter.grad is not None:`); else use it in the "
+        help="skip it where no loss has to depend on it (`if parameter.grad is not None:`); else use it in the "
         "forward pass, and call `backward()` before this line",
     ),
     "input-needs-no-gradient": told(

@@ -46,11 +46,12 @@ class _Drawing(Ways):
         parts += [
             f'<text class="moral" x="30" y="{29 + 24 * n}">{_worded(line)}</text>' for n, line in enumerate(self.moral)
         ]
+        bridges = [self._link(n, link) for n, link in enumerate(story.links) if link.kind == "bridge"]
         parts += self._columns()
         parts += self._lanes()
         parts += [self._link(n, link) for n, link in enumerate(story.links) if link.kind == "flow"]
         parts += [self._life(number, block) for number, block in enumerate(story.blocks)]
-        parts += [self._link(n, link) for n, link in enumerate(story.links) if link.kind == "bridge"]
+        parts += bridges
         parts += [self._event(number, event) for number, event in enumerate(story.events)]
         parts += [self._block(number, block) for number, block in enumerate(story.blocks)]
         parts += [self._link(n, link) for n, link in enumerate(story.links) if link.kind == "reach"]
@@ -86,7 +87,7 @@ class _Drawing(Ways):
             yield (
                 f'<g class="{classes}"><rect x="{left + 3:.1f}" y="{self.title + 8}" width="{right - left - 6:.1f}" '
                 f'height="{self.floor - self.title + AXIS - 14:.1f}" rx="10"/>'
-                f'<text x="{middle:.1f}" y="{self.title + 29}">{plain_text(title)}</text></g>'
+                f"{self._said(title, middle, left + 16, self.title + 29)}</g>"
             )
 
     @staticmethod
@@ -109,17 +110,19 @@ class _Drawing(Ways):
             )
 
     def _name_under(self, number: int, name: str, where: str) -> str:
-        """A lane's name once more, for a page that has no room beside the picture: above a pass that would cross it."""
-        end = LABELS + 30 + 8 * len(f"{name} {where}")
-        crossed = any(
-            event.lanes and not event.muted and min(event.lanes) <= number and self.centre(event.slot) < end
-            for event in self.story.events
-        )
-        y = self.level(number) + (-HALF - 14 if crossed and number == 0 else HALF + 13)
-        return (
-            f'<text class="under" x="{LABELS + 12}" y="{y:.1f}">{plain_text(shortened(name, 24))}'
-            f'<tspan class="where"> {plain_text(where)}</tspan></text>'
-        )
+        """A lane's name once more, for a page that has no room beside the picture: up to what would stand in it."""
+        left = LABELS + 12
+        last = len(self.story.lanes) - 1  # under it stand the feet of all passes
+        strokes = (event for event in self.story.events if not event.muted)
+        stops = [self.centre(event.slot) - 8 for event in strokes if min(event.lanes, default=last) <= number]
+        for n, link in enumerate(self.story.links):
+            x, y = self.pins.get(("bridge", n), (0.0, 0.0))
+            if link.name and 0 < y - self.level(number) < LANE:
+                stops.append(x - pill_width(link.name) / 2 - 26)
+        room = int((min((stop for stop in stops if stop > left), default=self.width) - left) / 7.6)
+        line = f'<tspan class="where"> {plain_text(where)}</tspan>' if len(f"{name} {where}") <= room else ""
+        shown = plain_text(shortened(name, max(min(room, 24), 6)))
+        return f'<text class="under" x="{left}" y="{self.level(number) + HALF + 13:.1f}">{shown}{line}</text>'
 
     def _life(self, number: int, block: Block) -> str:
         """The bar of a block: how long it lived, and how long it could still be reached."""
@@ -207,8 +210,8 @@ class _Drawing(Ways):
     def _fault(self) -> Iterator[str]:
         """Over the lanes, from the first step to the last."""
         if self.story.fault:
-            middle = (self.borders[0][0] + self.borders[-1][1]) / 2
-            yield f'<text class="fault" x="{middle:.1f}" y="{self.top - 6:.1f}">{plain_text(self.story.fault)}</text>'
+            left, right = self.borders[0][0], self.borders[-1][1]
+            yield self._said(self.story.fault, (left + right) / 2, left + 16, self.top - 6, "fault")
 
     def _pins(self) -> Iterator[str]:
         for number, beat in enumerate(self.story.beats, 1):

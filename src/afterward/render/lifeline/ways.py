@@ -196,9 +196,15 @@ class Ways:
         says = number == self.crests[0] if link.misses else event.kind == "late"
         words = _NEEDS.get(goal.state, "") if says else ""
         if words and x - end > 110 + 6.6 * len(words):
-            cross += f'<text x="{(x + end) / 2:.1f}" y="{crest - 7:.1f}">{words}</text>'
+            cross += self._said(words, (x + end) / 2, end + 24, crest - 7)
         classes = "reach" if link.misses or event.kind == "late" else "reach mild"
         return f'<g class="{classes}" data-slot="{event.slot}"><path class="stroke" d="{path}"/>{cross}</g>'
+
+    def _said(self, words: str, middle: float, left: float, y: float, kind: str = "") -> str:
+        """Words over the picture: in the middle, and on a phone, which shows its beginning alone, at the left."""
+        places = (("", middle),) if self.worded else (("far", middle), ("near", left))
+        names = ((" ".join(name for name in (kind, side) if name), x) for side, x in places)
+        return "".join(f'<text{_class(name)} x="{x:.1f}" y="{y:.1f}">{plain_text(words)}</text>' for name, x in names)
 
 
 _NEEDS = {
@@ -212,6 +218,10 @@ _NEEDS = {
 def ending(name: str, room: int = 19) -> str:
     """A long dotted name by its end, which says more than its beginning."""
     return name if len(name) <= room else "…" + name[1 - room :]
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
 
 
 def pill_width(name: str) -> float:
