@@ -75,7 +75,6 @@ NOTES: dict[str, str] = {
     "retain_flat": _KEPT
     + "would run, but no gradient flows through what `autograd.grad` [returned|returns]: it has no "
     "graph",
-    "retain_right": _KEPT + "<on {lines} >would be right here: gradients do not change<, keeping {bytes} until then>",
     "retain_right_returned": _KEPT
     + "<on {lines} >would be right here: `autograd.grad` returns what it computes and does "
     "not touch `.grad`<, keeping {bytes} until then>",

@@ -9,7 +9,7 @@ from afterward.model.history import Write
 from afterward.model.site import Level, Site
 from afterward.rules import _sites as at
 from afterward.rules._cause import Case
-from afterward.rules._retaining import outcome
+from afterward.rules._retaining import gradients_of
 
 
 def detach_state(case: Case) -> Remedy:
@@ -132,7 +132,7 @@ def retain_graph(case: Case, form: str = "") -> Remedy:
     return Remedy(
         "retain_graph",
         Effect.SAME_GRADIENTS,
-        form or outcome(case),
+        form or gradients_of(case),
         at.freed_site(case),
         facts=(facts.lines("lines", *at.freeing_sites(case)),),
     )
