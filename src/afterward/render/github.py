@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.render.paths import shown
-from afterward.render.template import sentences
-from afterward.render.wording import located, said
+from afterward.render.wording import paragraph
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -15,13 +14,10 @@ def as_github(report: Report) -> str:
 
 
 def _annotation(found: Diagnosis) -> str:
-    site, words = found.primary.site, said(found)
-    change = words.helps[0] if words.helps else ""
-    parts = (located(found), words.why, change)  # whole sentences: a label is none
-    text = sentences(" ".join(f"{part.rstrip('.')}." for part in parts if part))
+    site = found.primary.site
     where = f"file={_value(shown(site.file))},line={site.line},endLine={site.end_line},col={site.column + 1}"
     title = _value(f"{found.code} {found.name}")
-    return f"::{_LEVELS[found.severity]} {where},title={title}::{_data(text)}"
+    return f"::{_LEVELS[found.severity]} {where},title={title}::{_data(paragraph(found))}"
 
 
 def _data(text: str) -> str:

@@ -19,13 +19,14 @@ from afterward.render.counter import step_of
 from afterward.render.html_account import account_html
 from afterward.render.html_graph import graph_data
 from afterward.render.html_memory import memory_html, watched_html
-from afterward.render.html_source import answer_html, capital, notes_html, prose, remedies_html, source_html, text
+from afterward.render.html_source import answer_html, notes_html, prose, remedies_html, source_html, text
 from afterward.render.html_time import time_html
 from afterward.render.lifeline import sound_picture, story_of
 from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
 from afterward.render.paths import shown
 from afterward.render.source import SourceTexts, counted, shortened, visible, without_ticks
+from afterward.render.template import capital
 from afterward.render.wording import headline
 
 MOST = 50  # findings in one page

@@ -16,6 +16,7 @@ from afterward.model.diagnosis import Diagnosis, Remedy
 from afterward.render.paths import shown
 from afterward.render.proofs import proof_text
 from afterward.render.source import SourceTexts, visible
+from afterward.render.template import capital
 from afterward.render.wording import Labelled, help_text, said
 
 CONTEXT = 1  # lines shown around a labelled one
@@ -39,10 +40,6 @@ def prose(words: str) -> str:
     if len(parts) % 2 == 0:  # an odd backtick is a backtick
         return text(words)
     return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
-
-
-def capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 # Source

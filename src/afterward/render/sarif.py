@@ -11,8 +11,7 @@ import afterward
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.site import Site
 from afterward.render.paths import in_json, relative
-from afterward.render.template import sentences
-from afterward.render.wording import said
+from afterward.render.wording import paragraph, said
 from afterward.rules import words_of
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -41,13 +40,11 @@ def as_sarif(report: Report) -> str:
 
 def _result(found: Diagnosis, index: int) -> dict[str, Any]:
     words = said(found)
-    change = words.helps[0] if words.helps else ""
-    text = sentences(" ".join(f"{part.rstrip('.')}." for part in (words.headline, words.why, change) if part))
     return {
         "ruleId": found.code,
         "ruleIndex": index,
         "level": _LEVELS[found.severity],
-        "message": {"text": text},
+        "message": {"text": paragraph(found)},
         "locations": [{"physicalLocation": _place(found.primary.site)}],
         "relatedLocations": [
             {"id": number, "physicalLocation": _place(label.site), "message": {"text": label.text}}

@@ -25,7 +25,12 @@ def fill(template: str, facts: Iterable[Fact], *, present: bool = False, here: S
     known = {fact.name: fact for fact in facts if fact.is_known}
     text, _ = _chosen(template, 0, known)
     text = _VERB.sub(lambda match: match[2] if present else match[1], text)
-    return _FACT.sub(lambda match: show(known[match[1]], here) if match[1] in known else "it", text)
+
+    def shown(match: re.Match[str]) -> str:
+        words = show(known[match[1]], here) if match[1] in known else "it"
+        return capital(words) if text[: match.start()].endswith(". ") else words
+
+    return _FACT.sub(shown, text)
 
 
 def _chosen(template: str, start: int, known: Mapping[str, Fact]) -> tuple[str, int]:
@@ -53,13 +58,9 @@ def _group(template: str, start: int, known: Mapping[str, Fact]) -> tuple[str, i
     return text, end
 
 
-def sentences(text: str) -> str:
-    """With a capital letter at the beginning of each sentence; code keeps its case."""
-    parts = text.split("`")
-    for number in range(0, len(parts), 2):
-        begin = r"(^|[.?!] )([a-z])" if number == 0 else r"([.?!] )([a-z])"
-        parts[number] = re.sub(begin, lambda match: match[1] + match[2].upper(), parts[number])
-    return "`".join(parts)
+def capital(words: str) -> str:
+    """As a sentence begins; code keeps its case."""
+    return words[:1].upper() + words[1:]
 
 
 # Facts

@@ -10,7 +10,7 @@ from afterward.model.diagnosis import Certainty, Diagnosis, Effect, Label, Remed
 from afterward.model.facts import Fact, FactKind, Note
 from afterward.model.site import Site
 from afterward.model.words import Words
-from afterward.render.template import fill, listed, quoted, sentences, show
+from afterward.render.template import capital, fill, listed, quoted, show
 from afterward.rules import help_for, label_for, note_for, words_of
 
 EFFECTS = {
@@ -49,7 +49,7 @@ def said(found: Diagnosis) -> Said:
         headline(found),
         _labelled(found, found.primary),
         tuple(_labelled(found, label) for label in found.secondary),
-        sentences(_filled(found, _words(found).why)),
+        _why(found),
         tuple(_note(found, note) for note in _notes(found)),
         tuple(help_text(found, remedy) for remedy in found.remedies),
     )
@@ -63,6 +63,13 @@ def headline(found: Diagnosis) -> str:
 def located(found: Diagnosis) -> str:
     """The headline; in a notebook that is a file, after its cell, for what shows lines of a file has no other place."""
     return _filled(found, _IN_CELL, found.primary.facts) + headline(found)
+
+
+def paragraph(found: Diagnosis) -> str:
+    """All of it in whole sentences: what is wrong, why, and the change that is recommended."""
+    words = said(found)
+    change = [f"{capital(words.helps[0])}."] if words.helps else []
+    return " ".join((f"{capital(located(found))}.", *([words.why] if words.why else []), *change))
 
 
 def help_text(found: Diagnosis, remedy: Remedy) -> str:
@@ -85,6 +92,11 @@ def _filled(found: Diagnosis, template: str, more: Iterable[Fact] = ()) -> str:
     known = (*found.facts, _amount(found), *more)
     present = found.certainty is Certainty.PREDICTED
     return fill(template, known, present=present, here=found.primary.site)
+
+
+def _why(found: Diagnosis) -> str:
+    """Whole sentences, of which a fact may be the first word."""
+    return capital(_filled(found, _words(found).why))
 
 
 def _labelled(found: Diagnosis, label: Label) -> Labelled:

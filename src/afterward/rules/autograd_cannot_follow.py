@@ -28,7 +28,7 @@ WORDS = {
     "form-without-derivative": told(
         "an operation is differentiated in a form that has no derivative",
         "an operation is differentiated in a form that has no derivative",
-        "{said}",
+        "{said}.",
         here="needs its derivative",
         made="this operation has no derivative in this form",
         help='use the form that has one, `mode="reduced"` for `qr`; or `.detach()` its input',
@@ -36,7 +36,7 @@ WORDS = {
     "argument-not-differentiable": told(
         "an argument of a function requires gradients, and the function has none for it",
         "<{value}><!value:an argument> requires gradients, and this function has no gradient for it",
-        "{said}",
+        "{said}.",
         here="passes it to the function",
         help="pass it without its graph: `.detach()`; what it was computed from then gets no gradient from here. To "
         "train it, compute the loss without this argument: `(losses * weight).mean()`",
@@ -90,7 +90,7 @@ WORDS = {
     "recurrent-layer-differentiated-twice": told(
         "a recurrent layer is differentiated twice on a GPU",
         "a recurrent layer is differentiated twice, which cuDNN cannot do",
-        "cuDNN has a gradient of a recurrent layer, and no gradient of that gradient.",
+        "For a recurrent layer cuDNN has a gradient, and no gradient of that gradient.",
         here="needs a second derivative",
         help="compute the layer's forward pass without cuDNN: `with torch.backends.cudnn.flags(enabled=False):`",
     ),

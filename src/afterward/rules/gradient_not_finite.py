@@ -20,7 +20,7 @@ WORDS = {
     "nan-in-backward": told(
         "a backward operation returned a value that is not finite",
         "<{op}<, recorded on {made},> returned a gradient that is not finite><!op:a gradient is not finite>",
-        "Anomaly mode stopped the backward pass: {said} <{op} is the first operation whose gradient was not finite; "
+        "Anomaly mode stopped the backward pass: {said}. <{op} is the first operation whose gradient was not finite; "
         "the gradient that came in was. It was computed from: {extents}.><!extents:The cause is this operation, or "
         "one that comes after it in the forward pass and returned an infinite gradient: `sqrt` or `norm` at 0, `log` "
         "of 0, a division by 0, `torch.where` whose unused side is infinite. `afterward fix` runs the program again "

@@ -151,9 +151,8 @@ _WERE = "<?more:[were|are]><!more:[was|is]>"
 _ADDED = Words(
     fault="gradients of earlier steps are added to those of this step",
     headline=f"{_WHICH} {_WERE} not cleared: each update uses the summed gradients of several steps",
-    why=f"`backward()` adds to `.grad`. {_WHICH} {_WERE} used by an update and not cleared after it, so each "
-    f"update uses the "
-    "summed gradients of several steps.",
+    why=f"`backward()` adds to `.grad`. An update uses {_WHICH}, which {_WERE} not cleared after it: each update uses "
+    "the summed gradients of several steps.",
     labels={"fault": f"adds to {_WHICH}, which an earlier update already [used|uses]"},
 )
 

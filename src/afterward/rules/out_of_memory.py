@@ -86,11 +86,11 @@ def _words(headline: str, why: str, help: str, form: str) -> Words:
     )
 
 
-_ONE = "<The graph of one `backward()` saved {peak} at most>"
+_ONE = "The graph of one `backward()` saved {peak} at most"
 WORDS = {
     "kept": _words(
         "the memory ran out while {name} keeps the graphs of {steps}",
-        f"{{name}} holds {{nodes}}< and {{bytes}} of saved values> that no `backward()` uses again. {_ONE}.",
+        "{name} holds {nodes}< and {bytes} of saved values> that no `backward()` uses again.< " + _ONE + ".>",
         "store numbers or detached tensors in {target}, so that each graph is freed when its step is over",
         "kept",
     ),
@@ -103,14 +103,15 @@ WORDS = {
     ),
     "retained": _words(
         "the memory ran out while `retain_graph=True` keeps graphs",
-        f"{_ONE}, and `retain_graph=True` kept it beyond its use: two are in memory while the next one is built.",
+        f"<{_ONE}. >`retain_graph=True` keeps the graph of one beyond its use: two are in memory while the next one is "
+        "built.",
         "remove `retain_graph=True` where no later `backward()` needs the graph",
         "retained",
     ),
     "": _words(
         "the memory ran out, and no graph is kept beyond its step",
-        f"{_ONE}, and each was freed. What is left is the model, the gradients, the optimizer's state, the batch, or "
-        "tensors that the program keeps without a graph.",
+        f"<{_ONE}, and each was freed. >What is left is the model, the gradients, the optimizer's state, the batch, "
+        "or tensors that the program keeps without a graph.",
         "use a smaller batch and add up gradients over several, `torch.utils.checkpoint`, or `torch.autocast`; "
         "`afterward run --memory` shows what each line saves",
         "",

@@ -47,7 +47,7 @@ def _remedies(case: Case) -> tuple[Remedy, ...]:
 WORDS = Words(
     fault="a value carries a freed graph into a later step",
     headline="<{value}><!value:a value> carries a freed graph into <{step}><!step:a later step>",
-    why="<{value}><!value:a value> carries its graph from one step to the next, so this loss depends on the graph of "
+    why="<{value}><!value:A value> carries its graph from one step to the next, so this loss depends on the graph of "
     "<{built_step}><!built_step:an earlier step>. {freed_by} [already freed|frees] it.",
     labels={
         "built": "<{value}><!value:it> holds the graph of <{built_step}><!built_step:an earlier step>< ({amount})>",

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 
 from afterward.render.lifeline.story import Block, Event, Link, Story
 from afterward.render.source import visible
+from afterward.render.template import capital
 
 LABELS, MARGIN = 196, 26  # room for the lanes' names, and at the right edge
 WIDTHS = {"block": 108, "pass": 124, "step": 118, "gap": 104}
@@ -34,7 +35,7 @@ class Ways:
         self.borders: list[tuple[float, float]] = []
         self._place_slots()
         lanes = max(len(story.lanes), 1)
-        self.moral = wrapped(sentence(story.moral), int((self.width - 60) / 9.3)) if worded else []
+        self.moral = wrapped(capital(story.moral), int((self.width - 60) / 9.3)) if worded else []
         self.title = TITLE + 24 * len(self.moral) if worded else 0
         self.crests = [n for n, link in enumerate(story.links) if link.kind == "reach"]
         self.top = self.title + HEADER + HEADROOM + 9 * max(len(self.crests) - 1, 0)
@@ -239,7 +240,3 @@ def plain_text(text: str) -> str:
 
 def wrapped(text: str, room: int) -> list[str]:
     return textwrap.wrap(text, max(room, 30)) or [""]
-
-
-def sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

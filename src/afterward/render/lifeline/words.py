@@ -11,6 +11,7 @@ from afterward.model.site import Where
 from afterward.render.lifeline.lanes import Lanes
 from afterward.render.lifeline.story import Beat, Block, Event
 from afterward.render.lifeline.timing import Clock, is_step
+from afterward.render.template import capital
 
 
 class Words:
@@ -85,7 +86,7 @@ class Words:
             slot = next((s for _, s in self._slots_of(early)), None)
             sure = "" if self.reuse.certain else " (inferred from the order of calls)"
             ends = "uses it" if early.retains_graph else "uses it and frees what it saved"
-            name = _sentence(self._pass_name(early))
+            name = capital(self._pass_name(early))
             beats.append(
                 Beat(f"{name} {ends}{sure}.", event=by_slot.get(slot) if slot is not None else None, tone="frees")
             )
@@ -100,7 +101,7 @@ class Words:
                 )
             )
         end = "what it needs is gone" if self.late.error != "ddp_ready_twice" else "uses it a second time"
-        beats.append(Beat(f"{_sentence(self._late_name())} {self._follows()}, and {end}.", event=late, tone="fails"))
+        beats.append(Beat(f"{capital(self._late_name())} {self._follows()}, and {end}.", event=late, tone="fails"))
         return beats
 
     def _late_name(self) -> str:
@@ -136,7 +137,7 @@ class Words:
             beats.append(Beat(f"{who} changes it in place: the saved values are gone.", event=write, tone="writes"))
         beats.append(
             Beat(
-                f"{_sentence(self._late_name())} needs the original values of {name}, and fails.",
+                f"{capital(self._late_name())} needs the original values of {name}, and fails.",
                 event=late,
                 tone="fails",
             )
@@ -154,7 +155,3 @@ def _in(step: str) -> str:
 
 def _owner(when: str, call: str) -> str:
     return f"{when}'s {call}" if is_step(when) else f"this {call}"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
