@@ -82,14 +82,14 @@ def examine(name: str, text: str, seed: int, twice: int = TWICE) -> Tally:
                 tally.patches[kind] += 1
                 wrong = broken(source, patch)
                 if wrong is not None:
-                    tally.wrong.append(f"{name}: {patch.kind}: {patch.summary}: {wrong}")
+                    tally.wrong.append(f"{name}: {patch.kind}: {patch.form}: {wrong}")
                 else:
                     made.append((patch, found, remedy))
     for patch, found, remedy in chance.sample(made, min(twice, len(made))):
         tally.again += 1
         wrong = repeated(source, patch, found, remedy)
         if wrong is not None:
-            tally.wrong.append(f"{name}: {patch.kind}: {patch.summary}: {wrong}")
+            tally.wrong.append(f"{name}: {patch.kind}: {patch.form}: {wrong}")
     return tally
 
 

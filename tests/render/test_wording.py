@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
+from afterward import repair
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy
 from afterward.model.site import Site
 from afterward.model.words import Words
+from afterward.render import remedies
 from afterward.render.template import fill
 from afterward.render.wording import paragraph
 from afterward.rules import all_rules
@@ -45,3 +47,7 @@ def test_a_message_in_whole_sentences_has_one_point_at_the_end_of_each() -> None
         "depends on the graph of an earlier step. The `backward()` on line 2 already freed it. Detach what is carried "
         "from step to step; gradients then do not flow into earlier steps."
     )
+
+
+def test_each_kind_of_remedy_has_a_short_name() -> None:
+    assert set(repair._KINDS) <= set(remedies._KINDS)

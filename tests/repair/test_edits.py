@@ -123,7 +123,7 @@ def test_a_broken_patch_is_noticed() -> None:
     end = len(source.text)
 
     def patch(*edits: Edit) -> Patch:
-        return Patch("retain_graph", "by hand", {"m.py": edits})
+        return Patch("retain_graph", {"m.py": edits})
 
     assert broken(source, patch(Edit(end, end, "y = 2\n"))) is None
     assert "parse" in str(broken(source, patch(Edit(end, end, "y = \n"))))

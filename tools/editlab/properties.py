@@ -104,15 +104,11 @@ def repeated(source: Source, patch: Patch, found: Diagnosis, remedy: Remedy) -> 
         return None
     shop = Workshop({file: after}, {file: again})
     for second, _ in zip(candidates(shop, fault, fault.remedies[0]), range(TRIES), strict=False):
-        same = _words(second.summary) == _words(patch.summary)
+        same = [one.text.strip() for one in sorted(second.edits[file])] == [one.text.strip() for one in edits]
         changes = second.applied({file: after})[file] != after
         if same and changes and moved.again(sorted(second.edits[file])):
-            return f"does it twice: {second.summary}"
+            return f"does it twice: {second.form}"
     return None
-
-
-def _words(summary: str) -> str:
-    return re.sub(r"\d+", "N", summary)
 
 
 class _Moved:

@@ -25,7 +25,8 @@ from afterward.integrations.lsp_places import Lines, overlap
 from afterward.integrations.lsp_stream import Messages
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.site import Site
-from afterward.render.wording import headline, said
+from afterward.render.template import capital
+from afterward.render.wording import headline, help_text, said
 from afterward.tasks.editor import Suggestion, findings_in, page_file, page_for, suggestions
 
 PAUSE = 0.4  # seconds after the last change
@@ -153,14 +154,14 @@ class Server(LanguageServer):
         return made
 
     def _remedies(self, uri: str, known: Checked, number: int, about: list[types.Diagnostic]) -> list[types.CodeAction]:
-        file = known.found[number][0].primary.site.file
-        made = []
-        for one in known.written.get(number) or suggestions(known.found[number][0], {file: known.text}):
+        found = known.found[number][0]
+        file, made = found.primary.site.file, []
+        for one in known.written.get(number) or suggestions(found, {file: known.text}):
             lines = Lines(known.text, self.encoding)
             edits = [lines.of_change(change) for change in one.changes[file]]
             made.append(
                 types.CodeAction(
-                    f"{one.title} (not tested: `afterward fix` runs it)",
+                    f"{capital(help_text(found, one.remedy))} (not tested: `afterward fix` runs it)",
                     types.CodeActionKind.QuickFix,
                     about,
                     is_preferred=one.recommended,

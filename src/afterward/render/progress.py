@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from afterward.model.diagnosis import Remedy
+from afterward.render.remedies import short_name
+
 
 def progress_bar() -> Any:
     from rich.console import Console
@@ -16,8 +19,8 @@ def progress_bar() -> Any:
 
 
 @contextmanager
-def trial_progress(stream: IO[str]) -> Iterator[Callable[[str, float], None] | None]:
-    """Says which patch is being tried, and for how long, on a terminal; nothing elsewhere."""
+def trial_progress(stream: IO[str]) -> Iterator[Callable[[Remedy, float], None] | None]:
+    """Says what is being tried, and for how long, on a terminal; nothing elsewhere."""
     if not stream.isatty():
         yield None
         return
@@ -26,8 +29,8 @@ def trial_progress(stream: IO[str]) -> Iterator[Callable[[str, float], None] | N
     with Console(file=stream).status("") as status:
         status.stop()
 
-        def trying(what: str, seconds: float) -> None:
-            status.update(f"trying: {what} ({seconds:.0f} s)")
+        def trying(remedy: Remedy, seconds: float) -> None:
+            status.update(f"trying: {short_name(remedy)} ({seconds:.0f} s)")
             status.start()
 
         yield trying

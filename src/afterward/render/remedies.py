@@ -65,6 +65,10 @@ def helps(found: Diagnosis, width: int) -> Iterator[Line]:
             yield from _fate(remedy, found.primary.site, width)
 
 
+def short_name(remedy: Remedy) -> str:
+    return _KINDS.get(remedy.kind, remedy.kind)
+
+
 def _was_tried(remedy: Remedy) -> bool:
     return remedy.proof is not None and remedy.proof.status != "checked"
 
@@ -108,7 +112,7 @@ def _folded(gutter: str, code: str, style: str, width: int) -> Iterator[Line]:
 
 
 def _fate(remedy: Remedy, here: Site, width: int) -> Iterator[Line]:
-    name = f"  {_KINDS.get(remedy.kind, remedy.kind):<22} "
+    name = f"  {short_name(remedy):<22} "
     text = proof_text(remedy.proof, here) if remedy.proof is not None else "not tried"
     parts = textwrap.wrap(text, max(width - len(name), 20), break_long_words=False, break_on_hyphens=False) or [""]
     yield (Span(name), Span(parts[0]))

@@ -42,7 +42,7 @@ def candidates(job: Job, makers: list[Maker]) -> Candidates:
             if maker is one.statement or maker in one.steps:
                 kin = [other for other in attributes if other is one or {*map(id, other.steps)} & {*map(id, one.steps)}]
                 for group in [kin, [one]] if len(kin) > 1 else [[one]]:
-                    yield job.patch(_told(source, group), source, *_edits(source, function, group))
+                    yield job.patch(source, *_edits(source, function, group))
 
 
 def _makes_a_part(source: Source, value: cst.BaseExpression) -> bool:
@@ -50,12 +50,6 @@ def _makes_a_part(source: Source, value: cst.BaseExpression) -> bool:
     called = source.code(value.func) if isinstance(value, cst.Call) else ""
     classes = (each for each in source.statements if isinstance(each, cst.ClassDef) and each.name.value == called)
     return any("Module" in source.code(base.value) for each in classes for base in each.bases)
-
-
-def _told(source: Source, group: list[Attribute]) -> str:
-    names = " and ".join(f"`{one.name}`" for one in group)
-    line = source.range(group[0].statement).start.line
-    return f"make {names} of line {line} {'a property' if len(group) == 1 else 'properties'}: computed each time"
 
 
 def _attributes(source: Source, function: cst.FunctionDef) -> list[Attribute]:
@@ -153,7 +147,7 @@ def _kept(source: Source, function: cst.FunctionDef) -> dict[str, str]:
     """The parameters that a constructor keeps as they are: `self.classes` for `classes`."""
     given = set(parameters_of(function))
     found: dict[str, str] = {}
-    for each in (each for each in source.statements if source.function_of(each) is function):
+    for each in source.within(function):
         made, aims = assignment(each), targets(each)
         if not isinstance(made, cst.Assign) or len(made.targets) != 1:
             continue

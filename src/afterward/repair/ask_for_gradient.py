@@ -29,25 +29,16 @@ def _differentiated(job: Job, source: Source, statement: Statement) -> Candidate
     name, here = job.name, source.function_of(statement)
     if not name.isidentifier():
         return
-    before = [each for each in _in_order(source, here) if _line(source, each) < _line(source, statement)]
+    lines = (each for each in source.within(here) if isinstance(each, cst.SimpleStatementLine))
+    before = [each for each in lines if source.line(each) < source.line(statement)]
     made = [each for each in before if name in map(source.code, targets(each)) and source.alone(each)]
     if made:
         edit = source.insert_after(made[-1], f"{name}{ASKING}")
-        yield job.patch(f"`{name}{ASKING}` after line {_line(source, made[-1])}", source, edit)
+        yield job.patch(source, edit)
     read = next((each for each in before if any(True for _ in named(source, each, name)) and source.alone(each)), None)
     if read is not None:  # the caller's tensor stays as it is
         edit = source.insert_before(read, f"{name} = {name}.detach(){ASKING}")
-        yield job.patch(f"let `{name}` require gradients before line {_line(source, read)}", source, edit)
-
-
-def _in_order(source: Source, function: cst.CSTNode) -> list[Statement]:
-    mine = (each for each in source.statements if source.function_of(each) is function)
-    simple = (each for each in mine if isinstance(each, cst.SimpleStatementLine))
-    return sorted(simple, key=lambda each: _line(source, each))
-
-
-def _line(source: Source, statement: Statement) -> int:
-    return source.range(statement).start.line
+        yield job.patch(source, edit)
 
 
 def _trained(job: Job, source: Source) -> Candidates:
@@ -58,7 +49,7 @@ def _trained(job: Job, source: Source) -> Candidates:
         for name in _given(source, value) if isinstance(value, cst.Call) else ():
             if _steps(source, targets(statement)):
                 edit = source.insert_before(statement, f"{name}{ASKING}")
-                yield job.patch(f"`{name}{ASKING}` before line {_line(source, statement)}", source, edit)
+                yield job.patch(source, edit)
 
 
 def _given(source: Source, call: cst.Call) -> Iterator[str]:

@@ -6,9 +6,17 @@ import libcst as cst
 
 from afterward.model.site import Site
 from afterward.repair.edits import Edit, Patch
-from afterward.repair.move_step import receiver
 from afterward.repair.names import assigned_names, assignment, fresh, normal, reads, root, wrapped
-from afterward.repair.passes import is_step, keyword, loss_of, only_call, pass_calls
+from afterward.repair.passes import (
+    is_step,
+    keyword,
+    loss_of,
+    method_of,
+    only_call,
+    pass_calls,
+    receiver,
+    without_keyword,
+)
 from afterward.repair.scopes import argument_for, known_at
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
@@ -33,14 +41,14 @@ def _two_statements(job: Job) -> Candidates:
     if parted is None:
         return
     source, first, second = parted
-    block = source.block_of(first)
-    if block is None or second not in block or not (source.alone(first) and source.alone(second)):
+    between = source.between(first, second)
+    if between is None or not (source.alone(first) and source.alone(second)):
         return
-    after = block[block.index(second) + 1 :]
+    after = source.after(second)
     steps = [place for place, statement in enumerate(after) if is_step(statement)]
     until_step = after[: steps[0]] if steps else []
     for rest in dict.fromkeys((tuple(until_step), ())):  # further losses of the same forward, up to the step
-        members = [*block[block.index(first) : block.index(second) + 1], *rest]
+        members = [first, *between, second, *rest]
         calls = [s for s in members if _same_call(source, s, second)]
         first_loss = _loss_call(source, first)
         used_there = pass_calls(first) or (first_loss and _is_used_there(job, source, first, first_loss[0]))
@@ -77,7 +85,7 @@ def _loss_call(source: Source, statement: Statement) -> tuple[cst.BaseExpression
     if passing and (keyword(passing[0], "gradient") is not None or keyword(passing[0], "inputs") is not None):
         return None
     loss = loss_of(call) if passing and passing[0] is call else _first_argument(call)
-    while isinstance(loss, cst.Call) and isinstance(loss.func, cst.Attribute) and loss.func.attr.value == "scale":
+    while isinstance(loss, cst.Call) and method_of(loss) == "scale":
         inner = _first_argument(loss)
         if inner is None:
             break
@@ -121,17 +129,10 @@ def _summed(job: Job, source: Source, calls: list[Statement], members: list[Stat
     inner = source.parent(last[0])
     called_on = isinstance(inner, cst.Attribute)
     edits.append(source.replace(last[0], f"({whole})" if called_on else whole))
-    for call in pass_calls(calls[-1]):
-        dropped = _without_retain(source, call)
-        edits += [dropped] if dropped is not None else []
-    lines = " and ".join(str(source.range(s).start.line) for s in calls)
-    return Patch(job.remedy.kind, f"one pass over the sum of the losses of lines {lines}", {source.file: tuple(edits)})
-
-
-def _without_retain(source: Source, call: cst.Call) -> Edit | None:
-    from afterward.repair.passes import without_keyword
-
-    return without_keyword(source, call, "retain_graph")
+    dropped = (without_keyword(source, call, "retain_graph") for call in pass_calls(calls[-1]))
+    edits += [edit for edit in dropped if edit is not None]
+    " and ".join(str(source.line(s)) for s in calls)
+    return Patch(job.remedy.kind, {source.file: tuple(edits)})
 
 
 def wrapped_term(source: Source, node: cst.BaseExpression) -> str:
@@ -170,8 +171,8 @@ def _one_in_a_branch(job: Job) -> Candidates:
             whole = f"({total} + {wrapped_term(source, one[0])})"
             edits = [source.insert_before(home, f"{total} = 0"), source.replace(one[0], whole)]
         edits += [_line_for(source, each, lines[id(each)]) for each in (inner, outer) if lines[id(each)]]
-        shown = " and ".join(str(source.range(each).start.line) for each in (first, second))
-        yield job.patch(f"one pass over the sum of the losses of lines {shown}", source, *edits)
+        " and ".join(str(source.line(each)) for each in (first, second))
+        yield job.patch(source, *edits)
 
 
 def _only_branches(source: Source, inner: Statement, home: Statement) -> bool:
@@ -215,9 +216,7 @@ def _one_statement_in_a_loop(job: Job) -> Candidates:
             source.insert_after(loop, line, *(source.code(s) for s in after)),
             *(source.delete(s) for s in (*before, *after)),
         ]
-        yield job.patch(
-            f"add the losses up in the loop, and one pass after it (line {source.range(loop).end.line})", source, *edits
-        )
+        yield job.patch(source, *edits)
 
 
 def _levels_in_loop(job: Job) -> list[tuple[Source, Statement, Statement]]:
@@ -241,16 +240,14 @@ def _updates(source: Source, loop: Statement) -> tuple[list[Statement], list[Sta
     body = source.body(loop) or []
     of_an_iteration = assigned_names(source, loop)
     for node in descendants(loop):
-        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-            continue
-        if node.func.attr.value not in ("zero_grad", "step"):
+        if method_of(node) not in ("zero_grad", "step"):
             continue
         statement = source.statement_of(node)
         if statement not in body or only_call(statement) is not node or not source.alone(statement):
             return None
         if reads(source, statement) & of_an_iteration:
             return None  # each iteration steps something else
-        (before if node.func.attr.value == "zero_grad" else after).append(statement)
+        (before if method_of(node) == "zero_grad" else after).append(statement)
     return before, after
 
 
@@ -278,8 +275,7 @@ def _added_to_the_loss(job: Job) -> Candidates:
         if loss is not None:
             whole = f"{wrapped_term(source, loss)} + {job.name}"
             text = f"({whole})" if isinstance(source.parent(loss), cst.Attribute) else whole
-            line = source.range(backward).start.line
-            yield job.patch(f"add `{job.name}` to the loss of line {line}", source, source.replace(loss, text))
+            yield job.patch(source, source.replace(loss, text))
 
 
 # A loss that is overwritten before anyone uses it
@@ -300,15 +296,14 @@ def _overwritten_in_a_loop(job: Job) -> Candidates:
         return
     edits = [source.insert_after(statement, *source.dedented(backward[1])), source.delete(backward[1])]
     edits += _cleared_before_the_loop(source, statement, backward[1])
-    yield job.patch(f"call backward in each iteration, after line {source.range(statement).start.line}", source, *edits)
+    yield job.patch(source, *edits)
 
 
 def _goes_on(source: Source, loop: Statement, statement: Statement, backward: Statement) -> bool:
     """Is something else computed of the loss between the loop and the backward, or by that statement?"""
-    block, names = source.block_of(loop) or [], assigned_names(source, statement)
-    if len(names) != 1 or backward not in block or not isinstance(assignment(statement), cst.Assign):
+    between, names = source.between(loop, backward), assigned_names(source, statement)
+    if len(names) != 1 or between is None or not isinstance(assignment(statement), cst.Assign):
         return False
-    between = block[block.index(loop) + 1 : block.index(backward)]
     loss = _loss_call(source, backward)
     written = loss is not None and isinstance(loss[0], cst.Name)
     return any(reads(source, one) & names and assigned_names(source, one) for one in between) or not written
@@ -322,16 +317,16 @@ def _summed_up(job: Job, source: Source, loop: Statement, statement: Statement) 
         source.insert_after(statement, f"{total} = {total} + {name}"),
         source.insert_after(loop, f"{name} = {total}"),
     )
-    return job.patch(f"add up `{name}` in the loop of line {source.range(loop).start.line}", source, *edits)
+    return job.patch(source, *edits)
 
 
 def _cleared_before_the_loop(source: Source, statement: Statement, backward: Statement) -> list[Edit]:
     """`opt.zero_grad()` between the loop and the backward after it would clear what the iterations now add up."""
-    block = source.block_of(backward) or []
-    loop = next((each for each in source.loops_around(statement) if each in block), None)
+    before = source.before(backward)
+    loop = next((each for each in source.loops_around(statement) if each in before), None)
     if not isinstance(loop, Statement):
         return []
-    between = block[block.index(loop) + 1 : block.index(backward)]
+    between = source.between(loop, backward) or []
     clearing = [each for each in between if source.alone(each) and receiver(each, "zero_grad") is not None]
     clearing = [each for each in clearing if not reads(source, each) & assigned_names(source, loop)]
     if not clearing:

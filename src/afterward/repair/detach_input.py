@@ -12,6 +12,7 @@ from afterward.repair.detaching import Shapes, detached
 from afterward.repair.names import (
     assigned_names,
     assignment,
+    forming,
     is_read,
     named,
     plain_names,
@@ -21,6 +22,7 @@ from afterward.repair.names import (
     targets,
     wrapped,
 )
+from afterward.repair.passes import own_nodes
 from afterward.repair.scopes import parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -42,7 +44,6 @@ def candidates(job: Job) -> Candidates:
 def _where_it_is_read(job: Job) -> Candidates:
     """Each place between its making and the two passes where the value goes into something."""
     for source, statement, node in _readings(job):
-        line = source.range(node).start.line
         name = source.code(node)
         shapes = Shapes(job.shop)
         while shapes:
@@ -52,7 +53,7 @@ def _where_it_is_read(job: Job) -> Candidates:
             texts = [(each, detached(source.code(each), shape)) for each in nodes]
             edits = [source.replace(each, text) for each, text in texts if text is not None]
             if len(edits) == len(texts) and not shapes.guard:
-                shapes.learn((yield job.patch(f"detach `{name}` on line {line}", source, *edits)))
+                shapes.learn((yield job.patch(source, *edits)))
 
 
 def _from_here_on(job: Job) -> Candidates:
@@ -61,15 +62,14 @@ def _from_here_on(job: Job) -> Candidates:
     if parted is None or _in_early(job) or not job.name.isidentifier():
         return
     source, early, late = parted
-    block = source.block_of(early) or []
-    if late not in block or not any(job.name in assigned_names(source, each) for each in block[: block.index(early)]):
+    between = source.between(early, late)
+    if between is None or not any(job.name in assigned_names(source, each) for each in source.before(early)):
         return
-    later = [each for each in block[block.index(early) + 1 : block.index(late) + 1] if _uncut(source, each, job.name)]
+    later = [each for each in (*between, late) if _uncut(source, each, job.name)]
     if sum(len(_uncut(source, each, job.name)) for each in later) < SEVERAL:
         return
-    line = source.range(later[0]).start.line
     edit = source.insert_before(later[0], f"{job.name} = {job.name}.detach()")
-    yield job.patch(f"detach `{job.name}` before line {line}", source, edit)
+    yield job.patch(source, edit)
 
 
 # What does not carry the history on.
@@ -96,12 +96,10 @@ def _is_element(source: Source, node: cst.CSTNode) -> bool:
 
 
 def _readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
-    bridge = job.found.bridge
-    site = bridge.site if bridge is not None else None
-    source = job.shop.source(site)
+    source = job.shop.source(job.reading)
     seen: set[int] = set()
     if source is not None and not _in_early(job):
-        node = source.expression_at(site)
+        node = source.expression_at(job.reading)
         statement = source.statement_of(node) if node is not None else None
         if node is not None and statement is not None:
             seen.add(id(statement))
@@ -128,7 +126,7 @@ def _other_readings(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpre
     block = function.body if isinstance(function, cst.Module) else getattr(function.body, "body", ())
     first = source.range(maker).end.line
     for statement in _lines_of(source, list(block)):
-        if source.range(statement).start.line <= first:
+        if source.line(statement) <= first:
             continue
         node = next(iter(_uncut(source, statement, name)), None)
         if node is not None and not isinstance(source.parent(node), cst.Attribute):
@@ -141,7 +139,7 @@ def _in_the_late_loss(job: Job) -> Candidates:
     Each value that comes into that function from outside may be it.
     """
     place = job.at(job.found.ways.reused[-1] if job.found.ways.reused else None)
-    read = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    read = job.at(job.reading)
     if place is None or _in_early(job):
         return
     source, backward = place
@@ -151,30 +149,17 @@ def _in_the_late_loss(job: Job) -> Candidates:
         return
     given = set(parameters_of(function))
     values: dict[str, list[cst.BaseExpression]] = {}
-    for statement in _forming(source, backward):
+    for statement in forming(source, source.before(backward), reads(source, backward)):
         for node in _values_in(source, statement):
             if root(source.code(node)) in given and source.code(node) != "self":
                 values.setdefault(source.code(node), []).append(node)
     for name, nodes in values.items():
         edits = [source.replace(node, f"{name}.detach()") for node in nodes]
-        yield job.patch(f"detach `{name}` on line {source.range(nodes[0]).start.line}", source, *edits)
-
-
-def _forming(source: Source, backward: Statement) -> list[Statement]:
-    """The statements of a pass's own block that form what it starts from."""
-    block, wanted = source.block_of(backward) or [], reads(source, backward)
-    found: list[Statement] = []
-    for statement in reversed(block[: block.index(backward)] if backward in block else []):
-        if isinstance(statement, cst.SimpleStatementLine) and assigned_names(source, statement) & wanted:
-            found.insert(0, statement)
-            wanted |= reads(source, statement)
-    return found
+        yield job.patch(source, *edits)
 
 
 def _values_in(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:
     """The longest names that a statement reads, without the methods that are called on them."""
-    from afterward.repair.passes import own_nodes
-
     for node in own_nodes(statement):
         parent = source.parent(node)
         if not isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) or not is_read(source, node):
@@ -193,8 +178,8 @@ def _values_in(source: Source, statement: Statement) -> Iterator[cst.BaseExpress
 
 def _others_of_the_loop(job: Job) -> Iterator[tuple[Source, Statement, cst.BaseExpression]]:
     """The value is one of several that a loop goes over: where an iteration reads the others of them."""
-    source = job.shop.source(job.found.ways.loop)
-    loop = source.loop_at(job.found.ways.loop) if source is not None else None
+    taking = job.loop()
+    source, loop = taking[:2] if taking is not None else (None, None)
     if source is None or not isinstance(loop, cst.For) or job.name not in plain_names(loop.target):
         return
     for several in sorted(reads(source, loop.iter)):
@@ -231,17 +216,16 @@ def _where_it_is_made(job: Job) -> Candidates:
             continue
         source, statement = place
         made = assignment(statement)
-        line = source.range(statement).start.line
         if isinstance(made, cst.Assign) and len(targets(statement)) == 1:
             text = f"{wrapped(source, made.value)}.detach()"
-            yield job.patch(f"detach it where it is made, on line {line}", source, source.replace(made.value, text))
+            yield job.patch(source, source.replace(made.value, text))
         elif isinstance(made, cst.Assign) and not under_no_grad(source, statement):
-            yield from _without_gradients(job, source, statement)
+            yield job.patch(source, source.under("with torch.no_grad():", statement))
         elif _returned(statement) is not None:
             value = _returned(statement)
             assert value is not None
             text = f"{wrapped(source, value)}.detach()"
-            yield job.patch(f"return it detached, on line {line}", source, source.replace(value, text))
+            yield job.patch(source, source.replace(value, text))
 
 
 def under_no_grad(source: Source, statement: Statement) -> bool:
@@ -261,17 +245,6 @@ def _returned(statement: Statement) -> cst.BaseExpression | None:
     return None
 
 
-def _without_gradients(job: Job, source: Source, statement: Statement) -> Candidates:
-    from afterward.repair.edits import Edit
-
-    indent = source.indent(statement)
-    start, end = source.lines(statement)
-    inner = "".join(f"{indent}{source.unit(statement)}{line}{source.newline}" for line in source.dedented(statement))
-    text = f"{indent}with torch.no_grad():{source.newline}{inner}"
-    line = source.range(statement).start.line
-    yield job.patch(f"compute it under `no_grad` on line {line}", source, Edit(start, end, text))
-
-
 def _where_it_is_handed_on(job: Job) -> Candidates:
     """An argument of a call on the way to the pass: `pool.query(fake)` becomes `pool.query(fake.detach())`."""
     name = stem(job.name)
@@ -280,18 +253,8 @@ def _where_it_is_handed_on(job: Job) -> Candidates:
         if place is None:
             continue
         source, statement = place
-        for node in own_arguments(source, statement):
-            text = source.code(node)
-            if text != name and isinstance(node, (cst.Name, cst.Attribute)):
-                edit = source.replace(node, f"{text}.detach()")
-                yield job.patch(f"detach `{text}` on line {source.range(node).start.line}", source, edit)
-
-
-def own_arguments(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:
-    from afterward.repair.passes import own_nodes
-
-    for node in own_nodes(statement):
-        if isinstance(node, cst.Call):
-            for argument in node.args:
-                if not argument.star:
-                    yield argument.value
+        calls = (node for node in own_nodes(statement) if isinstance(node, cst.Call))
+        given = (one.value for call in calls for one in call.args if not one.star)
+        for node in (one for one in given if isinstance(one, (cst.Name, cst.Attribute))):
+            if source.code(node) != name:
+                yield job.patch(source, source.replace(node, f"{source.code(node)}.detach()"))

@@ -44,35 +44,32 @@ def candidates(job: Job) -> Candidates:
 def _begun_again(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
     """What was None before the first step is None again before each: the step then begins from its parameters."""
     if job.found.bridge is not None and job.found.bridge.from_none:
-        code, line = f"{name} = None", source.range(statement).start.line
+        code = f"{name} = None"
         said = "begun_again", (facts.code("target", name), facts.code("code", code))
-        yield job.patch(f"`{code}` before line {line}", source, source.insert_before(statement, code), said=said)
+        yield job.patch(source, source.insert_before(statement, code), said=said)
 
 
 def _made_from_itself(job: Job) -> Candidates:
     """Nothing knows the state's name: try each value that is computed from its own last value."""
-    for file in job.shop.texts:
-        source = job.shop.source(Site(file, 1, 1))
-        for statement in source.statements if source is not None else ():
+    for source in job.shop.sources():
+        for statement in source.statements:
             made = assignment(statement)
-            if source is None or not isinstance(made, cst.Assign) or len(made.targets) != 1:
+            if not isinstance(made, cst.Assign) or len(made.targets) != 1:
                 continue
             name = source.code(made.targets[0].target)
             own = list(named(source, made.value, name))
-            line = source.range(statement).start.line
             if list(named(source, made.value, f"{name}.grad")):  # a leaf, changed by hand: it stays one
                 text = f"{wrapped(source, made.value)}.detach().requires_grad_()"
-                yield job.patch(f"make `{name}` a leaf again on line {line}", source, source.replace(made.value, text))
+                yield job.patch(source, source.replace(made.value, text))
             elif own:
                 edits = [source.replace(node, f"{name}.detach()") for node in own]
-                yield job.patch(f"detach `{name}` on line {line}", source, *edits)
+                yield job.patch(source, *edits)
 
 
 def _where_it_is_read(job: Job) -> Candidates:
     """`cell(x, hidden)` becomes `cell(x, hidden.detach())`, if the step reads it there, and once."""
-    site = job.found.bridge.site if job.found.bridge is not None else None
-    source = job.shop.source(site)
-    if source is None or site is None:
+    source = job.shop.source(job.reading)
+    if source is None:
         return
     node, loop = _node_read(job, source), source.loop_at(job.found.ways.loop)
     if node is None or loop is None or source.loops_around(node)[:1] != [loop]:
@@ -89,12 +86,12 @@ def _where_it_is_read(job: Job) -> Candidates:
         if text is not None:
             edit = source.replace(node, text)
             said = (Form.READ, (facts.code("target", name),)) if _is_stored(job) else None
-            shapes.learn((yield job.patch(f"detach `{name}` on line {site.line}", source, edit, said=said)))
+            shapes.learn((yield job.patch(source, edit, said=said)))
 
 
 def _node_read(job: Job, source: Source) -> cst.BaseExpression | None:
     """What the site of the bridge shows; where the statement has the very name elsewhere, that."""
-    node = source.expression_at(job.found.bridge.site if job.found.bridge is not None else None)
+    node = source.expression_at(job.reading)
     statement = source.statement_of(node) if node is not None else None
     exact = list(named(source, statement, job.name)) if statement is not None and job.name else []
     return node if node is None or node in exact or len(exact) != 1 else exact[0]
@@ -118,16 +115,15 @@ def _reads_in_loop(source: Source, loop: cst.CSTNode, name: str) -> list[cst.Bas
 def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
     """(file, statement to come before, name there), best first."""
     whole = stem(job.name)
-    source = job.shop.source(job.found.ways.loop)
-    loop = source.loop_at(job.found.ways.loop) if source is not None else None
-    body = source.body(loop) if source is not None and loop is not None else None
-    if source is not None and loop is not None and body and whole:
+    taking = job.loop()
+    if taking is not None and whole:
+        source, loop, body = taking
         for name in dict.fromkeys(names_at_loop(job, source, loop, whole)):
             yield source, body[0], name
     yield from _before_the_rollout(job, whole)
     yield from _at_the_border(job, whole)
     yield from _where_the_backward_begins(job, whole)
-    place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    place = job.at(job.reading)
     if place is not None:
         name = _read_as(job, place[0]) or whole
         if name and root(name) in known_at(*place):
@@ -138,7 +134,7 @@ def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
 
 def _before_the_rollout(job: Job, whole: str) -> Iterator[tuple[Source, Statement, str]]:
     """`for t in range(5): y, h = cell(x, h)`, and `backward()` after it: the state is cut before that inner loop."""
-    reading = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    reading = job.at(job.reading)
     if reading is None:
         return
     source, statement = reading
@@ -165,7 +161,7 @@ def _end_of_rollout(job: Job) -> tuple[Source, Statement] | None:
     """The first statement of the condition that a rollout's `backward()`, or a call that makes it, stands under."""
     for source, using in (at for site in job.found.ways.reused[::-1] if (at := job.at(site)) is not None):
         block = source.block_of(using) or []
-        holder = source.parent(source.parent(using) or using)
+        holder = source.holder(using)
         if isinstance(holder, cst.If) and source.loops_around(holder) and block:
             return source, block[0]
     return None
@@ -191,11 +187,10 @@ def _where_the_backward_begins(job: Job, whole: str) -> Iterator[tuple[Source, S
 
 def _all_that_is_carried(job: Job) -> Candidates:
     """What a run shows that the step before has left with its graph, cut where a step begins, all of it together."""
-    source = job.shop.source(job.found.ways.loop)
-    loop = source.loop_at(job.found.ways.loop) if source is not None else None
-    body = source.body(loop) if source is not None and loop is not None else None
-    if source is None or loop is None or not body:
+    taking = job.loop()
+    if taking is None:
         return
+    source, loop, body = taking
     end = _end_of_rollout(job)
     first = end[1] if end is not None and end[0] is source and loop in source.ancestors(end[1]) else body[0]
     where = source.range(loop)
@@ -206,14 +201,12 @@ def _all_that_is_carried(job: Job) -> Candidates:
     whole = [ways for ways in (methods, cuts) if ways and all(ways.values()) and len(ways) == len(carried)]
     written = [(ways, tuple(dict.fromkeys(line for each in ways.values() for line in each))) for ways in whole]
     for ways, lines in written:
-        summary = f"detach what is carried over, before line {source.range(first).start.line}"
-        yield job.patch(summary, source, source.insert_before(first, *lines), said=_carried_said(ways, lines))
+        yield job.patch(source, source.insert_before(first, *lines), said=_carried_said(ways, lines))
     last = _end_of_step(job, source, body)
     if last is None:
         return
     for ways, lines in written:
-        summary = f"detach what is carried over, after line {source.range(last).end.line}"
-        yield job.patch(summary, source, source.insert_after(last, *lines), said=_carried_said(ways, lines, "step_end"))
+        yield job.patch(source, source.insert_after(last, *lines), said=_carried_said(ways, lines, "step_end"))
 
 
 def _is_written_by_program(job: Job, name: str) -> bool:
@@ -242,13 +235,12 @@ def source_loops(source: Source, statement: Statement) -> list[list[Statement]]:
 
 def _read_as(job: Job, source: Source) -> str:
     """The name by which the statement that reads the state knows it."""
-    node = source.expression_at(job.found.bridge.site if job.found.bridge is not None else None)
+    node = source.expression_at(job.reading)
     return stem(source.code(node)) if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) else ""
 
 
 def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidates:
     """`name = name.detach()` before a statement, in the shape that the value turns out to have."""
-    line = source.range(before).start.line
     shapes = Shapes(job.shop, likely_shape(job.name, job.found.bridge), job.found.bridge)
     while shapes:
         lines = shapes.lines(name, source, before)
@@ -256,7 +248,7 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
             edit = source.insert_before(before, *lines)
             code = facts.code("code", lines[0]) if len(lines) == 1 else facts.code("code", "")
             said = (Form.STEP_START, (facts.code("target", name), code))
-            shapes.learn((yield job.patch(f"detach `{name}` before line {line}", source, edit, said=said)))
+            shapes.learn((yield job.patch(source, edit, said=said)))
 
 
 def _where_it_is_stored(job: Job) -> Candidates:
@@ -271,7 +263,7 @@ def _where_it_is_stored(job: Job) -> Candidates:
         if isinstance(assigned, cst.Assign) and len(assigned.targets) == 1 and assigned.value is not None:
             target = assigned.targets[0].target
             if not isinstance(target, (cst.Tuple, cst.List)):
-                yield from _stored_value(job, source, assigned.value, source.range(statement).start.line)
+                yield from _stored_value(job, source, assigned.value)
                 continue
             if whole and any(normal(source.code(t)) == normal(whole) for t in targets(statement)):
                 yield from _after(job, source, statement, whole)
@@ -292,12 +284,10 @@ def _where_it_is_put(job: Job) -> Candidates:
     label = re.split(r"[.\[\]]", whole)[-1]
     if whole == job.name and "." not in whole:
         return  # a name of its own: nothing is put into it
-    for file, text in job.shop.texts.items():
-        source = job.shop.source(Site(file, 1, 1)) if re.search(rf"\b{re.escape(label)}\b", text) else None
-        for statement in source.statements if source is not None else ():
-            if source is not None and source.alone(statement):
-                for value in _put_into(source, statement, label, whole == job.name):
-                    yield from _stored_value(job, source, value, source.range(statement).start.line)
+    for source in job.shop.sources(rf"\b{re.escape(label)}\b"):
+        for statement in (each for each in source.statements if source.alone(each)):
+            for value in _put_into(source, statement, label, whole == job.name):
+                yield from _stored_value(job, source, value)
 
 
 def _put_into(source: Source, statement: Statement, label: str, itself: bool) -> Iterator[cst.BaseExpression]:
@@ -333,34 +323,32 @@ def _stores(job: Job) -> list[Site]:
     return list(dict.fromkeys(site for site in sites if site is not None))
 
 
-def _stored_value(job: Job, source: Source, value: cst.BaseExpression, line: int) -> Candidates:
+def _stored_value(job: Job, source: Source, value: cst.BaseExpression) -> Candidates:
     shapes = Shapes(job.shop)
     while shapes:
         text = shapes.expression(wrapped(source, value))
         if text is not None:
             edit = source.replace(value, text)
-            shapes.learn((yield job.patch(f"store it detached on line {line}", source, edit, said=_as_stored(job))))
+            shapes.learn((yield job.patch(source, edit, said=_as_stored(job))))
 
 
 def _after(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
     shapes = Shapes(job.shop, likely_shape(job.name, job.found.bridge), job.found.bridge)
-    line = source.range(statement).start.line
     while shapes:
         lines = shapes.lines(name, source, statement)
         if lines:
             edit = source.insert_after(statement, *lines)
-            shapes.learn((yield job.patch(f"detach `{name}` after line {line}", source, edit)))
+            shapes.learn((yield job.patch(source, edit)))
 
 
 def _stored_argument(job: Job, source: Source, statement: Statement) -> Candidates:
     """`memory.append(value)`, `replay.push(x, value)`: detach an argument that has a history."""
-    line = source.range(statement).start.line
     for call in (n for n in own_nodes(statement) if isinstance(n, cst.Call)):
         for argument in call.args:
             if isinstance(argument.value, (cst.Integer, cst.Float, cst.SimpleString)) or argument.star:
                 continue
             edit = source.replace(argument.value, f"{wrapped(source, argument.value)}.detach()")
-            yield job.patch(f"store it detached on line {line}", source, edit, said=_as_stored(job))
+            yield job.patch(source, edit, said=_as_stored(job))
 
 
 def _is_stored(job: Job) -> bool:

@@ -25,23 +25,22 @@ def candidates(job: Job) -> Candidates:
     if not job.name:
         yield from _unnamed(job, source, statement)
         return
-    line = source.range(statement).start.line
     frozen = _frozen(source, statement)
     uses = _taken_out(source, list(named(source, statement, job.name)))
     if frozen is not None and _is_on(source, statement) and source.alone(statement):
-        yield job.patch(f"remove line {line}: `{frozen}` has a graph already", source, source.delete(statement))
+        yield job.patch(source, source.delete(statement))
     if frozen is not None:
         edit = Edit(*source.span(statement), f"{frozen} = {frozen}.detach()")
-        yield job.patch(f"detach `{frozen}` on line {line}", source, edit)
+        yield job.patch(source, edit)
         return
     if uses:
         for some in dict.fromkeys([*((one,) for one in uses), tuple(uses)]):
             edits = [source.replace(one, f"{wrapped(source, one)}.detach()") for one in some]
-            yield job.patch(f"detach `{job.name}` on line {line}", source, *edits)
+            yield job.patch(source, *edits)
     elif stem(job.name) == job.name and assignable(job.name) and source.alone(statement):
         edit = source.insert_before(statement, f"{job.name} = {job.name}.detach()")
-        yield job.patch(f"detach `{job.name}` before line {line}", source, edit)
-    stored = job.found.bridge.site if job.found.bridge is not None else None
+        yield job.patch(source, edit)
+    stored = job.reading
     if stored is not None:
         yield from item_for_logging.candidates(Job(job.shop, job.found, replace(job.remedy, site=stored)))
 
@@ -50,9 +49,8 @@ def _unnamed(job: Job, source: Source, statement: Statement) -> Candidates:
     """What is converted as soon as it is computed: `actor(state)` of `actor(state).numpy()`."""
     for node in own_nodes(statement):
         if isinstance(node, cst.Attribute) and node.attr.value in _CONVERTING and isinstance(node.value, cst.Call):
-            line = source.range(node.value).start.line
             edit = source.replace(node.value, f"{source.code(node.value)}.detach()")
-            yield job.patch(f"detach `{source.code(node.value)}` on line {line}", source, edit)
+            yield job.patch(source, edit)
 
 
 def _taken_out(source: Source, uses: list[cst.BaseExpression]) -> list[cst.BaseExpression]:

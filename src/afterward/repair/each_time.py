@@ -29,9 +29,9 @@ def candidates(job: Job, makers: list[Maker]) -> Candidates:
 
 def _in_its_own_iteration(job: Job, makers: list[Maker]) -> Candidates:
     """`for key, loss in losses.items():` gets `loss = make_losses()[key]`: each is made in its own iteration."""
-    loop_source = job.shop.source(job.found.ways.loop)
-    loop = loop_source.loop_at(job.found.ways.loop) if loop_source is not None else None
-    if loop_source is None or not isinstance(loop, cst.For):
+    taking = job.loop()
+    loop_source, loop, body = taking if taking is not None else (None, None, [])
+    if not isinstance(loop, cst.For):
         return
     for source, maker in makers:
         made = assignment(maker)
@@ -39,13 +39,11 @@ def _in_its_own_iteration(job: Job, makers: list[Maker]) -> Candidates:
             continue
         name = source.code(targets(maker)[0])
         found = _iterations_over(source, loop, name)
-        body = source.body(loop)
-        if found is None or not body:
+        if found is None:
             continue
         key, value, edits = found
         edits.append(source.insert_before(body[0], f"{value} = {wrapped(source, made.value)}[{key}]"))
-        line = source.range(loop).start.line
-        yield job.patch(f"make `{value}` again in each iteration of line {line}", source, *edits)
+        yield job.patch(source, *edits)
 
 
 def _iterations_over(source: Source, loop: cst.For, name: str) -> tuple[str, str, list[Edit]] | None:
@@ -66,11 +64,11 @@ def _iterations_over(source: Source, loop: cst.For, name: str) -> tuple[str, str
 
 def _block_of_each_iteration(job: Job) -> Candidates:
     """`with cached(): for x in data:` becomes `for x in data: with cached():`; each iteration makes what it caches."""
-    source = job.shop.source(job.found.ways.loop)
-    loop = source.loop_at(job.found.ways.loop) if source is not None else None
-    if source is None or loop is None:
+    taking = job.loop()
+    if taking is None:
         return
-    holder = source.parent(source.parent(loop) or loop)
+    source, loop, _ = taking
+    holder = source.holder(loop)
     if not isinstance(holder, cst.With) or source.body(holder) != [loop]:
         return
     if not any("cache" in source.code(item) for item in holder.items):
@@ -80,8 +78,7 @@ def _block_of_each_iteration(job: Job) -> Candidates:
         return
     (a, b), (c, d) = (each for each in heads if each is not None)
     edits = (Edit(a, b, source.text[c:d]), Edit(c, d, source.text[a:b]))
-    line = source.range(holder).start.line
-    yield job.patch(f"enter the block of line {line} in each iteration", source, *edits)
+    yield job.patch(source, *edits)
 
 
 def _head(source: Source, statement: Statement) -> tuple[int, int] | None:
@@ -109,12 +106,11 @@ def _bound_late(job: Job, makers: list[Maker]) -> Candidates:
             function = source.code(call.args[0].value)
             start = source.bare_span(call.args[1])[0]
             given = source.text[start : source.bare_span(call)[1] - 1].strip().removesuffix(",")
-            line = source.range(call).start.line
             for head, more in (("lambda", ""), ("lambda *args", ", *args")):
                 text = f"{head}: {function}({given}{more})"
                 if not isinstance(source.parent(call), (cst.Assign, cst.Arg)):
                     text = f"({text})"
-                yield job.patch(f"bind by a `lambda` on line {line}", source, source.replace(call, text))
+                yield job.patch(source, source.replace(call, text))
 
 
 # A value that is handed to a function which uses it again and again
@@ -140,9 +136,7 @@ def _handed_over_as_closure(job: Job) -> Candidates:
         text = caller[0].code(argument)
         edits: dict[str, list[Edit]] = {source.file: called}
         edits.setdefault(caller[0].file, []).append(caller[0].replace(argument, f"lambda: {text}"))
-        lines = caller[0].range(argument).start.line, source.range(function).start.line
-        summary = f"hand it over as a function on line {lines[0]}, and call it in the function of line {lines[1]}"
-        yield job.patches(summary, edits)
+        yield job.patches(edits)
         return
 
 
@@ -156,7 +150,7 @@ def _called_within(job: Job, source: Source, function: cst.FunctionDef) -> list[
             return []
         new = fresh(source, f"new_{name}")
         first = source.range(body[0]).start.line
-        after = [node for node in named(source, function.body, name) if source.range(node).start.line >= first]
+        after = [node for node in named(source, function.body, name) if source.line(node) >= first]
         edits = [source.replace(node, new) for node in after]
         return [source.insert_before(body[0], f"{new} = {name}()"), *edits]
     body = source.body(function)
@@ -179,8 +173,7 @@ def not_stored(job: Job) -> Candidates:
                 continue
             if not isinstance(function, cst.FunctionDef) or function.name.value == "__init__":
                 continue
-            holder = source.parent(source.parent(statement) or statement)
+            holder = source.holder(statement)
             alone = isinstance(holder, cst.If) and holder.orelse is None and source.body(holder) == [statement]
             gone = holder if alone and isinstance(holder, cst.If) and source.alone(holder) else statement
-            line = source.range(statement).start.line
-            yield job.patch(f"compute it each time: do not store it on line {line}", source, source.delete(gone))
+            yield job.patch(source, source.delete(gone))

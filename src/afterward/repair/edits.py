@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
+from afterward.model.diagnosis import Remedy
 from afterward.model.facts import Fact
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -24,14 +25,18 @@ class Edit:
 
 @dataclass(frozen=True)
 class Patch:
-    """One remedy written out: the edits of each file, and what they do in a few words. A patch that goes another way
-    than the remedy says has a form of its own, and its facts."""
+    """One remedy written out: the edits of each file. A patch that goes another way than the remedy says has a form of
+    its own, and its facts."""
 
     kind: str
-    summary: str
     edits: Mapping[str, tuple[Edit, ...]]
     form: str = ""
     facts: tuple[Fact, ...] = ()
+
+    def carries_out(self, remedy: Remedy) -> Remedy:
+        """The remedy in the form in which this patch writes it."""
+        known = {fact.name: fact for fact in (*remedy.facts, *self.facts)}
+        return replace(remedy, form=self.form, facts=tuple(known.values())) if self.form else remedy
 
     def applied(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The new text of each file that changes."""

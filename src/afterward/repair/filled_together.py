@@ -65,8 +65,8 @@ def _forming(source: Source, backward: Statement) -> list[Statement]:
     """The statements of a pass's function, or of its loop, that the loss is computed by; heads of loops, too."""
     loops, function = source.loops_around(backward), source.function_of(backward)
     home = loops[-1] if loops else function
-    last = source.range(backward).start.line
-    near = [s for s in source.statements if source.range(s).start.line < last and home in source.ancestors(s)]
+    last = source.line(backward)
+    near = [s for s in source.statements if source.line(s) < last and home in source.ancestors(s)]
     near = [s for s in near if source.function_of(s) is function]
     wanted, found = reads(source, backward), list[Statement]()
     grew = True

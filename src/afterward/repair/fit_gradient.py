@@ -12,14 +12,12 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job) -> Candidates:
     """`None` for each argument that a custom `backward` returns nothing for; the shape of the tensor otherwise."""
-    returned = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    returned = job.at(job.reading)
     if returned is not None and (edit := _with_none(*returned)) is not None:
-        line = returned[0].range(returned[1]).start.line
-        yield job.patch(f"return `None` for the other arguments on line {line}", returned[0], edit)
+        yield job.patch(returned[0], edit)
     place = job.at(job.found.reused)
     if place is not None and (edit := _viewed(*place)) is not None:
-        source, statement = place
-        yield job.patch(f"give it the tensor's shape on line {source.range(statement).start.line}", source, edit)
+        yield job.patch(place[0], edit)
 
 
 def _with_none(source: Source, statement: Statement) -> Edit | None:

@@ -6,20 +6,16 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from afterward.model.site import Site
 from afterward.repair.edits import Edit
 from afterward.repair.names import assignable
-from afterward.repair.passes import only_call
+from afterward.repair.passes import called_name, method_of, only_call, only_value
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
 
 
 def candidates(job: Job) -> Candidates:
     """Make what is there count, wherever it stands in the program."""
-    for file in job.shop.texts:
-        source = job.shop.source(Site(file, 1, 1))
-        if source is None:
-            continue
+    for source in job.shop.sources():
         for statement in source.statements:
             yield from _in_place(job, source, statement)
             yield from _kept(job, source, statement)
@@ -29,11 +25,8 @@ def candidates(job: Job) -> Candidates:
 def _in_place(job: Job, source: Source, statement: Statement) -> Candidates:
     """`h.detach()` as a statement drops its result; `h.detach_()` cuts `h` itself."""
     call = only_call(statement)
-    if call is None or call.args or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "detach":
-        return
-    line = source.range(statement).start.line
-    edit = source.replace(call.func, f"{source.code(call.func)}_")
-    yield job.patch(f"`detach_()` on line {line}, where `detach()` dropped its result", source, edit)
+    if call is not None and not call.args and method_of(call) == "detach":
+        yield job.patch(source, source.replace(call.func, f"{source.code(call.func)}_"))
 
 
 def _kept(job: Job, source: Source, statement: Statement) -> Candidates:
@@ -41,35 +34,26 @@ def _kept(job: Job, source: Source, statement: Statement) -> Candidates:
     call = only_call(statement)
     if call is None or not source.alone(statement) or not _gives_a_cut_copy(job, source, call):
         return
-    line = source.range(statement).start.line
     for name in dict.fromkeys(_copied(source, call)):
         if assignable(name):
             start, _ = source.span(call)
-            yield job.patch(f"keep the detached copy on line {line}", source, _before(start, f"{name} = "))
+            yield job.patch(source, Edit(start, start, f"{name} = "))
 
 
 def _gives_a_cut_copy(job: Job, source: Source, call: cst.Call) -> bool:
     """Is a function told to detach, or is it one of the program's own that returns something detached?"""
-    last = source.code(call.func).rsplit(".", 1)[-1]
+    last = called_name(source, call)
     if last in ("detach", "detach_", "append", "extend", "backward", "print"):
         return False
     if any(_tells_to_cut(source, argument.value) for argument in call.args):
         return True
-    return any(_returns_a_cut(other, function) for other, function in _functions(job, last))
+    return any(_returns_a_cut(other, function) for other, function in job.shop.functions(last))
 
 
 def _tells_to_cut(source: Source, value: cst.BaseExpression) -> bool:
     """`torch.Tensor.detach`, `lambda t: t.detach()`"""
     text = source.code(value)
     return text.endswith("detach") if not isinstance(value, cst.Lambda) else "detach()" in text
-
-
-def _functions(job: Job, name: str) -> Iterator[tuple[Source, cst.FunctionDef]]:
-    for file, text in job.shop.texts.items():
-        source = job.shop.source(Site(file, 1, 1)) if f"def {name}" in text else None
-        for each in source.statements if source is not None else ():
-            if source is not None and isinstance(each, cst.FunctionDef) and each.name.value == name:
-                yield source, each
 
 
 def _returns_a_cut(source: Source, function: cst.FunctionDef) -> bool:
@@ -87,16 +71,8 @@ def _copied(source: Source, call: cst.Call) -> Iterator[str]:
         yield source.code(call.func.value)
 
 
-def _before(place: int, text: str) -> Edit:
-    return Edit(place, place, text)
-
-
 def _called(job: Job, source: Source, statement: Statement) -> Candidates:
     """`states.clear` as a statement names the method; `states.clear()` calls it."""
-    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-        return
-    only = statement.body[0]
-    if isinstance(only, cst.Expr) and isinstance(only.value, cst.Attribute):
-        text = source.code(only.value)
-        line = source.range(statement).start.line
-        yield job.patch(f"call `{text}()` on line {line}", source, source.replace(only.value, f"{text}()"))
+    method = only_value(statement)
+    if isinstance(method, cst.Attribute):
+        yield job.patch(source, source.replace(method, f"{source.code(method)}()"))

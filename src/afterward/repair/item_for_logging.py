@@ -9,7 +9,7 @@ import libcst as cst
 
 from afterward.repair import number_at_source
 from afterward.repair.names import assignment, is_read, named, normal, wrapped
-from afterward.repair.passes import own_nodes
+from afterward.repair.passes import called_name, own_nodes
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
@@ -28,21 +28,17 @@ def candidates(job: Job) -> Candidates:
                 if job.shop.tries:
                     yield from number_at_source.candidates(job, source, statement, value, way)
                 name = wrapped(source, value)
-                line = source.range(value).start.line
-                summary = f"store `{source.code(value)}.{way}()` on line {line}"
-                error = yield job.patch(summary, source, source.replace(value, f"{name}.{way}()"))
+                error = yield job.patch(source, source.replace(value, f"{name}.{way}()"))
                 if re.search(r"'(dict|defaultdict|OrderedDict)' object has no attribute", error or ""):
                     each = f'one.{way}() if hasattr(one, "{way}") else one'
                     text = f"{{key: {each} for key, one in {name}.items()}}"
-                    yield job.patch(
-                        f"store each of `{source.code(value)}` as {_AS[way]}", source, source.replace(value, text)
-                    )
+                    yield job.patch(source, source.replace(value, text))
                 elif re.search(r"'(float|int|str|bool)' object has no attribute", error or ""):  # a log of many kinds
                     if any(isinstance(one, cst.Call) for one in (value, *descendants(value))):
                         continue  # what it calls would be called three times
                     text = f'{name}.{way}() if hasattr({name}, "{way}") else {name}'
                     argument = isinstance(source.parent(value), (cst.Arg, cst.Element, cst.DictElement))
-                    yield job.patch(summary, source, source.replace(value, text if argument else f"({text})"))
+                    yield job.patch(source, source.replace(value, text if argument else f"({text})"))
     for site in sites:
         place = job.at(site)
         function = place[0].function_of(place[1]) if place is not None else None
@@ -58,7 +54,7 @@ _AS = {"item": "a number", "detach": "data"}
 def _is_joined(job: Job) -> bool:
     """Does the program join what the record holds, as only tensors can be: `torch.stack(self.outputs)`?"""
     return any(
-        source.code(call.func).rsplit(".", 1)[-1] in _JOINING and any(True for _ in named(source, call, job.name))
+        called_name(source, call) in _JOINING and any(True for _ in named(source, call, job.name))
         for source in job.shop.sources()
         for statement in (source.statements if job.name else ())
         for call in own_nodes(statement)
@@ -70,16 +66,12 @@ def _by_the_caller(job: Job, source: Source, function: cst.FunctionDef) -> Candi
     """What a method stores may be an object that its caller made: `replay.push(Turn(state, values.detach()))`."""
     for caller in source.statements:
         calls = [node for node in own_nodes(caller) if isinstance(node, cst.Call)]
-        if source.function_of(caller) is function or not any(_calls(source, call, function) for call in calls):
+        named_so = any(called_name(source, call) == function.name.value for call in calls)
+        if source.function_of(caller) is function or not named_so:
             continue
         for value in _inner(source, calls):
             if isinstance(value, (cst.Name, cst.Attribute, cst.Subscript)):
-                summary = f"store `{source.code(value)}.detach()` on line {source.range(value).start.line}"
-                yield job.patch(summary, source, source.replace(value, f"{wrapped(source, value)}.detach()"))
-
-
-def _calls(source: Source, call: cst.Call, function: cst.FunctionDef) -> bool:
-    return source.code(call.func).rsplit(".", 1)[-1] == function.name.value
+                yield job.patch(source, source.replace(value, f"{wrapped(source, value)}.detach()"))
 
 
 def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:

@@ -13,9 +13,9 @@ def candidates(job: Job) -> Candidates:
     cut = job.found.cut
     for source in job.shop.sources():
         for name in _switches(source):
-            line = source.range(name).start.line
+            line = source.line(name)
             if cut is None or (cut.file, cut.line) == (source.file, line):
-                yield job.patch(f"`no_grad` on line {line}", source, source.replace(name, "no_grad"))
+                yield job.patch(source, source.replace(name, "no_grad"))
 
 
 def _switches(source: Source) -> list[cst.Name]:

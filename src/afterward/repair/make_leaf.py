@@ -12,25 +12,24 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job) -> Candidates:
     """Every update by hand like this one; else where the value is computed, or where it is stored."""
-    stored = job.found.bridge.site if job.found.bridge is not None else None
+    stored = job.reading
     for site in dict.fromkeys((job.found.built, stored)):
         place = job.at(site)
         if place is None:
             continue
         source, statement = place
-        line = source.range(statement).start.line
         updates = [one for one in source.block_of(statement) or [] if _updates(source, one)]
         if statement in updates:
             edits = [edit for one in updates if (edit := _as_leaf(source, one)) is not None]
-            yield job.patch(f"make the new value a leaf on line {line}", source, *edits)
+            yield job.patch(source, *edits)
         elif _reads_gradient(job):
             if source.alone(statement) and job.name in _given(source, statement):
                 edit = source.insert_after(statement, f"{job.name}.retain_grad()")
-                yield job.patch(f"keep the gradient of `{job.name}`, from line {line} on", source, edit)
+                yield job.patch(source, edit)
         else:
             edit = _as_leaf(source, statement)
             if edit is not None:
-                yield job.patch(f"make it a leaf on line {line}", source, edit)
+                yield job.patch(source, edit)
 
 
 def _reads_gradient(job: Job) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from afterward.repair.source import Source, descendants
+from afterward.repair.source import Source, Statement, descendants
 
 
 def normal(text: str) -> str:
@@ -104,6 +104,19 @@ def _parameters(function: cst.Lambda) -> set[str]:
 
 def _is_inside(source: Source, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
     return node is outer or any(each is outer for each in source.ancestors(node))
+
+
+def forming(
+    source: Source, before: list[Statement], wanted: set[str], fits: Callable[[Statement], bool] = lambda each: True
+) -> list[Statement]:
+    """The lines, in order, that compute what is wanted, directly or by what they need themselves."""
+    wanted, found = set(wanted), list[Statement]()
+    for statement in reversed(before):
+        simple = isinstance(statement, cst.SimpleStatementLine) and fits(statement)
+        if simple and assigned_names(source, statement) & wanted:
+            found.insert(0, statement)
+            wanted |= reads(source, statement)
+    return found
 
 
 def targets(statement: cst.CSTNode) -> list[cst.BaseExpression]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from afterward.repair.edits import Edit
 from afterward.repair.passes import pass_calls
 from afterward.repair.remove_detach import is_without
-from afterward.repair.source import Source, Statement, descendants
+from afterward.repair.source import Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
 UNSURE = ("between", "not_trained")  # it may be meant to be trained
@@ -27,17 +26,9 @@ def candidates(job: Job) -> Candidates:
     places: list[Statement] = [*reversed(around), writing]
     for statement in places:
         if source.alone(statement):
-            line = source.range(statement).start.line
-            yield job.patch(f"`no_grad` around line {line}", source, _wrapped(source, statement))
+            yield job.patch(source, source.under("with torch.no_grad():", statement))
 
 
 def _only_writes(loop: cst.For) -> bool:
     """No `backward()` in it, and no assignment: every line is a call."""
     return not any(isinstance(node, cst.Assign) or pass_calls(node) for node in descendants(loop))
-
-
-def _wrapped(source: Source, statement: Statement) -> Edit:
-    unit, indent = source.unit(statement), source.indent(statement)
-    start, end = source.lines(statement)
-    lines = [f"{indent}{unit}{line}" if line else "" for line in source.dedented(statement)]
-    return Edit(start, end, source.newline.join([f"{indent}with torch.no_grad():", *lines, ""]))

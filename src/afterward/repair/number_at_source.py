@@ -20,23 +20,21 @@ def candidates(job: Job, source: Source, stored: Statement, value: cst.BaseExpre
     if not isinstance(value, cst.Name) or not _is_used_as_it_is(source, stored, value.value):
         return
     here = source.function_of(stored)
-    statements = (each for each in source.statements if source.function_of(each) is here)
-    giving = [each for each in statements if any(_is(target, value.value) for target in targets(each))]
+    giving = [each for each in source.within(here) if any(_is(target, value.value) for target in targets(each))]
     made = assignment(giving[0]) if len(giving) == 1 else None
     if not isinstance(made, cst.Assign) or not isinstance(made.value, cst.Call):
         return
-    defined = list(_definitions(job, made.value))
+    defined = list(job.shop.functions(_last(made.value.func)))
     if len(defined) != 1:
         return
     for home, text in (
         _returned(*defined[0], targets(giving[0]), value.value) if _is_called_once(job, made.value) else ()
     ):
-        line = home.range(text).start.line
         change = home.replace(text, f"{wrapped(home, text)}.{way}()")
-        yield job.patch(f"return `{home.code(text)}.{way}()` on line {line}", home, change)
+        yield job.patch(home, change)
     if len(targets(giving[0])) == 1:
         change = source.replace(made.value, f"{wrapped(source, made.value)}.{way}()")
-        yield job.patch(f"store `{source.code(made.value)}.{way}()` as `{value.value}`", source, change)
+        yield job.patch(source, change)
 
 
 def _is(node: cst.CSTNode, name: str) -> bool:
@@ -45,25 +43,14 @@ def _is(node: cst.CSTNode, name: str) -> bool:
 
 def _is_used_as_it_is(source: Source, stored: Statement, name: str) -> bool:
     """Does the function do nothing with it that only a tensor can do: `loss.backward()`, `losses[0]`?"""
-    here = source.function_of(stored)
-    for statement in source.statements:
-        for node in own_nodes(statement) if source.function_of(statement) is here else ():
-            parent = source.parent(node)
-            if isinstance(parent, (cst.Attribute, cst.Subscript)) and parent.value is node and _is(node, name):
-                return False
-    return True
+    read = (node for each in source.within(source.function_of(stored)) for node in own_nodes(each) if _is(node, name))
+    parents = ((node, source.parent(node)) for node in read)
+    return not any(isinstance(above, (cst.Attribute, cst.Subscript)) and above.value is node for node, above in parents)
 
 
 def _last(node: cst.CSTNode) -> str:
     """`train_step` of `self.train_step`."""
     return getattr(getattr(node, "attr", node), "value", "")
-
-
-def _definitions(job: Job, call: cst.Call) -> Iterator[tuple[Source, cst.FunctionDef]]:
-    for source in job.shop.sources():
-        for each in source.statements:
-            if isinstance(each, cst.FunctionDef) and each.name.value == _last(call.func):
-                yield source, each
 
 
 def _is_called_once(job: Job, call: cst.Call) -> bool:

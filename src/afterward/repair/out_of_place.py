@@ -23,7 +23,6 @@ def candidates(job: Job) -> Candidates:
         if place is None or not place[0].alone(place[1]):
             continue
         source, statement = place
-        line = source.range(statement).start.line
         name = _written_name(source, statement)
         if name is not None and _names_an_iteration(source, statement, name):
             yield from _several(job, source, statement, name)
@@ -31,10 +30,10 @@ def candidates(job: Job) -> Candidates:
         text = _rewritten(source, statement)
         if text is not None:
             start, end = source.span(statement)
-            yield job.patch(f"make a new tensor on line {line}", source, Edit(start, end, text))
+            yield job.patch(source, Edit(start, end, text))
         if name is not None:
             edit = source.insert_before(statement, f"{name} = {name}.clone()")
-            yield job.patch(f"clone `{name}` before line {line}", source, edit)
+            yield job.patch(source, edit)
     yield from hidden_writes.candidates(job)
 
 
@@ -64,10 +63,9 @@ def _several(job: Job, source: Source, statement: Statement, name: str) -> Candi
     value = text.removeprefix(f"{name} = ")
     head = f"for {source.code(loop.target)} in {source.code(loop.iter)}"
     start, end = source.bare_span(loop)
-    line = source.range(loop).start.line
     made = f"torch.stack([{value} {head}])" if job.remedy.form == VIEWS else f"[{value} {head}]"
     edit = Edit(start, len(source.text[:end].rstrip("\r\n")), f"{several} = {made}")
-    yield job.patch(f"make new tensors on line {line}", source, edit)
+    yield job.patch(source, edit)
 
 
 def gone_over(source: Source, loop: cst.For | cst.CompFor, name: str) -> str | None:

@@ -78,7 +78,7 @@ def without_keyword(source: Source, call: cst.Call, name: str) -> Edit | None:
     if present is None:
         return None
     place = list(call.args).index(present)
-    start = source.offset(source.range(present).start.line, source.range(present).start.column)
+    start = source.offset(source.line(present), source.range(present).start.column)
     end = source.span(present.value)[1]
     if place > 0:
         start = source.span(call.args[place - 1].value)[1]
@@ -90,12 +90,34 @@ def without_keyword(source: Source, call: cst.Call, name: str) -> Edit | None:
     return Edit(start, end, "")
 
 
-def only_call(statement: Statement) -> cst.Call | None:
+def method_of(node: cst.CSTNode | None) -> str:
+    """The name of the method that a node calls: `step` of `opt.step()`."""
+    called = node.func if isinstance(node, cst.Call) else None
+    return called.attr.value if isinstance(called, cst.Attribute) else ""
+
+
+def called_name(source: Source, call: cst.Call) -> str:
+    """The last name of what is called: `train_step` of `self.train_step(x)`."""
+    return source.code(call.func).rsplit(".", 1)[-1]
+
+
+def receiver(statement: cst.CSTNode | None, method: str) -> cst.BaseExpression | None:
+    """`opt` of a line that is `opt.method()`."""
+    call = only_call(statement)
+    return call.func.value if call is not None and method_of(call) == method else None  # type: ignore[attr-defined]
+
+
+def only_call(statement: cst.CSTNode | None) -> cst.Call | None:
     """The call that a line consists of: nothing uses its result."""
-    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-        return None
-    expression = statement.body[0]
-    return expression.value if isinstance(expression, cst.Expr) and isinstance(expression.value, cst.Call) else None
+    value = only_value(statement)
+    return value if isinstance(value, cst.Call) else None
+
+
+def only_value(statement: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """The expression that a line consists of."""
+    single = isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1
+    only = statement.body[0] if single else None  # type: ignore[union-attr]
+    return only.value if isinstance(only, cst.Expr) else None
 
 
 def trains(sources: Sequence[Source], node: cst.CSTNode) -> bool:
@@ -108,7 +130,7 @@ def trains(sources: Sequence[Source], node: cst.CSTNode) -> bool:
         for source in sources:
             for function in source.statements:
                 if isinstance(function, cst.FunctionDef) and function.name.value in called - seen:
-                    mine = [each for each in source.statements if source.function_of(each) is function]
+                    mine = source.within(function)
                     if any(pass_calls(each) or is_step(each) for each in mine):
                         return True
                     todo.extend(mine)
@@ -118,5 +140,4 @@ def trains(sources: Sequence[Source], node: cst.CSTNode) -> bool:
 
 def is_step(statement: Statement) -> bool:
     """Is it `optimizer.step()` and nothing else?"""
-    call = only_call(statement)
-    return call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "step"
+    return receiver(statement, "step") is not None

@@ -29,15 +29,14 @@ def candidates(job: Job) -> Candidates:
     if not isinstance(made, cst.Assign) or len(targets(replacing)) != 1:
         return
     model = source.code(targets(replacing)[0])
-    line = source.range(replacing).start.line
     copied = _copied(source, made.value)
     if copied is not None:
         start, end = source.span(replacing.body[0]) if isinstance(replacing, cst.SimpleStatementLine) else (0, 0)
         text = f"{model}.load_state_dict({copied}.state_dict())"
-        yield job.patch(f"copy the values into `{model}` on line {line}", source, Edit(start, end, text))
+        yield job.patch(source, Edit(start, end, text))
     for optimizer in _optimizers(source, replacing, model):
         edit = source.insert_after(replacing, *source.dedented(optimizer))
-        yield job.patch(f"create the optimizer again after line {line}", source, edit)
+        yield job.patch(source, edit)
 
 
 def _made_later(job: Job) -> Candidates:
@@ -51,9 +50,9 @@ def _made_later(job: Job) -> Candidates:
             changing = [s for s in unused if any(test(source, s, model) for model in _models(source, call))]
             if changing:
                 edits = (source.delete(statement), source.insert_after(changing[-1], *source.dedented(statement)))
-                lines = source.range(statement).start.line, source.range(changing[-1]).end.line
+                lines = source.line(statement), source.range(changing[-1]).end.line
                 said = ("later", (facts.lines("line", Site(source.file, lines[1], lines[1])),))
-                yield job.patch(f"move line {lines[0]} after line {lines[1]}", source, *edits, said=said)
+                yield job.patch(source, *edits, said=said)
 
 
 def _made(job: Job) -> Iterator[tuple[Source, Statement, cst.Call]]:
@@ -88,9 +87,9 @@ def _for_the_trained(job: Job) -> Candidates:
                 and each.func.attr.value in ("parameters", "named_parameters")
             ]
             if len(edits) == 1:
-                line = source.range(statement).start.line
+                line = source.line(statement)
                 said = ("trained", (facts.code("model", model), facts.lines("line", Site(source.file, line, line))))
-                yield job.patch(f"the parameters of `{model}` on line {line}", source, *edits, said=said)
+                yield job.patch(source, *edits, said=said)
 
 
 def _whole(names: list[str]) -> str:
@@ -107,8 +106,7 @@ def _last_name(name: str) -> str:
 
 def _until_used(source: Source, statement: Statement, name: str) -> Iterator[Statement]:
     """The simple statements after this one, up to the first that reads its name, or that begins a block."""
-    block = source.block_of(statement) or []
-    for each in block[block.index(statement) + 1 :]:
+    for each in source.after(statement):
         if any(True for _ in named(source, each, name)) or isinstance(each, (cst.For, cst.While)):
             return
         if isinstance(each, cst.SimpleStatementLine) and not isinstance(each.body[0], cst.Return):

@@ -10,7 +10,7 @@ import libcst as cst
 from afterward.model.site import Site
 from afterward.repair import each_time, records
 from afterward.repair.edits import Edit, Patch
-from afterward.repair.names import assigned_names, assignment, reads, root, targets
+from afterward.repair.names import assigned_names, assignment, forming, reads, root, targets
 from afterward.repair.passes import only_call, pass_calls, trains
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, children
@@ -37,12 +37,10 @@ def candidates(job: Job) -> Candidates:
 
 def _put_back(job: Job) -> Candidates:
     """Start each step from the input as it was before the loop."""
-    source = job.shop.source(job.found.ways.loop)
-    loop = source.loop_at(job.found.ways.loop) if source is not None else None
-    body = source.body(loop) if source is not None and loop is not None else None
-    if source is not None and body:
-        edit = source.insert_before(body[0], job.remedy.statement)
-        yield job.patch(f"put the input back before line {source.range(body[0]).start.line}", source, edit)
+    taking = job.loop()
+    if taking is not None:
+        source, _, body = taking
+        yield job.patch(source, source.insert_before(body[0], job.remedy.statement))
 
 
 # Statements of the same function: into the loop or closure that uses
@@ -80,32 +78,25 @@ def _ways_in(job: Job, source: Source, maker: Statement) -> list[Patch]:
         body = source.body(inner)
         together = source.function_of(inner) is source.function_of(maker)
         if home is None and body and together and isinstance(inner, (cst.For, cst.While)):
-            return [*found, _repeated(job, source, maker, inner, body)]
+            return [*found, job.patch(source, source.insert_before(body[0], *source.dedented(maker)))]
         if home is None or body is None or block.index(home) <= block.index(maker):
             continue
         between = block[block.index(maker) : block.index(home)]
         moving = _slice(source, between, maker, home)
         if not _makes_what_is_trained(source, moving):
-            summary, edits = _moved(source, moving, inner, body)
-            found.append(job.patch(summary, source, *edits))
+            found.append(job.patch(source, *_moved(source, moving, inner, body)))
     return found
 
 
 def _call_into_the_loop(job: Job) -> Candidates:
     """`self.update_prototypes()` in front of the loop that uses them moves into it."""
-    source = job.shop.source(job.found.ways.loop)
-    loop = source.loop_at(job.found.ways.loop) if source is not None else None
-    body = source.body(loop) if source is not None and loop is not None else None
-    if source is None or loop is None or not body:
+    taking = job.loop()
+    if taking is None:
         return
-    block = source.block_of(loop) or []
-    for other, call in _makers(job):
-        if other is not source or only_call(call) is None or pass_calls(call) or call not in block:
-            continue
-        if block.index(call) < block.index(loop):
-            edits = (source.delete(call), source.insert_before(body[0], *source.dedented(call)))
-            lines = source.range(call).start.line, source.range(loop).start.line
-            yield job.patch(f"move line {lines[0]} in the loop of line {lines[1]}", source, *edits)
+    source, loop, body = taking
+    for _, call in _makers(job):
+        if call in source.before(loop) and only_call(call) is not None and not pass_calls(call):
+            yield job.patch(source, source.delete(call), source.insert_before(body[0], *source.dedented(call)))
 
 
 def _makes_what_is_trained(source: Source, moving: list[Statement]) -> bool:
@@ -114,17 +105,10 @@ def _makes_what_is_trained(source: Source, moving: list[Statement]) -> bool:
     return any(re.search(rf"\b{name}\.(parameters|zero_grad|step|train)\(", source.text) for name in made)
 
 
-def _repeated(job: Job, source: Source, maker: Statement, inner: Statement, body: list[Statement]) -> Patch:
-    """The value was made in another loop: make it again in this one."""
-    first, loop = source.range(maker).start.line, source.range(inner).start.line
-    edit = source.insert_before(body[0], *source.dedented(maker))
-    return job.patch(f"repeat line {first} in the loop of line {loop}", source, edit)
-
-
 def _backward_calls(job: Job, source: Source, maker: Statement) -> Iterator[Statement]:
     """Loops and functions that hold the failing pass but not the maker, outermost first."""
     around = {id(each) for each in source.ancestors(maker)}
-    for site in (job.found.ways.loop, *job.found.ways.reused, job.found.bridge.site if job.found.bridge else None):
+    for site in (job.found.ways.loop, *job.found.ways.reused, job.reading):
         place = job.at(site)
         if place is None or place[0] is not source:
             continue
@@ -149,18 +133,11 @@ def _slice(source: Source, between: list[Statement], maker: Statement, home: Sta
     return moving
 
 
-def _moved(source: Source, moving: list[Statement], inner: Statement, body: list[Statement]) -> tuple[str, list[Edit]]:
+def _moved(source: Source, moving: list[Statement], inner: Statement, body: list[Statement]) -> list[Edit]:
     lines = tuple(line for statement in moving for line in source.dedented(statement))
-    edits = [source.insert_before(body[0], *lines)]
     made = set().union(*(assigned_names(source, s) for s in moving))
-    what = "repeat"
-    if not _used_elsewhere(source, moving, inner, made):
-        edits += [source.delete(statement) for statement in moving]
-        what = "move"
-    first, last = source.range(moving[0]).start.line, source.range(moving[-1]).end.line
-    span = f"line {first}" if first == last else f"lines {first} to {last}"
-    where = "the loop" if isinstance(inner, (cst.For, cst.While)) else "the function"
-    return f"{what} {span} in {where} of line {source.range(inner).start.line}", edits
+    gone = [] if _used_elsewhere(source, moving, inner, made) else moving
+    return [source.insert_before(body[0], *lines), *(source.delete(statement) for statement in gone)]
 
 
 def _used_elsewhere(source: Source, moving: list[Statement], inner: Statement, names: set[str]) -> bool:
@@ -212,41 +189,23 @@ def _before_the_late_statement(job: Job) -> Candidates:
             if source.function_of(maker) is source.function_of(second) and source.alone(second) and maker is not second:
                 yield from _with_what_follows(job, source, maker, one[1], second)
                 edit = source.insert_before(second, *source.dedented(maker))
-                lines = source.range(maker).start.line, source.range(second).start.line
-                yield job.patch(f"repeat line {lines[0]} before line {lines[1]}", source, edit)
+                yield job.patch(source, edit)
         return
 
 
 def _with_what_follows(job: Job, source: Source, maker: Statement, first: Statement, second: Statement) -> Candidates:
     """The late loss is formed from the value made again: that is made before it, or the loss behind the early pass."""
-    block = source.block_of(maker) or []
-    home = source.in_block(second, block) if maker in block else None
-    if home is None or block.index(home) <= block.index(maker):
+    after = source.after(maker)
+    home = source.in_block(second, after)
+    if home is None:
         return
-    between = block[block.index(maker) + 1 : block.index(home)]
-    wanted = reads(source, second)
-    late: list[Statement] = []
-    for statement in reversed(between):
-        simple = isinstance(statement, cst.SimpleStatementLine) and source.alone(statement)
-        if simple and assigned_names(source, statement) & wanted:
-            late.insert(0, statement)
-            wanted |= reads(source, statement)
-    late = _that_hang_on(source, late, assigned_names(source, maker))
-    if not late:
-        return
-    early = source.in_block(first, block)
-    if early is not None and block.index(late[0]) > block.index(early):
-        places = source.range(maker).start.line, source.range(late[0]).start.line
-        edit = source.insert_before(late[0], *source.dedented(maker))
-        yield job.patch(f"repeat line {places[0]} before line {places[1]}", source, edit)
-        return
-    lines = tuple(line for statement in (maker, *late) for line in source.dedented(statement))
-    own = {id(statement) for statement in (*late, home)}
-    others = set().union(*(reads(source, s) for s in block[block.index(maker) + 1 :] if id(s) not in own))
-    dead = [s for s in late if not assigned_names(source, s) & others]
-    edits = [source.insert_before(second, *lines), *(source.delete(statement) for statement in dead)]
-    shown = ", ".join(str(source.range(statement).start.line) for statement in (maker, *late))
-    yield job.patch(f"run lines {shown} before line {source.range(second).start.line}", source, *edits)
+    between = after[: after.index(home)]
+    late = _formed_with(source, between, maker, second)
+    early = source.in_block(first, source.block_of(maker) or [])
+    if late and early is not None and late[0] in source.after(early):
+        yield job.patch(source, source.insert_before(late[0], *source.dedented(maker)))
+    elif late:
+        yield _run_again(job, source, maker, late, second, [each for each in after if each is not home])
 
 
 def _for_the_late_loss_alone(job: Job) -> Candidates:
@@ -255,27 +214,30 @@ def _for_the_late_loss_alone(job: Job) -> Candidates:
     if place is None:
         return
     source, second = place
-    block = source.block_of(second) or []
+    before = source.before(second)
     for maker_source, maker in _makers(job):
-        if maker_source is not source or maker in block or not isinstance(maker, cst.SimpleStatementLine):
-            continue
-        if source.function_of(maker) is not source.function_of(second) or pass_calls(maker):
-            continue
-        before, wanted, late = block[: block.index(second)], reads(source, second), list[Statement]()
-        for statement in reversed(before):
-            simple = isinstance(statement, cst.SimpleStatementLine) and source.alone(statement)
-            if simple and assigned_names(source, statement) & wanted and not pass_calls(statement):
-                late.insert(0, statement)
-                wanted |= reads(source, statement)
-        late = _that_hang_on(source, late, assigned_names(source, maker))
-        if not late or _makes_what_is_trained(source, [maker]):
-            continue
-        lines = tuple(line for statement in (maker, *late) for line in source.dedented(statement))
-        others = set().union(*(reads(source, s) for s in before if s not in late))
-        dead = [s for s in late if not assigned_names(source, s) & others]
-        edits = [source.insert_before(second, *lines), *(source.delete(statement) for statement in dead)]
-        shown = ", ".join(str(source.range(statement).start.line) for statement in (maker, *late))
-        yield job.patch(f"run lines {shown} before line {source.range(second).start.line}", source, *edits)
+        here = maker_source is source and source.function_of(maker) is source.function_of(second)
+        apart = maker not in (source.block_of(second) or ()) and isinstance(maker, cst.SimpleStatementLine)
+        if here and apart and not pass_calls(maker):
+            late = _formed_with(source, [each for each in before if not pass_calls(each)], maker, second)
+            if late and not _makes_what_is_trained(source, [maker]):
+                yield _run_again(job, source, maker, late, second, before)
+
+
+def _formed_with(source: Source, between: list[Statement], maker: Statement, second: Statement) -> list[Statement]:
+    """The lines between the two that form what the second reads, and compute with what the first one makes."""
+    late = forming(source, between, reads(source, second), source.alone)
+    return _that_hang_on(source, late, assigned_names(source, maker))
+
+
+def _run_again(
+    job: Job, source: Source, maker: Statement, late: list[Statement], second: Statement, others: list[Statement]
+) -> Patch:
+    """These lines once more, right before the late loss; what nothing else reads goes from where it was."""
+    lines = tuple(line for statement in (maker, *late) for line in source.dedented(statement))
+    read = set().union(*(reads(source, each) for each in others if each not in late))
+    dead = [source.delete(each) for each in late if not assigned_names(source, each) & read]
+    return job.patch(source, source.insert_before(second, *lines), *dead)
 
 
 def _that_hang_on(source: Source, statements: list[Statement], names: set[str]) -> list[Statement]:
@@ -293,12 +255,12 @@ def _that_hang_on(source: Source, statements: list[Statement], names: set[str]) 
 
 def _where_it_is_read(job: Job) -> Candidates:
     """Run the statement that made an attribute again, before the one that reads it, on the object it belongs to."""
-    place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    place = job.at(job.reading)
     if place is None:
         return
     source, reading = place
     known = known_at(source, reading)
-    node = source.expression_at(job.found.bridge.site if job.found.bridge is not None else None)
+    node = source.expression_at(job.reading)
     names = [job.name] if node is None else [source.code(node), job.name]
     for maker_source, maker in _makers(job):
         if not isinstance(assignment(maker), cst.Assign) or maker is reading:
@@ -311,9 +273,8 @@ def _where_it_is_read(job: Job) -> Candidates:
                 lines = tuple(re.sub(r"\bself\b", owner, line) for line in maker_source.dedented(maker))
                 needed = reads(maker_source, maker) - {"self"} | {root(owner)}
                 if needed <= known:
-                    line = source.range(reading).start.line
                     edit = source.insert_before(reading, *lines)
-                    yield job.patch(f"compute `{owner}{text[4:]}` again before line {line}", source, edit)
+                    yield job.patch(source, edit)
 
 
 def _owner(name: str, made: str) -> str | None:
@@ -340,17 +301,16 @@ def _without_the_cache(job: Job) -> Candidates:
             name = source.code(decorator.decorator).split("(")[0].rsplit(".", 1)[-1]
             if name not in _CACHES:
                 continue
-            line = source.range(decorator).start.line
+            line = source.line(decorator)
             start = source.offset(line, 0)
             if name == "cached_property":
                 yield job.patch(
-                    f"compute it each time: `@property` on line {line}",
                     source,
                     source.replace(decorator.decorator, "property"),
                 )
             else:
                 end = source.offset(source.range(decorator).end.line + 1, 0)
-                yield job.patch(f"compute it each time: no `@{name}` on line {line}", source, Edit(start, end, ""))
+                yield job.patch(source, Edit(start, end, ""))
 
 
 def _memos(job: Job) -> list[tuple[Source, Statement]]:
@@ -358,7 +318,7 @@ def _memos(job: Job) -> list[tuple[Source, Statement]]:
     found = []
     for source in job.shop.sources():
         for statement in source.statements:
-            holder = source.parent(source.parent(statement) or statement)
+            holder = source.holder(statement)
             if not isinstance(holder, cst.If) or source.body(holder) != [statement]:
                 continue
             names = [source.code(target).split(".")[-1].split("[")[0] for target in targets(statement)]
@@ -370,7 +330,7 @@ def _memos(job: Job) -> list[tuple[Source, Statement]]:
 def _without_the_guard(job: Job) -> Candidates:
     """`if self.cache is None: self.cache = ...` becomes `self.cache = ...`."""
     for source, maker in (*_makers(job), *_memos(job)):
-        holder = source.parent(source.parent(maker) or maker)
+        holder = source.holder(maker)
         if not isinstance(holder, cst.If) or holder.orelse is not None or not source.alone(holder):
             continue
         body = source.body(holder)
@@ -381,5 +341,4 @@ def _without_the_guard(job: Job) -> Candidates:
         indent = source.indent(holder)
         lines = [line for statement in body for line in source.dedented(statement)]
         text = "".join(f"{indent}{line}{source.newline}" if line else source.newline for line in lines)
-        line = source.range(holder).start.line
-        yield job.patch(f"compute it each time: no condition on line {line}", source, Edit(start, end, text))
+        yield job.patch(source, Edit(start, end, text))

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from afterward.model.site import Site
 from afterward.repair.names import assignment, is_read, reads, targets
 from afterward.repair.passes import own_nodes
 from afterward.repair.scopes import known_at
@@ -38,17 +37,14 @@ def _read_again(
     if backward is None or backward[0] is not source:
         return
     edits = []
-    for statement in source.statements:
-        if source.function_of(statement) is not source.function_of(backward[1]):
-            continue
+    for statement in source.within(source.function_of(backward[1])):
         for node in own_nodes(statement):
             owner = _owner(source, node, field, by_key)
             if owner is None or not reads(source, value) <= known_at(source, statement) | set(stored):
                 continue
             edits.append(source.replace(node, _in_words_of(source, value, owner, stored, by_key)))
     if edits:
-        line = source.text.count("\n", 0, edits[0].start) + 1
-        yield job.patch(f"compute `{field}` again from the record on line {line}", source, *edits)
+        yield job.patch(source, *edits)
 
 
 def _owner(source: Source, node: cst.CSTNode, field: str, by_key: bool) -> str | None:
@@ -78,13 +74,10 @@ def _in_words_of(source: Source, value: cst.BaseExpression, owner: str, stored: 
 
 def _records(job: Job, source: Source, maker: Statement, name: str) -> Iterator[tuple[Stored, bool]]:
     """(what is stored in which field, by key or by attribute) of each record that takes the value up."""
-    for statement in source.statements:
-        if source.function_of(statement) is not source.function_of(maker):
-            continue
-        for node in own_nodes(statement):
-            found = _stored(job, source, node)
-            if found is not None and name in found[0]:
-                yield found
+    for node in (node for each in source.within(source.function_of(maker)) for node in own_nodes(each)):
+        found = _stored(job, source, node)
+        if found is not None and name in found[0]:
+            yield found
 
 
 def _stored(job: Job, source: Source, node: cst.CSTNode) -> tuple[Stored, bool] | None:
@@ -104,20 +97,17 @@ def _stored(job: Job, source: Source, node: cst.CSTNode) -> tuple[Stored, bool] 
 
 def _named_tuple(job: Job, kind: str) -> list[str]:
     """The fields of `T = namedtuple("T", "state value")`, wherever it is made."""
-    for file, text in job.shop.texts.items():
-        found = re.search(rf"^{re.escape(kind)}\s*=.*namedtuple\([^,]+,\s*(.+?)\)", text, re.M)
-        if found and job.shop.source(Site(file, 1, 1)) is not None:
+    for source in job.shop.sources():
+        found = re.search(rf"^{re.escape(kind)}\s*=.*namedtuple\([^,]+,\s*(.+?)\)", source.text, re.M)
+        if found:
             return re.findall(r"\w+", found[1])
     return []
 
 
 def _fields(shop: Workshop, name: str) -> list[str]:
     """The fields of a record class of the program (a NamedTuple or dataclass)."""
-    for file in shop.texts:
-        if f"class {name}" not in shop.texts[file]:
-            continue
-        source = shop.source(Site(file, 1, 1))
-        for each in source.statements if source is not None else ():
+    for source in shop.sources(rf"class {re.escape(name)}"):
+        for each in source.statements:
             if isinstance(each, cst.ClassDef) and each.name.value == name and isinstance(each.body, cst.IndentedBlock):
                 lines = [s.body[0] for s in each.body.body if isinstance(s, cst.SimpleStatementLine)]
                 notes = [line for line in lines if isinstance(line, cst.AnnAssign)]

@@ -12,7 +12,7 @@ from afterward.model.site import Site
 from afterward.repair import thawing
 from afterward.repair.edits import Edit
 from afterward.repair.names import assigned_names, in_place_of, reads, wrapped
-from afterward.repair.passes import keyword, only_call, own_nodes, pass_calls
+from afterward.repair.passes import called_name, keyword, only_call, own_nodes, pass_calls
 from afterward.repair.scopes import parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -29,8 +29,7 @@ def candidates(job: Job) -> Candidates:
     if job.remedy.form in (OTHER, THAW):
         yield from thawing.candidates(job)
         for source, statement in thawing.freezing(job) if job.remedy.form == THAW else ():
-            where = source.range(statement)
-            line = facts.lines("lines", Site(source.file, where.start.line, where.end.line))
+            line = facts.lines("lines", source.site(statement))
             for patch in _not_frozen(job, source, statement):
                 yield replace(patch, form="on_line", facts=(facts.code("cut", "requires_grad_(False)"), line))
         return
@@ -62,12 +61,7 @@ def _with_gradients_again(job: Job) -> Candidates:
         given = parameters_of(function) if isinstance(function, cst.FunctionDef) else []
         calls = [node for node in own_nodes(statement) if isinstance(node, cst.Call)]
         if is_without(source, statement) and any(source.code(call.func) in given for call in calls):
-            unit, indent = source.unit(statement), source.indent(statement)
-            lines = [f"{indent}{line}" if line else "" for line in source.dedented(statement)]
-            start, end = source.lines(statement)
-            text = source.newline.join([f"{indent}with torch.enable_grad():", *(unit + line for line in lines), ""])
-            line = source.range(statement).start.line
-            yield job.patch(f"`torch.enable_grad()` around line {line}", source, Edit(start, end, text))
+            yield job.patch(source, source.under("with torch.enable_grad():", statement))
 
 
 def is_without(source: Source, statement: Statement) -> bool:
@@ -86,10 +80,8 @@ def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
     if place is None:
         return
     source, step = place
-    block = source.block_of(step) or []
-    before = block[: block.index(step)] if step in block else []
     wanted: set[str] | None = None
-    for statement in reversed(before):
+    for statement in reversed(source.before(step)):
         if wanted is None:
             wanted = reads(source, statement) if pass_calls(statement) else None
         elif assigned_names(source, statement) & wanted:
@@ -100,12 +92,10 @@ def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
 
 def _called(job: Job, source: Source, statement: Statement) -> Iterator[tuple[Source, Statement]]:
     """The statements of the program's own functions that a statement calls by name; of a module, its `forward`."""
-    names = {source.code(node.func).rsplit(".", 1)[-1] for node in own_nodes(statement) if isinstance(node, cst.Call)}
+    names = {called_name(source, node) for node in own_nodes(statement) if isinstance(node, cst.Call)}
     names |= {"forward", "__call__"} if names else set()
-    for file in job.shop.texts:
-        other = job.shop.source(Site(file, 1, 1))
-        for each in other.statements if other is not None else ():
-            assert other is not None
+    for other in job.shop.sources():
+        for each in other.statements:
             function = other.function_of(each)
             if isinstance(function, cst.FunctionDef) and function.name.value in names:
                 yield other, each
@@ -116,65 +106,52 @@ def _one_by_one(job: Job, source: Source, statement: Statement) -> Candidates:
         line = source.text.count("\n", 0, edit.start) + 1
         told = facts.code("cut", what), facts.lines("lines", Site(source.file, line, line))
         said = ("on_line", told) if job.remedy.form == "on_line" else None
-        yield job.patch(f"take out `{what}` on line {line}", source, edit, said=said)
+        yield job.patch(source, edit, said=said)
 
 
 def _all_of_the_function(job: Job, source: Source, statement: Statement) -> Candidates:
     """A value may be cut twice on its way: `.tolist()`, then `torch.tensor(...)`."""
     for which in (0, -1):  # a call may be taken out in two ways: the tensor itself, or `torch.stack`
         edits: list[Edit] = []
-        for each in source.statements:
-            if source.function_of(each) is source.function_of(statement):
-                for node in own_nodes(each):
-                    ways = [edit for _, edit in _calls(source, node)] if isinstance(node, cst.Call) else []
-                    if ways and all(ways[which].end <= e.start or ways[which].start >= e.end for e in edits):
-                        edits.append(ways[which])
+        for node in (node for each in source.within(source.function_of(statement)) for node in own_nodes(each)):
+            ways = [edit for _, edit in _calls(source, node)] if isinstance(node, cst.Call) else []
+            if ways and all(ways[which].end <= e.start or ways[which].start >= e.end for e in edits):
+                edits.append(ways[which])
         if len(edits) > 1:
-            line = source.range(statement).start.line
-            yield job.patch(f"take out every cut of the function around line {line}", source, *edits)
+            yield job.patch(source, *edits)
 
 
 def _switched_off(job: Job, source: Source, statement: Statement) -> Candidates:
     """`set_grad_enabled(False)` that is not undone on every way out: let the function's end undo it."""
     function = source.function_of(statement)
     if "set_grad_enabled" in source.code(statement) and isinstance(function, cst.FunctionDef):
-        switches = [
-            each
-            for each in source.statements
-            if source.function_of(each) is function and _is_switch(source, each) and source.alone(each)
-        ]
+        switches = (each for each in source.within(function) if _is_switch(source, each) and source.alone(each))
         edits = [source.delete(each) for each in switches]
         edits.append(source.insert_before(function, "@torch.no_grad()"))
-        line = source.range(statement).start.line
-        yield job.patch(f"`no_grad` for the function, not for good, on line {line}", source, *edits)
+        yield job.patch(source, *edits)
     elif "requires_grad" in source.code(statement):
         yield from _not_frozen(job, source, statement)
 
 
 def _not_frozen(job: Job, source: Source, statement: Statement) -> Candidates:
     """`requires_grad_(False)` that is never undone: the call of a function that only freezes goes, or the loop."""
-    holder = source.parent(source.parent(statement) or statement)
+    holder = source.holder(statement)
     whole = holder if isinstance(holder, cst.For) and source.body(holder) == [statement] else statement
     function = source.function_of(statement)
     if isinstance(function, cst.FunctionDef) and source.body(function) == [whole]:
         for other, call in _calls_of(job, function.name.value):
-            line = other.range(call).start.line
-            yield job.patch(f"do not freeze on line {line}", other, other.delete(call))
+            yield job.patch(other, other.delete(call))
     made = isinstance(whole, cst.SimpleStatementLine) and not isinstance(whole.body[0], (cst.Expr, cst.Assign))
     if isinstance(whole, (cst.SimpleStatementLine, cst.For)) and not made and source.alone(whole):
-        line = source.range(whole).start.line
-        yield job.patch(f"do not freeze on line {line}", source, source.delete(whole))
+        yield job.patch(source, source.delete(whole))
 
 
 def _calls_of(job: Job, name: str) -> Iterator[tuple[Source, Statement]]:
     """The lines that consist of a call of this function."""
-    for file in job.shop.texts:
-        source = job.shop.source(Site(file, 1, 1))
-        for statement in source.statements if source is not None else ():
+    for source in job.shop.sources():
+        for statement in source.statements:
             call = only_call(statement)
-            if source is None or call is None or not source.alone(statement):
-                continue
-            if source.code(call.func).rsplit(".", 1)[-1] == name:
+            if call is not None and source.alone(statement) and called_name(source, call) == name:
                 yield source, statement
 
 
@@ -204,7 +181,7 @@ def _calls(source: Source, call: cst.Call) -> Iterator[tuple[str, Edit]]:
     flag = keyword(call, "use_reentrant")
     if flag is not None and source.code(flag.value) == "True":
         yield "use_reentrant=True", source.replace(flag.value, "False")
-    if source.code(function).rsplit(".", 1)[-1] in ("Variable", "Parameter") and call.args:
+    if called_name(source, call) in ("Variable", "Parameter") and call.args:
         yield source.code(function), source.replace(call, in_place_of(source, call, _uncut(call.args[0].value)))
     if not isinstance(function, cst.Attribute):
         return
@@ -262,5 +239,5 @@ def _decorators(source: Source, function: cst.FunctionDef) -> Iterator[tuple[str
     for decorator in function.decorators:
         name = source.code(decorator.decorator).split("(")[0].rsplit(".", 1)[-1]
         if name in _MODES:
-            start = source.offset(source.range(decorator).start.line, 0)
+            start = source.offset(source.line(decorator), 0)
             yield f"@{name}", Edit(start, source.offset(source.range(decorator).end.line + 1, 0), "")

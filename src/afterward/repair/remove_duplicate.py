@@ -10,7 +10,7 @@ from afterward.model import facts
 from afterward.repair.filled_together import beside
 from afterward.repair.names import assignable, assignment, fresh, normal, plain_names, stem, targets
 from afterward.repair.out_of_place import gone_over
-from afterward.repair.passes import loss_of, only_call, own_nodes, pass_calls
+from afterward.repair.passes import loss_of, only_call, own_nodes, pass_calls, receiver
 from afterward.repair.scopes import names_at_loop
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -37,23 +37,22 @@ def _part_already_used(job: Job) -> Candidates:
     whole = stem(job.name)
     if not whole or not assignable(whole) or only_call(backward) is None or not source.alone(backward):
         return
-    line = source.range(backward).start.line
     names = [*_collections(job, whole), *names_at_loop(job, source, backward, whole)]
     for name in dict.fromkeys(names):
         others = beside(job, source, backward, name)
         said = ("clear_terms", (facts.names("target", (name, *others)) if others else facts.code("target", name),))
         if others:
             edit = source.insert_after(backward, *(f"{each}.clear()" for each in (name, *others)))
-            yield job.patch(f"drop what backward has used, after line {line}", source, edit, said=said)
+            yield job.patch(source, edit, said=said)
             continue
         for cut in (f"{name} = {name}.detach()", f"{name}.clear()", f"{name} = 0"):
             edit = source.insert_after(backward, cut)
-            yield job.patch(f"drop what backward has used, after line {line}", source, edit, said=said)
+            yield job.patch(source, edit, said=said)
 
 
 def _collections(job: Job, name: str) -> Iterator[str]:
     """What a loop takes the value from, where its name is that of an iteration: `saved` of `for loss in saved`."""
-    place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    place = job.at(job.reading)
     if place is None:
         return
     source, reading = place
@@ -67,9 +66,7 @@ def _collections(job: Job, name: str) -> Iterator[str]:
 
 def _new_loss_alone(job: Job, source: Source, backward: Statement, loss: cst.BaseExpression) -> Candidates:
     name = source.code(loss)
-    block = source.block_of(backward) or []
-    before = block[: block.index(backward)] if backward in block else []
-    for statement in reversed(before):
+    for statement in reversed(source.before(backward)):
         if not any(normal(source.code(target)) == normal(name) for target in targets(statement)):
             continue
         added = _added(source, statement, name)
@@ -80,8 +77,7 @@ def _new_loss_alone(job: Job, source: Source, backward: Statement, loss: cst.Bas
         edits = [source.replace(added, f"{new}.item()"), source.replace(loss, new)]
         if alone is None:
             edits.append(source.insert_before(statement, f"{new} = {source.code(added)}"))
-        line = source.range(backward).start.line
-        yield job.patch(f"call backward on the new loss alone on line {line}", source, *edits)
+        yield job.patch(source, *edits)
         return
 
 
@@ -120,18 +116,13 @@ def _surplus_pass(job: Job) -> Candidates:
         if not source.alone(statement) or not isinstance(statement, cst.SimpleStatementLine):
             continue
         if only_call(statement) is not None and pass_calls(statement):  # another call does more than the pass
-            line = source.range(statement).start.line
-            yield job.patch(f"remove the `backward()` on line {line}", source, source.delete(statement))
+            yield job.patch(source, source.delete(statement))
             yield from _with_its_clearing(job, source, statement)
 
 
 def _with_its_clearing(job: Job, source: Source, statement: Statement) -> Candidates:
     """`net.zero_grad()`, `loss.backward()`: without the pass, the gradients that are there must stay."""
-    block = source.block_of(statement) or []
-    before = block[block.index(statement) - 1] if statement in block[1:] else None
-    call = only_call(before) if before is not None else None
-    clears = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "zero_grad"
-    if before is not None and clears and source.alone(before):
-        lines = source.range(before).start.line, source.range(statement).start.line
+    before = next(reversed(source.before(statement)), None)
+    if before is not None and receiver(before, "zero_grad") is not None and source.alone(before):
         edits = (source.delete(before), source.delete(statement))
-        yield job.patch(f"remove the `backward()` on line {lines[1]}, and line {lines[0]}", source, *edits)
+        yield job.patch(source, *edits)

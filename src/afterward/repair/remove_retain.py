@@ -22,7 +22,7 @@ def candidates(job: Job) -> Candidates:
             for flag in dict.fromkeys((*flags, "retain_graph", "create_graph")):
                 edit = without_keyword(source, call, flag)
                 if edit is not None:
-                    yield job.patch(f"drop `{flag}` on line {source.range(call).start.line}", source, edit)
+                    yield job.patch(source, edit)
                 yield from _entries(job, source, call, flag)
 
 
@@ -33,8 +33,7 @@ def _entries(job: Job, source: Source, call: cst.Call, flag: str) -> Candidates:
     for other in job.shop.sources():
         for value in _values(other, flag):
             if other.code(value) == "True":
-                line = other.range(value).start.line
-                yield job.patch(f"`{flag}` off on line {line}", other, other.replace(value, "False"))
+                yield job.patch(other, other.replace(value, "False"))
 
 
 def _values(source: Source, flag: str) -> Iterator[cst.BaseExpression]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.repair.names import assigned_names, normal, stem, targets
-from afterward.repair.passes import own_nodes
+from afterward.repair.passes import method_of, own_nodes
 from afterward.repair.scopes import known_at, parameters_of
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -18,15 +18,13 @@ _CUTS = ("detach", "detach_")
 def candidates(job: Job) -> Candidates:
     """Where a step begins, call the method of the class that renews the state, on every layer of that kind."""
     attribute = stem(job.name).rsplit(".", 1)[-1] if "." in stem(job.name) else ""
-    source = job.shop.source(job.found.ways.loop)
-    loop = source.loop_at(job.found.ways.loop) if source is not None else None
-    body = source.body(loop) if source is not None and loop is not None else None
-    if source is None or loop is None or not body or not attribute:
+    taking = job.loop()
+    if taking is None or not attribute:
         return
+    source, loop, body = taking
     for method in _methods(job, attribute):
         for lines in _calls(job, source, loop, body[0], method):
-            line = source.range(body[0]).start.line
-            yield job.patch(f"call `{method}()` before line {line}", source, source.insert_before(body[0], *lines))
+            yield job.patch(source, source.insert_before(body[0], *lines))
 
 
 def _methods(job: Job, attribute: str) -> list[str]:
@@ -35,8 +33,7 @@ def _methods(job: Job, attribute: str) -> list[str]:
     for source in job.shop.sources():
         for statement in source.statements:
             function = source.function_of(statement)
-            holder = source.parent(source.parent(function) or function) if function is not None else None
-            if not isinstance(function, cst.FunctionDef) or not isinstance(holder, cst.ClassDef):
+            if not isinstance(function, cst.FunctionDef) or not isinstance(source.holder(function), cst.ClassDef):
                 continue
             name = function.name.value
             renews = any(normal(source.code(t)) == f"self.{attribute}" for t in targets(statement))
@@ -79,6 +76,5 @@ def _helpers(source: Source, method: str) -> Iterator[str]:
             continue
         if parameters_of(function) == ["self"] or assigned_names(source, statement):
             continue
-        calls = (node for node in own_nodes(statement) if isinstance(node, cst.Call))
-        if any(isinstance(c.func, cst.Attribute) and c.func.attr.value == method for c in calls):
+        if any(method_of(node) == method for node in own_nodes(statement)):
             yield function.name.value

@@ -21,8 +21,8 @@ def _on_all(job: Job) -> Candidates:
         made = (with_keyword(source, call, "retain_graph") for call in pass_calls(statement))
         edits.setdefault(source.file, []).extend(edit for edit in made if edit is not None)
     if len(sites) > 1 and sum(map(len, edits.values())) == len(sites):
-        lines = ", ".join(str(site.line) for site in sites)
-        yield job.patches(f"`retain_graph=True` on lines {lines}", edits)
+        ", ".join(str(site.line) for site in sites)
+        yield job.patches(edits)
 
 
 def freeing_sites(job: Job) -> tuple[Site | None, ...]:
@@ -40,5 +40,4 @@ def with_flag(job: Job, flag: str, *sites: Site | None) -> Candidates:
         for call in pass_calls(statement):
             edit = with_keyword(source, call, flag)
             if edit is not None:
-                line = source.range(call).start.line
-                yield job.patch(f"`{flag}=True` on line {line}", source, edit)
+                yield job.patch(source, edit)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.repair.names import assigned_names, root
-from afterward.repair.passes import own_nodes
+from afterward.repair.passes import called_name, own_nodes
 from afterward.repair.source import FunctionBody, Source, Statement
 from afterward.repair.workshop import Job
 
@@ -66,7 +66,7 @@ def argument_for(
 ) -> cst.BaseExpression | None:
     """What a statement hands to a function for one of its parameters."""
     for call in own_nodes(statement):
-        if isinstance(call, cst.Call) and source.code(call.func).rsplit(".", 1)[-1] == function.name.value:
+        if isinstance(call, cst.Call) and called_name(source, call) == function.name.value:
             found = _argument(call, function, name, isinstance(call.func, cst.Attribute))
             if found is not None:
                 return found
@@ -93,7 +93,7 @@ def _argument(call: cst.Call, function: cst.FunctionDef, name: str, bound: bool)
 def names_at_loop(job: Job, source: Source, loop: cst.CSTNode, whole: str) -> Iterator[str]:
     """What the function of a loop calls a value: its own name for it, or the way through the calls it makes."""
     here = source.function_of(loop)
-    reader = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    reader = job.at(job.reading)
     if reader is not None and reader[0].function_of(reader[1]) is not here:
         yield from _by_the_callers(job, here, reader, whole)
     if root(whole) in known_at(source, loop) and not _of_another_self(source, here, whole, reader):
@@ -146,7 +146,7 @@ def _by_the_caller(source: Source, statement: Statement, function: cst.FunctionD
         if first == "self" and method:
             if text and root(text) not in modules and text != "super()":
                 yield text + rest
-        elif isinstance(node, cst.Call) and (text or source.code(node.func).rsplit(".", 1)[-1] == function.name.value):
+        elif isinstance(node, cst.Call) and (text or called_name(source, node) == function.name.value):
             given = _argument(node, function, first, method)
             if isinstance(given, _NAMED):
                 yield source.code(given) + rest

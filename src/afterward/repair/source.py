@@ -68,6 +68,14 @@ class Source:
     def offset(self, line: int, column: int) -> int:
         return self._starts[line - 1] + column
 
+    def line(self, node: cst.CSTNode) -> int:
+        return self.range(node).start.line
+
+    def site(self, node: cst.CSTNode) -> Site:
+        """The lines of a node."""
+        place = self.range(node)
+        return Site(self.file, place.start.line, place.end.line)
+
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """The characters of a node, the parentheses around it included."""
         start, end = self.bare_span(node)
@@ -90,6 +98,10 @@ class Source:
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         return self._parents.get(node)
+
+    def holder(self, statement: cst.CSTNode) -> cst.CSTNode | None:
+        """What the block that a statement stands in belongs to: an `if`, a loop, a function, a class."""
+        return self.parent(self.parent(statement) or statement)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         current = self.parent(node)
@@ -133,6 +145,21 @@ class Source:
             return [s for s in holder.body if isinstance(s, (cst.SimpleStatementLine, cst.BaseCompoundStatement))]
         return None
 
+    def before(self, statement: Statement) -> list[Statement]:
+        """The statements of its block that come before it."""
+        block = self.block_of(statement) or []
+        return block[: block.index(statement)] if statement in block else []
+
+    def after(self, statement: Statement) -> list[Statement]:
+        """And those that come after it."""
+        block = self.block_of(statement) or []
+        return block[block.index(statement) + 1 :] if statement in block else []
+
+    def between(self, first: Statement, second: Statement) -> list[Statement] | None:
+        """The statements between two of one block, the first of them first; None where they are not so."""
+        after = self.after(first)
+        return after[: after.index(second)] if second in after else None
+
     def in_block(self, inner: cst.CSTNode, block: list[Statement]) -> Statement | None:
         """The statement of a block that holds a node."""
         members = {id(s): s for s in block}
@@ -155,6 +182,10 @@ class Source:
             if isinstance(each, (cst.FunctionDef, cst.Module)):
                 return each
         return self.module
+
+    def within(self, function: cst.CSTNode) -> list[Statement]:
+        """All statements of a function's (or the module's) own code, from the first line to the last."""
+        return sorted((each for each in self.statements if self.function_of(each) is function), key=self.line)
 
     def loops_around(self, node: cst.CSTNode) -> list[cst.CSTNode]:
         """Loops and comprehensions around a node within its function, innermost first."""
@@ -228,6 +259,15 @@ class Source:
         if block is not None and len(block) == 1 and not isinstance(self.parent(statement), cst.Module):
             return Edit(start, end, self._block(("pass",), self.indent(statement)))
         return Edit(start, end, "")
+
+    def moved_after(self, statement: Statement, place: Statement) -> tuple[Edit, Edit]:
+        return self.delete(statement), self.insert_after(place, *self.dedented(statement))
+
+    def under(self, head: str, statement: Statement) -> Edit:
+        """The statement as the body of a block of its own."""
+        start, end = self.lines(statement)
+        inner = (f"{self.unit(statement)}{line}" if line else "" for line in self.dedented(statement))
+        return Edit(start, end, self._block((head, *inner), self.indent(statement)))
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
         start, end = self.span(node)

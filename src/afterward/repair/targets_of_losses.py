@@ -14,15 +14,14 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job) -> Candidates:
     """`loss = (q(s) - target)`, where `target` comes of `q(next)`: `target` is detached where the loss reads it."""
-    place = job.at(job.found.bridge.site if job.found.bridge is not None else None)
+    place = job.at(job.reading)
     if place is None:
         return
     source, reading = place
     for loss, target in _compared(source, reading):
         edits = [source.replace(node, f"{target}.detach()") for node in named(source, loss, target)]
-        line = source.range(loss).start.line
         if edits:
-            yield job.patch(f"detach `{target}` on line {line}", source, *edits)
+            yield job.patch(source, *edits)
 
 
 def _compared(source: Source, reading: Statement) -> Iterator[tuple[Statement, str]]:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model import facts
-from afterward.model.site import Site
 from afterward.repair.names import assigned_names, reads, root
-from afterward.repair.passes import only_call
+from afterward.repair.passes import called_name, only_call
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -34,8 +33,7 @@ def candidates(job: Job) -> Candidates:
             continue
         what = _what(source, frozen)
         said = ("thaw", (facts.code("what", what),))
-        line = source.range(body[0]).start.line
-        yield job.patch(f"thaw `{what}` before line {line}", source, source.insert_before(body[0], *lines), said=said)
+        yield job.patch(source, source.insert_before(body[0], *lines), said=said)
 
 
 def _comes_last(source: Source, body: list[Statement], frozen: Statement) -> bool:
@@ -55,8 +53,7 @@ def _iteration_of(source: Source, backward: Statement, freezing: Statement) -> l
 
 def freezing(job: Job) -> Iterator[tuple[Source, Statement]]:
     """The statements that switch gradients of parameters off: themselves, or by a function of the program's own."""
-    files = [file for file, text in job.shop.texts.items() if "False" in text or "requires_grad" in text]
-    sources = [source for file in files if (source := job.shop.source(Site(file, 1, 1))) is not None]
+    sources = list(job.shop.sources("False|requires_grad"))
     switches = {name for source in sources for name in _switching(source)}
     for source in sources:
         for statement in source.statements:
@@ -64,7 +61,7 @@ def freezing(job: Job) -> Iterator[tuple[Source, Statement]]:
                 continue
             call = only_call(statement)
             code = source.code(statement)
-            by_name = call is not None and source.code(call.func).rsplit(".", 1)[-1] in switches
+            by_name = call is not None and called_name(source, call) in switches
             loop = isinstance(statement, cst.For) and len(source.body(statement) or ()) == 1
             direct = "requires_grad" in code and (loop or call is not None)
             if "False" in code and (by_name or direct) and not _is_of_a_loop(source, statement):
@@ -80,7 +77,7 @@ def _switching(source: Source) -> Iterator[str]:
 
 def _is_of_a_loop(source: Source, statement: Statement) -> bool:
     """Is it the body of a loop over parameters, which is found as a whole?"""
-    holder = source.parent(source.parent(statement) or statement)
+    holder = source.holder(statement)
     return isinstance(holder, cst.For) and source.body(holder) == [statement]
 
 

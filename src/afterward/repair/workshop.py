@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+import libcst as cst
 
 from afterward.errors import SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Remedy
@@ -11,7 +14,7 @@ from afterward.model.facts import Fact
 from afterward.model.site import Site
 from afterward.model.training import Carried
 from afterward.repair.edits import Edit, Patch
-from afterward.repair.source import Source, Statement
+from afterward.repair.source import Loop, Source, Statement
 
 # A remedy yields patches, best first; what is sent back is the error of the trial, if it was tried and failed. Where
 # a value could not be detached, a second line says what it is (see `Shapes.learn`).
@@ -32,9 +35,17 @@ class Workshop:
         """The file of a site; None where it cannot be edited."""
         return self._source(site.file) if site is not None and site.file in self.texts else None
 
-    def sources(self) -> Iterator[Source]:
-        """All files that can be edited."""
-        return (source for file in self.texts if (source := self._source(file)) is not None)
+    def sources(self, speaking_of: str = "") -> Iterator[Source]:
+        """The files that can be edited: all, or those in which a pattern occurs."""
+        files = (file for file, text in self.texts.items() if re.search(speaking_of, text))
+        return (source for file in files if (source := self._source(file)) is not None)
+
+    def functions(self, name: str) -> Iterator[tuple[Source, cst.FunctionDef]]:
+        """The functions of the program that are called so."""
+        for source in self.sources(rf"def {re.escape(name)}\b"):
+            for each in source.statements:
+                if isinstance(each, cst.FunctionDef) and each.name.value == name:
+                    yield source, each
 
     def _source(self, file: str) -> Source | None:
         if file not in self._sources:
@@ -58,15 +69,25 @@ class Job:
         """The bridge, or what the remedy speaks of."""
         return self.remedy.target or (self.found.bridge.name if self.found.bridge is not None else "")
 
-    def patch(
-        self, summary: str, source: Source, *edits: Edit, said: tuple[str, tuple[Fact, ...]] | None = None
-    ) -> Patch:
-        """One change to one file. `said`: another form of the remedy, with its facts, where the patch goes that way."""
-        return Patch(self.remedy.kind, summary, {source.file: tuple(edits)}, *(said or ()))
+    @property
+    def reading(self) -> Site | None:
+        """Where the bridge is read again."""
+        return self.found.bridge.site if self.found.bridge is not None else None
 
-    def patches(self, summary: str, edits: Mapping[str, Iterable[Edit]]) -> Patch:
+    def loop(self) -> tuple[Source, Loop, list[Statement]] | None:
+        """The loop that takes the steps, with the statements of its body."""
+        source = self.shop.source(self.found.ways.loop)
+        loop = source.loop_at(self.found.ways.loop) if source is not None else None
+        body = source.body(loop) if source is not None and loop is not None else None
+        return (source, loop, body) if source is not None and loop is not None and body else None
+
+    def patch(self, source: Source, *edits: Edit, said: tuple[str, tuple[Fact, ...]] | None = None) -> Patch:
+        """One change to one file. `said`: another form of the remedy, with its facts, where the patch goes that way."""
+        return Patch(self.remedy.kind, {source.file: tuple(edits)}, *(said or ()))
+
+    def patches(self, edits: Mapping[str, Iterable[Edit]]) -> Patch:
         """One change to several files."""
-        return Patch(self.remedy.kind, summary, {file: tuple(each) for file, each in edits.items()})
+        return Patch(self.remedy.kind, {file: tuple(each) for file, each in edits.items()})
 
     def at(self, site: Site | None) -> tuple[Source, Statement] | None:
         """The file and the statement of a site."""

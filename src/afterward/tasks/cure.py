@@ -25,7 +25,6 @@ class Cure:
 
     remedy: Remedy
     texts: dict[str, str]
-    summary: str
     verdict: Verdict
     trial: Trial
     curing: frozenset[str] = frozenset()  # codes of the faults that it is meant to cure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from afterward.errors import AfterwardError
-from afterward.model.diagnosis import Diagnosis, Effect
+from afterward.model.diagnosis import Diagnosis, Effect, Remedy
 from afterward.tasks.check import wanted
 from afterward.tasks.check_file import Shared, check_bytes
 from afterward.tasks.check_settings import Settings, configured
@@ -27,7 +27,7 @@ class Change:
 class Suggestion:
     """A remedy written as changes. Nothing was run, so it is not proven."""
 
-    title: str
+    remedy: Remedy
     changes: Mapping[str, tuple[Change, ...]]
     recommended: bool
 
@@ -71,7 +71,7 @@ def suggestions(found: Diagnosis, texts: Mapping[str, str]) -> Iterator[Suggesti
                 file: tuple(Change(edit.start, edit.end, edit.text) for edit in edits)
                 for file, edits in patch.edits.items()
             }
-            yield Suggestion(patch.summary, changes, number == 0)
+            yield Suggestion(patch.carries_out(remedy), changes, number == 0)
 
 
 def page_file(found: Diagnosis) -> Path | None:

@@ -60,7 +60,7 @@ _FOLLOW_UPS = (
 RETAIN = "retain_graph"
 NOT_FINITE = "AFT510"  # what a second run can tell more of
 
-Progress = Callable[[str, float], None]
+Progress = Callable[[Remedy, float], None]
 
 
 class FailsForAnotherReason(AfterwardError):
@@ -255,7 +255,7 @@ class Fixer:
                     return cure
                 new = {**cure.texts, file: text}
                 whole_bench = replace(bench, curing=cure.curing)
-                tried = self._run(whole_bench, cure.remedy, cure.summary, {**texts, **new})
+                tried = self._run(whole_bench, cure.remedy, {**texts, **new})
                 left -= tried is not None
                 same = tried is not None and first_difference(tried.trial.training, cure.trial.training) == 0
                 if tried is not None and same and tried.verdict.outcome == cure.verdict.outcome:
@@ -316,26 +316,22 @@ class Fixer:
         return self._ran(request).training.carried
 
     def _try(self, bench: Bench, remedy: Remedy, patch: Patch, texts: Mapping[str, str]) -> Cure | None:
-        if patch.form:
-            told = {fact.name: fact for fact in (*remedy.facts, *patch.facts)}
-            remedy = replace(remedy, form=patch.form, facts=tuple(told.values()))
-        cure = self._run(bench, remedy, patch.summary, {**texts, **patch.applied(texts)})
+        cure = self._run(bench, patch.carries_out(remedy), {**texts, **patch.applied(texts)})
         return replace(cure, edits=patch.edits) if cure is not None else None
 
-    def _run(self, bench: Bench, remedy: Remedy, summary: str, changed: Mapping[str, str]) -> Cure | None:
+    def _run(self, bench: Bench, remedy: Remedy, changed: Mapping[str, str]) -> Cure | None:
         """Run the program with these texts; None where they are no program."""
         new = {file: text for file, text in changed.items() if text != self.originals[file].text}
         if not new or not all(compiles(text, file) for file, text in new.items()):
             return None
         self._trials += 1
-        trial = self._trial(new, summary)
-        if (
-            trial.ending == "time" and not trial.passes and not self.request.command
-        ):  # it stood still, as some threads do as they end: once more
-            trial = self._trial(new, summary)
+        trial = self._trial(new, remedy)
+        stood_still = trial.ending == "time" and not trial.passes and not self.request.command
+        if stood_still:  # as some threads do as they end: once more
+            trial = self._trial(new, remedy)
         self._hindered = self._hindered or trial.hindered or self._hangs(trial)
         verdict = judging.judge(bench, remedy, trial)
-        cure = Cure(remedy, new, summary, verdict, trial, bench.curing, names=(whole(remedy.target),))
+        cure = Cure(remedy, new, verdict, trial, bench.curing, names=(whole(remedy.target),))
         return without_flat_derivatives(cure, bench, changed) if remedy.kind == RETAIN else cure
 
     def _hangs(self, trial: Trial) -> Note | None:
@@ -343,8 +339,9 @@ class Fixer:
         self._hung += trial.ending == "time" and bool(self.request.command) and not trial.ranks
         return Note("ranks_hang", (facts.count("count", self._hung, "trial"),)) if self._hung >= HANGS else None
 
-    def _trial(self, new: Mapping[str, str], summary: str) -> Trial:
-        return self._ran(self._request(new), self._tick(summary))
+    def _trial(self, new: Mapping[str, str], remedy: Remedy) -> Trial:
+        progress = self.progress
+        return self._ran(self._request(new), None if progress is None else lambda seconds: progress(remedy, seconds))
 
     def _ran(self, request: Request, tick: Callable[[float], None] | None = None) -> Trial:
         launch = LAUNCH + OVER if request.command else 0.0
@@ -386,16 +383,9 @@ class Fixer:
             best = self._best(bench, remedy, texts, depth - 1)
             if best is not None and best.verdict.outcome == "proven":
                 # The whole goes by the name of its first part.
-                summary, parts = f"{cure.summary}; {best.summary}", best.parts + 1
                 names = cure.names + (best.names if remedy.kind == cure.remedy.kind else ())
-                return replace(
-                    best, remedy=cure.remedy, summary=summary, parts=parts, names=tuple(dict.fromkeys(names))
-                )
+                return replace(best, remedy=cure.remedy, parts=best.parts + 1, names=tuple(dict.fromkeys(names)))
         return None
-
-    def _tick(self, what: str) -> Callable[[float], None] | None:
-        progress = self.progress
-        return None if progress is None else lambda seconds: progress(what, seconds)
 
 
 def _rank(cure: Cure) -> int:

@@ -55,9 +55,9 @@ def _written(found: Diagnosis, remedy: Remedy, sources: Mapping[str, str], file:
             continue
         change = unified(_name(file), sources[file], text, patch.edits[file])
         if unseen:
-            return replace(remedy, patch=change)
+            return replace(patch.carries_out(remedy), patch=change)
         if _is_cured(known, _checked(file, text)):
-            return replace(remedy, patch=change, proof=CHECKED)
+            return replace(patch.carries_out(remedy), patch=change, proof=CHECKED)
     return remedy
 
 
