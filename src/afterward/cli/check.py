@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from afterward.errors import AfterwardError, ReportNotWritten
+from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Report, Severity
 from afterward.render.paths import printable
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # The module of each format and its function; loaded when asked for, so that other commands start fast.
 _FORMATS = {
+    "text": ("afterward.render.text", "as_texts"),
     "concise": ("afterward.render.concise", "as_concise"),
     "json": ("afterward.render.json_report", "as_json"),
     "sarif": ("afterward.render.sarif", "as_sarif"),
@@ -46,7 +47,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files, folders, globs; - for stdin")
     parser.add_argument(
-        "--format", choices=("text", *_FORMATS), default="text", help="format of the report (default: text)"
+        "--format", choices=tuple(_FORMATS), default="text", help="format of the report (default: text)"
     )
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE")
     parser.add_argument("--select", metavar="CODES", help="only these codes or names (AFT1: all of AFT1xx)")
@@ -216,11 +217,9 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def _report(report: Report, options: argparse.Namespace) -> None:
     if options.out is not None:
-        text = _texts(report) if options.format == "text" else _as(options.format)(report)
-        try:
-            Path(options.out).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ReportNotWritten(f"cannot write the report to {options.out}: {error.strerror}") from None
+        from afterward.cli._output import write_report
+
+        write_report(Path(options.out), _as(options.format)(report))
     elif options.format != "text":
         sys.stdout.write(_as(options.format)(report))
     elif report.findings:
@@ -244,12 +243,6 @@ def _as(name: str) -> Callable[[Report], str]:
     module, function = _FORMATS[name]
     made: Callable[[Report], str] = getattr(import_module(module), function)
     return made
-
-
-def _texts(report: Report) -> str:
-    from afterward.render.text import as_text
-
-    return "\n".join(as_text(found) for found in report.findings)
 
 
 def _statistics(result: task.Result) -> None:

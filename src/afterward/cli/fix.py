@@ -19,7 +19,7 @@ from afterward.render.paths import shown as shown_name
 from afterward.render.progress import trial_progress
 from afterward.render.proofs import note_text
 from afterward.render.terminal import show, show_changes, show_diagnosis
-from afterward.render.text import as_text
+from afterward.render.text import as_texts
 
 if TYPE_CHECKING:
     from afterward.tasks.fix import Fixed
@@ -69,7 +69,7 @@ def perform(options: argparse.Namespace) -> int:
         return 130
     _report(fixed.report, options, shown)
     if out is not None:
-        write_report(out, as_json(fixed.report) if options.format == "json" else _texts(fixed.report))
+        write_report(out, as_json(fixed.report) if options.format == "json" else as_texts(fixed.report))
     if page is not None:
         from afterward.render.html import as_html
 
@@ -151,10 +151,6 @@ def _report(report: Report, options: argparse.Namespace, shown: list[Diagnosis])
     for found in report.findings:
         print(file=sys.stderr)
         (show_changes if found.key in places else show)(found, sys.stderr)
-
-
-def _texts(report: Report) -> str:
-    return "\n".join(as_text(found) for found in report.findings)
 
 
 def _agreed(fixed: Fixed, options: argparse.Namespace) -> bool:

@@ -233,9 +233,9 @@ def _json(report: Report) -> str:
 def _texts(report: Report) -> str:
     if not report.findings and report.memory is None:
         return ""
-    from afterward.render.text import as_text
+    from afterward.render.text import as_texts
 
-    texts = [as_text(found) for found in report.findings]
+    texts = [as_texts(report)] if report.findings else []
     return "\n".join([*texts, *([_account(report)] if report.memory is not None else [])])
 
 

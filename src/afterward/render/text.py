@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from afterward.model.diagnosis import Diagnosis
+from afterward.model.diagnosis import Diagnosis, Report
 from afterward.model.site import Site
 from afterward.render.counter import step_of
 from afterward.render.paths import shown
@@ -26,6 +26,10 @@ _DOTS = "..."
 def as_text(found: Diagnosis, width: int = WIDTH) -> str:
     """Plain text."""
     return plain(lines_of(found, width))
+
+
+def as_texts(report: Report) -> str:
+    return "\n".join(as_text(found) for found in report.findings)
 
 
 def plain(lines: Iterable[Line]) -> str:

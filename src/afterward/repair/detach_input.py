@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model.diagnosis import Form
+from afterward.model.names import container_of
 from afterward.repair import targets_of_losses
 from afterward.repair.detaching import Shapes, detached
 from afterward.repair.names import (
@@ -18,7 +19,6 @@ from afterward.repair.names import (
     plain_names,
     reads,
     root,
-    stem,
     targets,
     wrapped,
 )
@@ -247,7 +247,7 @@ def _returned(statement: Statement) -> cst.BaseExpression | None:
 
 def _where_it_is_handed_on(job: Job) -> Candidates:
     """An argument of a call on the way to the pass: `pool.query(fake)` becomes `pool.query(fake.detach())`."""
-    name = stem(job.name)
+    name = container_of(job.name)
     for site in (*job.found.ways.freed[:-1], *job.found.ways.reused[:-1]):
         place = job.at(site)
         if place is None:

@@ -10,10 +10,11 @@ import libcst as cst
 from afterward.model import facts
 from afterward.model.diagnosis import Form
 from afterward.model.facts import Fact
+from afterward.model.names import container_of
 from afterward.model.site import Site
 from afterward.repair import idle_cuts, resets
 from afterward.repair.detaching import Shapes, cut_lines, likely_shape, shapes_in
-from afterward.repair.names import assignable, assignment, named, normal, root, stem, targets, wrapped
+from afterward.repair.names import assignable, assignment, named, normal, root, targets, wrapped
 from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.scopes import known_at, names_at_loop
 from afterward.repair.source import Source, Statement
@@ -114,7 +115,7 @@ def _reads_in_loop(source: Source, loop: cst.CSTNode, name: str) -> list[cst.Bas
 
 def _places(job: Job) -> Iterator[tuple[Source, Statement, str]]:
     """(file, statement to come before, name there), best first."""
-    whole = stem(job.name)
+    whole = container_of(job.name)
     taking = job.loop()
     if taking is not None and whole:
         source, loop, body = taking
@@ -236,7 +237,7 @@ def source_loops(source: Source, statement: Statement) -> list[list[Statement]]:
 def _read_as(job: Job, source: Source) -> str:
     """The name by which the statement that reads the state knows it."""
     node = source.expression_at(job.reading)
-    return stem(source.code(node)) if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) else ""
+    return container_of(source.code(node)) if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)) else ""
 
 
 def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidates:
@@ -259,7 +260,7 @@ def _where_it_is_stored(job: Job) -> Candidates:
             continue
         source, statement = place
         assigned = assignment(statement)
-        whole = stem(job.name)
+        whole = container_of(job.name)
         if isinstance(assigned, cst.Assign) and len(assigned.targets) == 1 and assigned.value is not None:
             target = assigned.targets[0].target
             if not isinstance(target, (cst.Tuple, cst.List)):
@@ -280,7 +281,7 @@ def _is_kept(job: Job) -> bool:
 
 def _where_it_is_put(job: Job) -> Candidates:
     """`self.keys.append(k)`, `self.shadow[name] = value`: whatever puts something into what holds the value."""
-    whole = stem(job.name)
+    whole = container_of(job.name)
     label = re.split(r"[.\[\]]", whole)[-1]
     if whole == job.name and "." not in whole:
         return  # a name of its own: nothing is put into it

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import libcst as cst
 
+from afterward.model.names import container_of
 from afterward.repair import item_for_logging
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignable, assignment, named, stem, wrapped
+from afterward.repair.names import assignable, assignment, named, wrapped
 from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Candidates, Job
@@ -37,7 +38,7 @@ def candidates(job: Job) -> Candidates:
         for some in dict.fromkeys([*((one,) for one in uses), tuple(uses)]):
             edits = [source.replace(one, f"{wrapped(source, one)}.detach()") for one in some]
             yield job.patch(source, *edits)
-    elif stem(job.name) == job.name and assignable(job.name) and source.alone(statement):
+    elif container_of(job.name) == job.name and assignable(job.name) and source.alone(statement):
         edit = source.insert_before(statement, f"{job.name} = {job.name}.detach()")
         yield job.patch(source, edit)
     stored = job.reading

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from afterward.model.diagnosis import Bridge
-from afterward.repair.names import fresh, stem
+from afterward.model.names import container_of
+from afterward.repair.names import fresh
 from afterward.repair.source import Source, Statement
 from afterward.repair.workshop import Workshop
 
@@ -208,7 +209,7 @@ def likely_shape(name: str, bridge: Bridge | None) -> Shape:
     """What the whole behind an element's name is likely to be: a number picks from a tuple, a key from a dict."""
     if bridge is not None and bridge.of_parts:
         return holding("tuple")
-    element = name[len(stem(name)) :]
+    element = name[len(container_of(name)) :]
     if re.match(r"\[-?\d+\]", element):
         return holding("tuple")
     return holding("dict") if re.match(r"\[['\"]", element) else TENSOR

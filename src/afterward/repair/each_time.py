@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from afterward.model.names import container_of
 from afterward.repair import as_property
 from afterward.repair.edits import Edit
-from afterward.repair.names import assignment, fresh, named, normal, stem, targets, wrapped
+from afterward.repair.names import assignment, fresh, named, normal, targets, wrapped
 from afterward.repair.passes import own_nodes, trains
 from afterward.repair.scopes import argument_for, parameters_of
 from afterward.repair.source import Source, Statement
@@ -162,7 +163,7 @@ def _called_within(job: Job, source: Source, function: cst.FunctionDef) -> list[
 
 def not_stored(job: Job) -> Candidates:
     """`self.cached = freqs`, where `freqs` is used anyway: what is not stored is computed each time."""
-    attribute = stem(job.name).rsplit(".", 1)[-1]
+    attribute = container_of(job.name).rsplit(".", 1)[-1]
     for source in job.shop.sources():
         for statement in source.statements:
             made, function = assignment(statement), source.function_of(statement)

@@ -16,11 +16,6 @@ def normal(text: str) -> str:
     return re.sub(r"\s+", "", text).replace("'", '"')
 
 
-def stem(name: str) -> str:
-    """The name of the whole that an element belongs to: `state` of `state[1]`."""
-    return re.sub(r"(\[[^\]]*\])+$", "", name)
-
-
 def root(name: str) -> str:
     """The plain name that a dotted one begins with."""
     return re.split(r"[.\[(]", name, maxsplit=1)[0]

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from afterward.model import facts
+from afterward.model.names import container_of
 from afterward.repair.filled_together import beside
-from afterward.repair.names import assignable, assignment, fresh, normal, plain_names, stem, targets
+from afterward.repair.names import assignable, assignment, fresh, normal, plain_names, targets
 from afterward.repair.out_of_place import gone_over
 from afterward.repair.passes import loss_of, only_call, own_nodes, pass_calls, receiver
 from afterward.repair.scopes import names_at_loop
@@ -34,7 +35,7 @@ def _part_already_used(job: Job) -> Candidates:
     loss = loss_of(calls[0]) if calls else None
     if loss is not None:
         yield from _new_loss_alone(job, source, backward, loss)
-    whole = stem(job.name)
+    whole = container_of(job.name)
     if not whole or not assignable(whole) or only_call(backward) is None or not source.alone(backward):
         return
     names = [*_collections(job, whole), *names_at_loop(job, source, backward, whole)]

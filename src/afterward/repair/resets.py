@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from afterward.repair.names import assigned_names, normal, stem, targets
+from afterward.model.names import container_of
+from afterward.repair.names import assigned_names, normal, targets
 from afterward.repair.passes import method_of, own_nodes
 from afterward.repair.scopes import known_at, parameters_of
 from afterward.repair.source import Source, Statement
@@ -17,7 +18,7 @@ _CUTS = ("detach", "detach_")
 
 def candidates(job: Job) -> Candidates:
     """Where a step begins, call the method of the class that renews the state, on every layer of that kind."""
-    attribute = stem(job.name).rsplit(".", 1)[-1] if "." in stem(job.name) else ""
+    attribute = container_of(job.name).rsplit(".", 1)[-1] if "." in container_of(job.name) else ""
     taking = job.loop()
     if taking is None or not attribute:
         return
@@ -49,7 +50,7 @@ def _calls(job: Job, source: Source, loop: cst.CSTNode, first: Statement, method
     for helper in _helpers(source, method):
         if helper in known:
             yield from ((f"{helper}({name})",) for name in called)
-    owner = stem(job.name).rsplit(".", 1)[0]
+    owner = container_of(job.name).rsplit(".", 1)[0]
     if owner.split(".")[0].split("[")[0] in known and owner != "self":
         yield (f"{owner}.{method}()",)
     for name in called:

@@ -7,7 +7,6 @@ import os
 import re
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from afterward.errors import SourceUnreadable
 from afterward.interpret import Assumption, Door, Outcome, Sources, interpret_file, parse
@@ -22,6 +21,7 @@ from afterward.model.diagnosis import Certainty, Condition, Diagnosis, Severity
 from afterward.model.facts import Note
 from afterward.model.saved import Chapter
 from afterward.model.site import Site
+from afterward.rules import diagnose
 from afterward.rules._unused_ignore import unused_ignore
 from afterward.tasks.check_columns import as_pasted, in_code_points
 from afterward.tasks.check_silent import said_of, silent_findings
@@ -97,7 +97,7 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
     for part in outcome.parts:
         for found in part.findings:
             depends = Depends(found.always, found.assumed, part.door)
-            findings += [_predicted(one, depends, found.caught) for one in _diagnose(found.history)]
+            findings += [_predicted(one, depends, found.caught) for one in diagnose(found.history)]
         always = len(part.silent) == part.runs and not part.alone
         depends = Depends(always, part.silent[0].assumed if part.silent else (), part.door)
         findings += [_predicted(one, depends, False) for one in silent_findings(part)]
@@ -125,7 +125,7 @@ def _chapters(outcome: Outcome, kept: tuple[Diagnosis, ...]) -> tuple[Chapter, .
     chapters = []
     left = dict(enumerate(kept))
     for history in histories:
-        shown = {(one.code, one.primary.site.line) for one in _diagnose(history)}
+        shown = {(one.code, one.primary.site.line) for one in diagnose(history)}
         numbers = tuple(n for n, one in left.items() if (one.code, one.primary.site.line) in shown)
         chapters.append(Chapter(history, numbers))
         left = {n: one for n, one in left.items() if n not in numbers}
@@ -142,12 +142,6 @@ def _looked(file: str, tree: ast.Module, outcome: Outcome) -> Looked:
         tuple(sorted(line for line in coverage.analysed)),
         tuple((*line, reasons.get(line) or coverage.why_not(line)) for line in missed),
     )
-
-
-def _diagnose(history: Any) -> tuple[Diagnosis, ...]:
-    from afterward.rules import diagnose
-
-    return diagnose(history)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,25 +172,31 @@ def _predicted(found: Diagnosis, depends: Depends, caught: bool) -> Diagnosis:
 def _assuming(assumed: tuple[Assumption, ...]) -> tuple[Note, ...]:
     """What a prediction rests on."""
     trained = {network: one.name for one in assumed for network in one.trains}
-    notes = []
-    for one in assumed:
-        if one.role == "network":
-            known = facts.code("name", one.name), facts.code("optimizer", trained.get(one.name, ""))
-            notes.append(Note("assumes_parameters", known))
-        elif one.role == "function":
-            notes.append(Note("assumes_dependence", (facts.code("name", one.name),)))
-        elif one.role == "number":
-            notes.append(Note("assumes_number", (facts.code("name", one.name),)))
-        elif one.role == "loss":
-            known = facts.code("name", one.name), facts.code("optimizer", trained.get(one.name, ""))
-            notes.append(Note("assumes_loss", known))
-        elif one.role in ("one_forward", "before"):
-            notes.append(Note(f"assumes_{one.role}", (facts.names("names", one.trains),)))
-        elif one.role == "leaf":
-            notes.append(Note("assumes_leaf", (facts.code("name", one.name),)))
-        elif one.role in ("module", "body"):
-            notes.append(Note("assumes_training" if one.role == "module" else "assumes_loop", ()))
-    return tuple(notes)
+    return tuple(
+        Note(
+            kind,
+            (
+                facts.code("name", one.name),
+                facts.code("optimizer", trained.get(one.name, "")),
+                facts.names("names", one.trains),
+            ),
+        )
+        for one in assumed
+        if (kind := _ASSUMES.get(one.role, ""))
+    )
+
+
+_ASSUMES = {  # the role of what is assumed: its note
+    "network": "assumes_parameters",
+    "function": "assumes_dependence",
+    "number": "assumes_number",
+    "loss": "assumes_loss",
+    "one_forward": "assumes_one_forward",
+    "before": "assumes_before",
+    "leaf": "assumes_leaf",
+    "module": "assumes_training",
+    "body": "assumes_loop",
+}
 
 
 # Comments

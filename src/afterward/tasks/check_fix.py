@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 
 from afterward.errors import SourceUnreadable
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy
-from afterward.tasks.check_file import Shared, check_bytes
-from afterward.tasks.files import Original, compiles, read
-
-TRIES = 6
+from afterward.tasks.checked_change import changes, checked, cures
+from afterward.tasks.files import Original, read
 
 
 @dataclass
@@ -43,18 +41,8 @@ def rewrite(findings: Iterable[Diagnosis]) -> Rewritten:
 
 def _cured(found: Diagnosis, remedy: Remedy, file: str, original: Original) -> str | None:
     """The text of the first patch after which a check of the file no longer tells the finding, nor a new one."""
-    from afterward.repair import Workshop, candidates
-
-    known = _codes(file, original.data)
-    for patch, _ in zip(candidates(Workshop({file: original.text}), found, remedy), range(TRIES), strict=False):
-        text = patch.applied({file: original.text})[file]
-        if not compiles(text, file):
-            continue
-        left = _codes(file, original.encoded(text))
-        if len(left) < len(known) and all(left.count(code) <= known.count(code) for code in left):
+    known = checked(file, original.text)
+    for _, text in changes(found, remedy, {file: original.text}, file):
+        if cures(known, checked(file, text)):
             return text
     return None
-
-
-def _codes(file: str, data: bytes) -> list[str]:
-    return [found.code for found in check_bytes(file, data, Shared()).findings]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from afterward.errors import AfterwardError
+from afterward.tasks.regular_file import content_of
 
 _FILE = "pyproject.toml"
-_LARGEST = 4_000_000  # bytes; what is larger was not written for people
 
 
 @dataclass(slots=True)
@@ -40,7 +39,7 @@ def configured(folder: str) -> dict[str, Any]:
 
 def _table(file: str) -> dict[str, Any] | None:
     """The file's `[tool.afterward]`; None where it has none."""
-    data = _read(file)
+    data = content_of(file)
     if b"afterward" not in data:  # whatever else is wrong with it is not for us to say
         return None
     tool = _parsed(data, file).get("tool")
@@ -48,17 +47,6 @@ def _table(file: str) -> dict[str, Any] | None:
     if table is None or isinstance(table, dict):
         return table
     raise AfterwardError(f"{file}: [tool.afterward] must be a table")
-
-
-def _read(file: str) -> bytes:
-    try:
-        status = os.stat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:  # reading a pipe would wait for ever
-            return b""
-        with open(file, "rb") as stream:
-            return stream.read()
-    except OSError:
-        return b""
 
 
 def _parsed(data: bytes, file: str) -> dict[str, Any]:

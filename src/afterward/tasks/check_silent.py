@@ -9,6 +9,8 @@ from afterward.interpret import Part, Quiet
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
 from afterward.model.site import Site
+from afterward.rules import diagnose
+from afterward.rules.needless_retain import is_needed
 
 _ENOUGH = 2  # steps that a run must have come to, to say something against another
 _OF_STEPS = "AFT4"  # rules about gradients look at several updates
@@ -37,7 +39,7 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     found = list(said_of(first.history) if outcome.said is None else outcome.said)
     for run in others:
         if found and run.history is not None and not run.blind and _steps(run.history) >= _ENOUGH:
-            there = {one.key for one in _diagnose(run.history)}
+            there = {one.key for one in diagnose(run.history)}
             found = [one for one in found if one.key in there or not _contradicts(run, one)]
     if not found:
         return []
@@ -48,7 +50,7 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
 
 def said_of(history: History) -> tuple[Diagnosis, ...]:
     """What the rules about silent faults say of a run in which no pass failed."""
-    return tuple(one for one in _diagnose(history) if one.severity is not Severity.ERROR)
+    return tuple(one for one in diagnose(history) if one.severity is not Severity.ERROR)
 
 
 def _contradicts(run: Quiet, found: Diagnosis) -> bool:
@@ -59,8 +61,6 @@ def _contradicts(run: Quiet, found: Diagnosis) -> bool:
     if run.history is None:
         return False
     if found.code == "AFT303":
-        from afterward.rules.needless_retain import is_needed
-
         return is_needed(run.history, found.primary.site)
     if found.code.startswith(_OF_STEPS) and len(run.history.steps) < _ENOUGH:
         return False
@@ -87,12 +87,6 @@ def _way_to(found: Diagnosis, history: History) -> set[Site]:
     return sites | {
         level.site for where in stacks if where is not None and where.site in sites for level in where.levels
     }
-
-
-def _diagnose(history: object) -> tuple[Diagnosis, ...]:
-    from afterward.rules import diagnose
-
-    return diagnose(history)  # type: ignore[arg-type]
 
 
 def _came_by(found: Diagnosis, ran: Iterable[tuple[str, int, int]]) -> bool:

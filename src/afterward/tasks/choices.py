@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
+from afterward.model.names import container_of
 
 _OTHERS = {  # what else may cure an error, in the order in which a maintainer would try it
     "second_backward": (
@@ -75,12 +75,7 @@ _EFFECTS = {
 }
 
 
-def whole(name: str) -> str:
-    """What an element belongs to: `state` of `state[1]`."""
-    return re.sub(r"(\[[^\]]*\])+$", "", name)
-
-
 def naming_all(remedy: Remedy, names: Sequence[str]) -> Remedy:
     """The remedy with all that is changed in this way: `h` becomes `h` and `self.memory`."""
-    others = tuple(name for name in names if name and name != whole(remedy.target))
+    others = tuple(name for name in names if name and name != container_of(remedy.target))
     return replace(remedy, also=others) if others else remedy

@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 
 from afterward.model import facts
 from afterward.model.facts import Note
+from afterward.tasks.python_files import NOT_OF_THE_PROGRAM
 from afterward.tasks.trial import Trial, WriteOutside
 
 LARGE = 32 << 20  # bytes: from here on a file is linked
 MOST_FILES = 20_000
 MOST_BYTES = 2 << 30
-LEFT_OUT = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache", ".tox"}
 PREFIX = "afterward-trial-"
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -104,7 +104,7 @@ def _is_alive(pid: int) -> bool:
 def _check(folder: Path) -> None:
     files = size = 0
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        folders[:] = [name for name in folders if name not in NOT_OF_THE_PROGRAM]
         files += len(names)
         for name in names:
             try:
@@ -117,7 +117,7 @@ def _check(folder: Path) -> None:
 
 
 def _left_out(_: str, names: list[str]) -> set[str]:
-    return LEFT_OUT.intersection(names)
+    return set(NOT_OF_THE_PROGRAM.intersection(names))
 
 
 def _copied_or_linked(source: str, target: str) -> str:

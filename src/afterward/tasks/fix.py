@@ -18,11 +18,12 @@ from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Remedy, Report, Severity
 from afterward.model.facts import Note
+from afterward.model.names import container_of
 from afterward.model.saved import SavedRun
 from afterward.model.training import Carried
 from afterward.tasks import proof as judging
 from afterward.tasks.book import read_any, read_book
-from afterward.tasks.choices import remedies_for, whole
+from afterward.tasks.choices import remedies_for
 from afterward.tasks.cure import Cure, told_of
 from afterward.tasks.files import Original, compiles
 from afterward.tasks.foreseen import without_flat_derivatives
@@ -331,7 +332,7 @@ class Fixer:
             trial = self._trial(new, remedy)
         self._hindered = self._hindered or trial.hindered or self._hangs(trial)
         verdict = judging.judge(bench, remedy, trial)
-        cure = Cure(remedy, new, verdict, trial, bench.curing, names=(whole(remedy.target),))
+        cure = Cure(remedy, new, verdict, trial, bench.curing, names=(container_of(remedy.target),))
         return without_flat_derivatives(cure, bench, changed) if remedy.kind == RETAIN else cure
 
     def _hangs(self, trial: Trial) -> Note | None:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.facts import Note
+from afterward.model.names import stem
 from afterward.model.training import Line, PassTaken, StepTaken
 from afterward.tasks.ledger import Loss
 from afterward.tasks.obligations import SCALED, Comparison
 from afterward.tasks.same_gradients import difference, same
-from afterward.tasks.step_calls import last_name, step_calls
+from afterward.tasks.step_calls import step_calls
 
 
 def forbidden(compared: Comparison, curing: bool) -> Iterator[Note]:
@@ -190,7 +191,7 @@ def statements(compared: Comparison) -> Iterator[Note]:
         unlawful = {step.at.line for step in taken if step.at} - kept
         old = {n: call for n, call in old.items() if n not in shaky | unlawful}
         for name in sorted({receiver for receiver, _ in old.values()}):
-            if last_name(name) not in {last_name(known) for known in names}:
+            if stem(name) not in {stem(known) for known in names}:
                 continue
             was = sorted(depth for receiver, depth in old.values() if receiver == name)
             now = sorted(depth for receiver, depth in new.values() if receiver == name)

@@ -6,18 +6,19 @@ import fnmatch
 import glob
 import os
 import re
-import stat
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from afterward.tasks.regular_file import content_of
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-_SKIPPED = frozenset(
+# What lies in the folder of a program and is none of it.
+NOT_OF_THE_PROGRAM = frozenset(
     {".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__", ".eggs",
      ".mypy_cache", ".ruff_cache", ".pytest_cache", ".afterward_cache", ".ipynb_checkpoints"}
 )  # fmt: skip
-_LARGEST = 1_000_000  # bytes of a `.gitignore`; no real one comes near
 
 
 def python_files(paths: list[str], exclude: list[str]) -> tuple[list[str], list[str]]:
@@ -43,7 +44,7 @@ def _below(folder: str, exclude: list[str]) -> Iterator[str]:
         folders[:] = sorted(
             name
             for name in folders
-            if name not in _SKIPPED
+            if name not in NOT_OF_THE_PROGRAM
             and not _excluded(os.path.join(here, name), name, exclude, folder)
             and not ignored.names(here, name, is_folder=True)
             and not os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
@@ -73,7 +74,7 @@ class _Ignored:
 
     def enter(self, folder: str) -> None:
         above = self.specs.get(os.path.dirname(folder), ())
-        own = _spec(_lines(os.path.join(folder, ".gitignore")))
+        own = _spec(content_of(os.path.join(folder, ".gitignore")).decode("utf-8", "replace").splitlines())
         self.specs[folder] = above if own is None else ((len(folder.rstrip(os.sep)) + 1, own), *above)
 
     def names(self, folder: str, name: str, is_folder: bool = False) -> bool:
@@ -119,14 +120,3 @@ def _folders_above(folder: str) -> list[str]:
         here = parent
         above.append(here)
     return above
-
-
-def _lines(file: str) -> list[str]:
-    try:
-        status = os.stat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:  # reading a pipe would wait for ever
-            return []
-        with open(file, encoding="utf-8", errors="replace") as stream:
-            return stream.read().splitlines()
-    except OSError:
-        return []

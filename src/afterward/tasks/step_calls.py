@@ -5,10 +5,6 @@ from __future__ import annotations
 import ast
 
 
-def last_name(name: str) -> str:
-    return name.split("[")[0].split(".")[-1]
-
-
 def step_calls(text: str) -> dict[int, tuple[str, int]]:
     """Lines that call `.step(`, with what it is called on and how many loops stand around it."""
     found: dict[int, tuple[str, int]] = {}
