@@ -47,7 +47,7 @@ class Account:
     def __init__(self) -> None:
         self.gradients: dict[int, Gradient] = {}
         self.lost: dict[int, GraphNode] = {}  # their tensors were given to something unknown
-        self.touched: set[int] = set()  # leaves that something unknown can reach
+        self.touched: dict[int, Tensor] = {}  # leaves that something unknown can reach, by their ids
         self.switched: set[int] = set()  # leaves of which it is not known whether they ask for gradients
         self.asked: dict[int, Instance] = {}  # modules whose parameters were asked for
         self.strange: list[Instance] = []  # objects with methods that are not known
@@ -66,7 +66,7 @@ class Account:
         self.held: list[Any] = []  # names of what passes used, as they were when a pass ran
         self.collected: dict[Site, Any] = {}  # by statement: what it put into a record in a loop that is over
         self.driven: dict[str, Value] = {}  # objects whose methods a library calls, by the name they have there
-        self.seen: set[int] = set()
+        self.seen: dict[int, object] = {}  # what was given away, by ids: they stay those of these objects
 
     # Cuts, and leaves that are changed by hand
 
@@ -199,7 +199,7 @@ class Account:
                 if value.node is not None:
                     self.lost[value.node.number] = value.node
                 else:
-                    self.touched.add(id(value))
+                    self.touched[id(value)] = value
             elif isinstance(value, (list, tuple, set, deque)):
                 if depth < _DEEP:
                     self.lose(list(value)[:100], depth + 1)
@@ -209,7 +209,7 @@ class Account:
             elif isinstance(value, Star):
                 self.lose([value.value], depth)
             elif isinstance(value, (Instance, Bound, Function)) and depth < _DEEP and id(value) not in self.seen:
-                self.seen.add(id(value))
+                self.seen[id(value)] = value
                 self._lose_object(value, depth)
 
     def _lose_object(self, value: Instance | Bound | Function, depth: int) -> None:

@@ -55,7 +55,9 @@ def history(machine: Machine) -> History:
     every = list({id(leaf): leaf for leaf in (*machine.graph.leaves, *held)}.values())
     leaves = {id(leaf): number for number, leaf in enumerate(every)}
     lost = {node.number for node in machine.graph.reach(account.lost.values())}
-    unsure = account.touched | {id(n.leaf) for n in machine.graph.reach(account.lost.values()) if n.leaf is not None}
+    unsure = account.touched.keys() | {
+        id(n.leaf) for n in machine.graph.reach(account.lost.values()) if n.leaf is not None
+    }
     unsure |= _reached_by_gradients(machine)
     owners: dict[int, list[str]] = {}
     for optimizer in machine.optimizers:
@@ -322,7 +324,7 @@ def _passes_not_followed(machine: Machine) -> set[int]:
     """The passes before a step of an optimizer none of whose parameters they reach, as far as was followed, through a
     graph that may lead further: what else their gradients are for is not known."""
     found = set()
-    touched = machine.account.touched
+    touched = machine.account.touched.keys()
     for step in machine.steps:
         before = [one for one in machine.passes if one.call == "backward" and one.moment < step.moment]
         held = {id(leaf) for leaf in step.optimizer.inner.get("params", ())} - touched

@@ -62,7 +62,7 @@ class Group:
     busy: set[int]
     steady: dict[int, int]
     alive: list[object]  # unknown values that these know by their ids
-    touched: set[int]  # of the account: what something unknown was given
+    touched: dict[int, Tensor]  # of the account: what something unknown was given
     strange: list[Instance]
     gaps: dict[tuple[str, int], Gap]
     executed: set[int]
@@ -144,7 +144,7 @@ class Shelf:
             machine.busy - before.busy,
             _since(machine.steady, before.steady),
             machine.kept_alive[before.alive :],
-            machine.account.touched - before.touched,
+            _since(machine.account.touched, before.touched),
             machine.account.strange[before.strange :],
             _since(machine.gaps, before.gaps),
             machine.executed - before.executed,
@@ -171,7 +171,7 @@ class Before:
     steady: int
     alive: int
     changes: int
-    touched: set[int]
+    touched: int
     strange: int
     gaps: int
     executed: set[int]
@@ -198,7 +198,7 @@ def look(machine: Machine) -> Before:
         len(machine.steady),
         len(machine.kept_alive),
         len(machine.changes),
-        set(machine.account.touched),
+        len(machine.account.touched),
         len(machine.account.strange),
         len(machine.gaps),
         set(machine.executed),
@@ -253,7 +253,7 @@ def _enter(machine: Machine, group: Group) -> None:
     machine.idle |= group.idle
     machine.busy |= group.busy
     machine.steady.update(group.steady)
-    machine.account.touched |= group.touched
+    machine.account.touched.update(group.touched)
     machine.account.strange += group.strange
     machine.gaps.update(group.gaps)
     machine.executed |= group.executed
