@@ -56,10 +56,10 @@ def closed_doors(
             if sides is None or len(sides) > 1 or not _about_settings(statement, trains):
                 continue
             went = next(iter(sides))
-            behind = statement.orelse if went else statement.body
-            if leaves(statement.body if went else statement.orelse):
-                behind = [*behind, *rest]
+            behind = [*(statement.orelse if went else statement.body), *rest]  # after a branch that left
             unseen = [one for one in behind if (file, one.lineno, one.col_offset) not in ran]
+            if rest and rest[0] not in unseen:
+                unseen = [one for one in unseen if one not in rest]
             settings = _settings(statement.test, tree)
             if (settings or not _is_flag(statement.test)) and any(_comes_to_a_pass(one, never) for one in unseen):
                 found.append(Door(place, not went, spelled(statement.test), settings))
@@ -123,7 +123,12 @@ def _settings(test: ast.expr, tree: ast.AST) -> frozenset[str]:
         return frozenset()
     paths = {path for one in _outermost(test) if (path := path_of(one)) is not None}
     changing = _changing(tree)
-    return frozenset(paths) if not any(path.split(".")[-1] in changing for path in paths) else frozenset()
+    return frozenset(paths) if not any(_last(path) in changing for path in paths) else frozenset()
+
+
+def _last(path: str) -> str:
+    """The name, or the attribute with its dot: `args.config` is not what a variable `config` is."""
+    return path[path.rfind(".") :] if "." in path else path
 
 
 def _outermost(test: ast.expr) -> Iterator[ast.expr]:
@@ -137,16 +142,16 @@ def _outermost(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def _changing(tree: ast.AST) -> frozenset[str]:
-    """Names and attributes that are set more than once, in a loop, or by a loop."""
+    """Names, and attributes with their dot, that are set more than once, in a loop, or by a loop."""
     known: frozenset[str] | None = getattr(tree, "_changing", None)
     if known is not None:
         return known
-    times: dict[str, int] = {"training": 2}  # a module's mode, which `train()` and `eval()` set
+    times: dict[str, int] = {".training": 2}  # a module's mode, which `train()` and `eval()` set
     for node in of_file(tree):
         weight = 2 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else 0
         for one in inside(node) if weight else (node,):
             if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store):
-                name = one.id if isinstance(one, ast.Name) else one.attr
+                name = one.id if isinstance(one, ast.Name) else f".{one.attr}"
                 times[name] = times.get(name, 0) + (weight or 1)
     known = frozenset(name for name, count in times.items() if count > 1)
     tree._changing = known  # type: ignore[attr-defined]
