@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from afterward.follow.nodes import inside
 from afterward.interpret.fragments import outputs, vocabulary
 from afterward.interpret.fragments.losses import computed_first, is_differentiated, share_forward
-from afterward.interpret.fragments.meaning import Meaning, Meanings, Role, meanings_of, tokens, tree_of
+from afterward.interpret.fragments.meaning import Meaning, Role, meanings_of, tokens, tree_of
 from afterward.interpret.fragments.outputs import Output
+from afterward.interpret.fragments.shown import class_asked_for, class_shown, meaning_of
 from afterward.interpret.fragments.trained import ASSUMED, TRAINER, before_use
-from afterward.interpret.fragments.uses import Key, path_of
+from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.torch import module_tree, optim
+from afterward.interpret.library.torch import module_tree, optim, ready
 from afterward.interpret.machine.values import (
     OWNER,
     Args,
@@ -28,7 +29,6 @@ from afterward.interpret.machine.values import (
     Instance,
     Kwargs,
     Lib,
-    Module,
     Native,
     Unknown,
     Value,
@@ -73,7 +73,7 @@ class Assumed:
         """A name that is defined nowhere."""
         if not self.lenient:
             return None
-        meaning = _meaning(frame, name)
+        meaning = meaning_of(frame, name)
         is_optimizer = meaning is not None and meaning.role is Role.OPTIMIZER  # `optim.step()`: no module
         if name in vocabulary.USUAL and not is_optimizer:
             return Lib(vocabulary.USUAL[name])
@@ -81,7 +81,7 @@ class Assumed:
             return None
         key = (id(tree_of(frame)), name)
         if key not in self.given:
-            shown = _class_shown(frame.scope.module, name, meaning.role)
+            shown = class_shown(frame.scope.module, name, meaning.role)
             made = machine.instantiate(shown, [], {}, None) if shown is not None else None
             self.given[key] = made if made is not None else self.make(machine, meaning.role, name)
             if meaning.role is Role.LIST and frame.scope.module is not None:  # what it holds, the program holds
@@ -93,7 +93,7 @@ class Assumed:
         path = path_of(target)
         if path is not None and self.lenient and not machine.graph.records and is_differentiated(frame, path):
             return outputs.data(machine.cut_in_mode())
-        meaning = _meaning(frame, path) if path is not None else None
+        meaning = meaning_of(frame, path) if path is not None else None
         if path is None or meaning is None or meaning.role is Role.LIST or not self._applies(meaning):
             return None
         if isinstance(before, Instance):  # wrapped, moved or prepared: still the same
@@ -105,13 +105,13 @@ class Assumed:
         path = path_of(node) if node is not None else None
         tree = tree_of(frame) if self.lenient else None
         if path is not None and tree is not None and frame.function == "":  # of an object that is not shown
-            shown = _class_asked_for(frame.scope.module, meanings_of(tree), (id(tree), path))
+            shown = class_asked_for(frame.scope.module, meanings_of(tree), (id(tree), path))
             if shown is not None:
                 made = machine.instantiate(shown, [], {}, None)
                 made.label = path
                 self.complete(machine, made)
                 return made
-        meaning = _meaning(frame, path) if path is not None else None
+        meaning = meaning_of(frame, path) if path is not None else None
         if path is None or meaning is None or not self._applies(meaning):
             return None
         return self.make(machine, meaning.role, path)
@@ -124,9 +124,9 @@ class Assumed:
         if place is None or meaning is None:
             return machine.unknown()
         module = function.scope.module
-        shown = _class_asked_for(module, meanings, place.key(name)) if meaning.role is Role.NETWORK else None
+        shown = class_asked_for(module, meanings, place.key(name)) if meaning.role is Role.NETWORK else None
         if shown is None and self.lenient:
-            shown = _class_shown(module, name, meaning.role)
+            shown = class_shown(module, name, meaning.role)
         if shown is None:
             return self.make(machine, meaning.role, name)
         self.roles.setdefault(name, meaning.role)
@@ -277,43 +277,6 @@ def _stand_in(assumed: Assumed, machine: Machine, made: Instance, path: str) -> 
     assumed.networks.append(made)
 
 
-def _class_shown(module: Module | None, name: str, role: Role) -> Class | None:
-    """The class of modules that a name must be an object of: the file shows it and builds none, and it shares a word
-    with the name, or there is no other network that it could be."""
-    if module is None or module.tree is None or role not in (Role.NETWORK, Role.FUNCTION):
-        return None
-    meanings = meanings_of(module.tree)
-    own = (path for _, path in meanings.uses.calls if path.split(".", 1)[0] not in vocabulary.USUAL)  # not `nn.LSTM`
-    built = {path.rsplit(".", 1)[-1] for path in own}
-    classes = [
-        one
-        for one in module.scope.names.values()
-        if isinstance(one, Class) and one.derives_from("torch.nn.Module") and one.name not in built
-    ]
-    alike = [one for one in classes if set(tokens(one.name)) & set(tokens(name))]
-    if len(alike) == 1:
-        return alike[0]
-    others = [one for one in meanings.paths(Role.NETWORK) if one != name and not one.startswith("self.")]
-    others += [
-        one for one in meanings.paths(Role.FUNCTION) for cls in classes if set(tokens(one)) & set(tokens(cls.name))
-    ]
-    single = len(classes) == 1 and role is Role.NETWORK and not others
-    return classes[0] if single else None
-
-
-def _class_asked_for(module: Module | None, meanings: Meanings, key: Key) -> Class | None:
-    """The one class of modules in the file that has the methods which a network is asked for."""
-    asked = {
-        name for one in meanings.uses.group(key) for name in meanings.uses.methods.get(one, ())
-    } - vocabulary.OF_TENSORS
-    fitting = [
-        one
-        for one in (module.scope.names.values() if module is not None and asked else ())
-        if isinstance(one, Class) and one.derives_from("torch.nn.Module") and asked <= one.attributes.keys()
-    ]
-    return fitting[0] if len(fitting) == 1 else None
-
-
 # Calls
 
 
@@ -360,6 +323,8 @@ def function(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST | None) -> Value:
     """An attribute of a stand-in network: a method or a layer of it."""
+    if ready.is_ready(owner):
+        return ready.part(machine, owner, name)
     meaning = machine.assumed.attribute(machine, machine.frame, node)
     if meaning is not None:
         owner.attributes[name] = meaning
@@ -379,13 +344,6 @@ def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST 
     part = Native(run, name)
     part.attributes[OWNER] = owner
     return part
-
-
-def _meaning(frame: Frame, path: str) -> Meaning | None:
-    tree = tree_of(frame)
-    if tree is None:
-        return None
-    return meanings_of(tree).at(frame.node if frame.node is not None else tree, path)
 
 
 def is_network(value: Value) -> bool:

@@ -25,6 +25,7 @@ from afterward.interpret.library.torch import (
     objects,
     ops,
     optim,
+    ready,
     tensor_members,
     tensors,
 )
@@ -281,6 +282,8 @@ def instance_item(machine: Any, owner: Instance, key: Value, node: ast.AST) -> V
     method = machine.lookup(owner, "__getitem__")
     if isinstance(method, Bound):
         return machine.call(method, [key], {}, node)
+    if ready.is_ready(owner):  # `features[:21]`, `features[0]`
+        return ready.parts(machine, owner)[0][1]
     items = owner.inner.get("items")
     if items is not None:
         missing = machine.lookup(owner, "__missing__") if isinstance(items, dict) else None

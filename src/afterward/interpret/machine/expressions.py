@@ -198,7 +198,7 @@ class Expressions(Part):
                 made = owner[key] = self.machine.call(maker, [], {}, node)
                 return made
             if getattr(owner, "unsure", False):
-                return self.machine.unknown()
+                return containers.item_among_unknown(self.machine, owner)
             if (
                 self.machine.frame.call not in self.machine.guarding
             ):  # a program that works has it: what filled the dict was not followed

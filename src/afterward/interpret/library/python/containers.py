@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.python import arithmetic
+from afterward.interpret.library.python import arithmetic, registries
 from afterward.interpret.machine.core import spelled
 from afterward.interpret.machine.values import (
     MISSING,
@@ -81,7 +81,18 @@ def item_under_unknown(machine: Machine, owner: dict[Any, Value], key: Value, no
             put_under_unknown(machine, owner, key, found)
         if found is not MISSING:
             return found
-    return next(iter(owner.values())) if len(owner) == 1 else machine.unknown()
+    if len(owner) == 1:
+        return next(iter(owner.values()))
+    return registries.item(machine, owner.values(), node) or machine.unknown()
+
+
+def item_among_unknown(machine: Machine, owner: dict[Any, Value]) -> Value:
+    """`owner[key]` where values were put under keys that are not known: of tensors, the newest stands for any."""
+    put = [value for key, value in owner.items() if isinstance(key, Unknown)]
+    if not put or not all(isinstance(one, Tensor) for one in put):
+        return machine.unknown()
+    machine.account.lose(put)
+    return put[-1]
 
 
 def _get_under_unknown(machine: Machine, owner: Value, name: str, args: Args) -> Value:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
+from afterward.interpret.library.python import registries
 from afterward.interpret.machine.values import (
     MISSING,
     Args,
@@ -74,8 +75,10 @@ def _is_a(value: Value, kind: Value) -> bool | None:
 
 
 def getattr_(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    if len(args) < 2 or not isinstance(args[1], str):
+    if len(args) < 2:
         return machine.unknown()
+    if not isinstance(args[1], str):
+        return registries.attribute(machine, args[0], node) or machine.unknown()
     found = machine.lookup(args[0], args[1])
     if found is MISSING:
         return args[2] if len(args) > 2 else machine.attribute(args[0], args[1], node)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.torch import ops
+from afterward.interpret.library.torch import ops, ready
 from afterward.interpret.machine.values import Bound, Class, Instance, Iter, Lib, PartialDict, Unknown, Value
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 def iterate(machine: Machine, owner: Instance) -> Iter | None:
+    if ready.is_ready(owner):
+        return Iter(iter([one for _, one in ready.parts(machine, owner)]), False)
     items = owner.inner.get("items")
     if isinstance(items, (list, dict)) and not isinstance(machine.lookup(owner, "__iter__"), Bound):
         return machine.iterate(items, None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks import accelerate, graphs, lightning, transformers
-from afterward.interpret.library.torch import checkpoints, distributions, functorch, module_tree, nn, ops
+from afterward.interpret.library.torch import checkpoints, distributions, functorch, module_tree, nn, ops, ready
 from afterward.interpret.machine.values import MISSING, Args, Instance, Kwargs, Lib, Native, Numbers, Value
 
 if TYPE_CHECKING:
@@ -123,6 +123,10 @@ _MADE_IN: tuple[tuple[str, _Maker], ...] = (
     ("torch.func.functional_call", _functional_call),
     ("torch.func.", _transform),
     ("torch.vmap", _transform),
+    (
+        "torch.hub.load",
+        lambda machine, path, args, kwargs, node: ready.make(machine) if path in ready.ALSO else machine.unknown(),
+    ),
 )
 _MADE_BY_NAME: dict[str, _Maker] = {
     "GradScaler": _scaler,
@@ -142,6 +146,8 @@ def elsewhere(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast
     name = path.rsplit(".", 1)[-1]
     if name in ("Accelerator", "Fabric"):
         return accelerate.make()
+    if ready.is_maker(path):
+        return ready.make(machine)
     if name == "Trainer" and path.startswith("lightning"):
         return lightning.make_trainer(machine, path, kwargs)
     if graphs.is_layer(path):

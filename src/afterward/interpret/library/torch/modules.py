@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from afterward.interpret.graph.graph import Tensor
-from afterward.interpret.library.torch import module_tree, nn, tensor_members
+from afterward.interpret.library.torch import module_tree, nn, ready, tensor_members
 from afterward.interpret.library.torch.module_tree import as_written, children, is_opaque, parameters, walk
 from afterward.interpret.machine.values import (
     MISSING,
@@ -43,6 +43,10 @@ def _named_parameters(machine: Machine, owner: Instance, args: Args, kwargs: Kwa
 
 def _modules(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:
     return Iter(iter([module for _, module in walk(owner)]), True)
+
+
+def _children(machine: Machine, owner: Instance) -> Iterable[tuple[Value, Instance]]:
+    return ready.parts(machine, owner) if ready.is_ready(owner) else children(owner)
 
 
 def _set_training(flag: bool) -> Callable[..., Value]:
@@ -130,8 +134,8 @@ def _load(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Valu
 METHODS: dict[str, Callable[..., Value]] = {
     "parameters": _parameters, "named_parameters": _named_parameters, "modules": _modules,
     "named_modules": lambda m, o, a, k: Iter(iter(list(walk(o)))),
-    "children": lambda m, o, a, k: Iter(iter([child for _, child in children(o)])),
-    "named_children": lambda m, o, a, k: Iter(iter(list(children(o)))),
+    "children": lambda m, o, a, k: Iter(iter([child for _, child in _children(m, o)])),
+    "named_children": lambda m, o, a, k: Iter(iter(list(_children(m, o)))),
     "train": _set_training(True), "eval": _set_training(False), "zero_grad": _zero_grad, "apply": _apply,
     "register_buffer": _register, "register_parameter": _register, "add_module": _register,
     "register_module": _register, "register_forward_hook": _hook("hooks"),
@@ -160,7 +164,7 @@ def inherited(machine: Machine, owner: Instance, base: Lib, name: str) -> Value:
         return MISSING
     if name in ("_modules", "_parameters"):
         own = ((k, v) for k, v in owner.attributes.items() if isinstance(v, Tensor) and v.is_parameter)
-        parts = ModuleParts(children(owner) if name == "_modules" else own)
+        parts = ModuleParts(_children(machine, owner) if name == "_modules" else own)
         parts.module = owner
         return parts
     if name in METHODS:
