@@ -81,7 +81,7 @@ def _program(step: str = "pass", callback: str = "pass", call: str = UNNAMED) ->
 @pytest.mark.parametrize(
     ("program", "name"),
     [
-        (_program(step="self.shared.append(loss)"), "Model.shared"),
+        (_program(step="self.shared.append(loss)"), "self.shared"),
         (_program(callback="self.losses.append(module.last)"), "self.losses"),
     ],
     ids=["a list on a class", "a callback"],

@@ -37,6 +37,18 @@ def test_a_list_of_an_object_has_one_name(tmp_path: Path) -> None:
     assert _lines(TRAINER.format(log="self.losses.append(loss)"), tmp_path) == [("AFT301", 15)]
 
 
+@pytest.mark.parametrize(
+    ("before", "log", "name"),
+    [
+        ("", "self.losses.append(loss)", "self.losses"),
+        ("def note(owner, loss): owner.losses.append(loss)", "note(self, loss)", "owner.losses"),
+    ],
+)
+def test_it_goes_by_the_name_that_the_statement_has_for_it(before: str, log: str, name: str, tmp_path: Path) -> None:
+    (found,) = watch_source(before + TRAINER.format(log=log), tmp_path).findings
+    assert found.bridge.name == name
+
+
 def test_a_sum_is_told_of_where_it_grows_not_where_it_began(tmp_path: Path) -> None:
     assert _lines(TRAINER.format(log="self.total = self.total + loss"), tmp_path) == [("AFT301", 15)]
 

@@ -180,9 +180,10 @@ for x in torch.randn(3, 16, 4):
             '{"loss": loss, "step": i}',
             'log.append({"loss": loss.item(), "step": i})',
         ),
+        ("losses(loss)", "log.append(losses(loss.item()))"),
         (
-            "losses(loss)",
-            'log.append({key: one.item() if hasattr(one, "item") else one for key, one in losses(loss).items()})',
+            "row",
+            'log.append({key: one.detach() if hasattr(one, "detach") else one for key, one in row.items()})',
         ),
     ],
 )
@@ -205,6 +206,7 @@ for i in range(20):
     opt.zero_grad()
     loss.backward()
     opt.step()
+    {"row = losses(loss)" if made == "row" else ""}
     log.append({made})
 """
     result = fixed(runner, tmp_path, program)

@@ -18,6 +18,11 @@ def container_of(name: str) -> str:
     return _LAST_INDICES.sub("", name)
 
 
+def is_in_row(name: str) -> bool:
+    """Is it `log[3]["loss"]`, where the container's elements are dictionaries?"""
+    return name.endswith('"]') and "][" in name
+
+
 def form_of(name: str) -> str:
     """`memory[3].value` and `memory[7].value` are names of one form."""
     return _INDEX.sub("[]", name)

@@ -54,6 +54,7 @@ class Kept:
     replaces: bool = False  # it is filled under constant keys alone: each value replaces the one before
     by_count: bool = False  # many values, each of its own step; not one that leads to many steps
     of_several: bool = False  # the values have several elements each: no `.item()` gives them as a number
+    in_rows: bool = False  # each lies under a key of an element: `log[3]["loss"]`
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,14 @@ def candidates(job: Job) -> Candidates:
                 if job.shop.tries:
                     yield from number_at_source.candidates(job, source, statement, value, way)
                 name = wrapped(source, value)
+                if job.remedy.form == "row" and any(value is one for one in _added(statement)):
+                    if way == "detach":
+                        each = 'one.detach() if hasattr(one, "detach") else one'
+                        text = f"{{key: {each} for key, one in {name}.items()}}"
+                        yield job.patch(source, source.replace(value, text))
+                    continue
                 error = yield job.patch(source, source.replace(value, f"{name}.{way}()"))
-                if re.search(r"'(dict|defaultdict|OrderedDict)' object has no attribute", error or ""):
-                    each = f'one.{way}() if hasattr(one, "{way}") else one'
-                    text = f"{{key: {each} for key, one in {name}.items()}}"
-                    yield job.patch(source, source.replace(value, text))
-                elif re.search(r"'(float|int|str|bool)' object has no attribute", error or ""):  # a log of many kinds
+                if re.search(r"'(float|int|str|bool)' object has no attribute", error or ""):  # a log of many kinds
                     if any(isinstance(one, cst.Call) for one in (value, *descendants(value))):
                         continue  # what it calls would be called three times
                     text = f'{name}.{way}() if hasattr({name}, "{way}") else {name}'
@@ -48,7 +50,13 @@ def candidates(job: Job) -> Candidates:
 
 
 _JOINING = frozenset({"stack", "cat", "concat", "concatenate", "vstack", "hstack"})
-_AS = {"item": "a number", "detach": "data"}
+
+
+def _added(statement: Statement) -> list[cst.BaseExpression]:
+    """`x` of `log.append(x)`, where that is the whole statement."""
+    alone = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+    call = alone.value if isinstance(alone, cst.Expr) else None
+    return [argument.value for argument in call.args] if isinstance(call, cst.Call) else []
 
 
 def _is_joined(job: Job) -> bool:

@@ -162,6 +162,7 @@ HELPS: dict[tuple[str, str], str] = {
     "takes from that network; each step then uses its own loss only",
     ("item_for_logging", ""): "store a number instead: `.item()` (or `.detach()` for a tensor); {effect}",
     ("item_for_logging", "tensor"): "store it without its graph: `.detach()`; {effect}",
+    ("item_for_logging", "row"): "store what is in it without its graph: `.item()` or `.detach()`; {effect}",
     ("remove_retain", ""): "remove {flag}; {effect}, and the saved values are freed at once",
     ("no_grad", ""): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",
     ("no_grad", "between"): "compute it under `torch.no_grad()`: nothing is recorded or saved then; {effect}",

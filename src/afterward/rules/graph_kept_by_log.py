@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
-from afterward.model.history import History
+from afterward.model.history import History, Kept
 from afterward.model.words import Words
 from afterward.rules import rule
 from afterward.rules._kept import records
@@ -27,14 +27,16 @@ def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
             facts.size("bytes", kept.bytes),
             facts.count("growth", max(kept.nodes // kept.steps, 1), "node"),
             facts.size("growth_bytes", kept.bytes // kept.steps),
-            remedy=Remedy(
-                "item_for_logging", Effect.SAME_GRADIENTS, "tensor" if kept.of_several else "", kept.site, kept.name
-            ),
+            remedy=Remedy("item_for_logging", Effect.SAME_GRADIENTS, _form(kept), kept.site, kept.name),
             form="" if kept.times else "unused",
             bridge=Bridge(kept.name, "local"),
             nodes=kept.nodes,
             size=kept.bytes,
         )
+
+
+def _form(kept: Kept) -> str:
+    return "row" if kept.in_rows else "tensor" if kept.of_several else ""
 
 
 def _words(unused: str) -> Words:

@@ -17,6 +17,8 @@ from afterward.observe.recording.recorder import Recorder
 
 AFTER = 10_000  # marks after a value was made, in which it was stored
 
+Written = tuple[Site | None, str]  # a statement that writes to a name, and the name
+
 _where, _level, _iteration = quickly(Where), quickly(Level), quickly(Iteration)
 
 
@@ -89,19 +91,20 @@ class Places(Wording):
             due = [event for event in recorder.settle() if event.place is None]
             recorder.replay.copy().feed(marks, recorder.base, due=due, answers={})
 
-    def assigning(self, name: str) -> Site | None:
+    def assigning(self, name: str) -> Written:
         """The executed statement that puts a graph into this name: one that adds to it, the deepest in loops."""
-        best: tuple[tuple[bool, bool, int], Site] | None = None
+        best: tuple[tuple[bool, bool, int], int, str] | None = None
         for number in self.executed:
             statement = self.sources.statement(number)
-            if statement is None or not any(stem(t.text) == stem(name) for t in targets(statement)):
+            text = next((t.text for t in targets(statement) if stem(t.text) == stem(name)), "") if statement else ""
+            if statement is None or not text:
                 continue
             rank = (not _puts_a_number(statement), _adds(statement), len(self.table[number].loops))
             if best is None or rank > best[0]:
-                best = (rank, self.sources.site(self.table[number]))
-        return best[1] if best is not None else None
+                best = (rank, number, text)
+        return self._written(name, *best[1:]) if best is not None else (None, name)
 
-    def storing(self, name: str, order: int, made: Place | None) -> Site | None:
+    def storing(self, name: str, order: int, made: Place | None) -> Written:
         """The statement that put a value under this name: the one that made the value, if it writes to the name, else
         the first one after it that does. None where that is no longer in the record."""
         writing = self._writing(name)
@@ -109,22 +112,27 @@ class Places(Wording):
         first = bisect_right(self.marks, order, key=lambda mark: mark & COUNTER) - 1
         later = (mark >> SHIFT for mark in self.marks[first : first + AFTER]) if first >= 0 else ()
         number = next((number for number in (*making, *later) if number in writing), None)
-        return self.sources.site(self.table[number]) if number is not None else None
+        return self._written(name, number, writing[number]) if number is not None else (None, name)
 
-    def _writing(self, name: str) -> set[int]:
-        """The executed statements that put something under this name; those that write out its keys before others."""
-        found: dict[int, set[int]] = {}
+    def _written(self, name: str, number: int, text: str) -> Written:
+        """A statement, and the name in its words: inside a method `self.log`, outside `trainer.log`."""
+        return self.sources.site(self.table[number]), text.split("[")[0] + name[len(name.split("[")[0]) :]
+
+    def _writing(self, name: str) -> dict[int, str]:
+        """The executed statements that put something under this name, with what they call it; those that write out its
+        keys before others."""
+        found: dict[int, dict[int, str]] = {}
         for number in self.executed:
             statement = self.sources.statement(number)
             for target in targets(statement) if statement is not None else ():
                 if stem(target.text) == stem(name):
-                    found.setdefault(_keys_alike(target.text, name), set()).add(number)
-        return found[max(found)] if found else set()
+                    found.setdefault(_keys_alike(target.text, name), {})[number] = target.text
+        return found[max(found)] if found else {}
 
     def in_own_words(self, name: str) -> str:
         """`trainer.callbacks[0].log` is `self.log` where the program writes of it: only a library has the list."""
         inner = stem(name.rpartition("].")[2])
-        if "]." not in name or self.assigning(name) is not None:
+        if "]." not in name or self.assigning(name)[0] is not None:
             return name
         statements = (self.sources.statement(number) for number in self.executed)
         written = (target.text for one in statements if one is not None for target in targets(one))

@@ -16,7 +16,7 @@ from typing import Any
 from afterward.follow.path import Place
 from afterward.follow.reading import head
 from afterward.model.history import Kept
-from afterward.model.names import container_of, form_of
+from afterward.model.names import container_of, form_of, is_in_row
 from afterward.model.operations import JOINING, operation
 from afterward.model.records import are_under_keys, forgets, has_fixed_places
 from afterward.observe import compat
@@ -27,7 +27,7 @@ from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
 from afterward.observe.recording.recorder import Recorder
 from afterward.observe.replay.ended_run import EndedRun
-from afterward.observe.replay.places import Places
+from afterward.observe.replay.places import Places, Written
 from afterward.observe.silent.growth import Grown
 from afterward.observe.silent.stored_graphs import Storage, of_several
 from afterward.observe.silent.used_nodes import contains
@@ -96,10 +96,18 @@ class Records:
             leaves = [node for node, order in zip(found, orders, strict=True) if order == compat.LEAF_ORDER]
             size, several = saved_bytes([*past, *leaves]), of_several(members)
             # What no pass was seen to use has grown, and its older values were used up.
-            self._found[name] = Kept(
-                name, steps, len(past), size, times=max(times, 1), by_count=by_count, of_several=several
-            )
             newest = max(members, key=lambda held: order_of(held.node))
+            rows = is_in_row(newest.name)
+            self._found[name] = Kept(
+                name,
+                steps,
+                len(past),
+                size,
+                times=max(times, 1),
+                by_count=by_count,
+                of_several=several,
+                in_rows=rows,
+            )
             self._newest[name] = newest.name, order_of(newest.node)
 
     def _rows(self, groups: dict[str, list[Held]], counters: list[int]) -> dict[str, list[Held]]:
@@ -125,24 +133,28 @@ class Records:
         return self._storage.suspects or any(ages >= STEPS for ages, _ in self._rows_before.values())
 
     def kept(self, after: EndedRun) -> Iterable[Kept]:
-        """What names hold: inside a method it goes by `self.log`, outside by `trainer.log`."""
+        """What names hold, by the name that the statement has for it that put the newest value there."""
         places = after.places
         made = after.places_of({order for _, order in self._newest.values()})
         executed = places.executed if self._found or self._storage.any else ()
         ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
         own = (self._placed(each, places, made) for each in self._found.values())
-        stored = (replace(one, site=places.assigning(one.name)) for one in self._storage.kept(after.passes))
+        stored = (_at(one, places.assigning(one.name)) for one in self._storage.kept(after.passes))
         return [
             replace(one, forgets=forgets(ran, one.name), replaces=has_fixed_places(ran, one.name))
             for one in (*own, *stored)
         ]
 
     def _placed(self, one: Kept, places: Places, made: Mapping[int, Place]) -> Kept:
-        """By the name that the program has for it, with the statement that put the newest value there."""
         name = places.in_own_words(one.name)
         held, order = self._newest[one.name]
-        site = places.storing(name + held[len(one.name) :], order, made.get(order))
-        return replace(one, name=name, site=site or places.assigning(name))
+        inner = held[len(one.name) :]
+        site, words = places.storing(name + inner, order, made.get(order))
+        return _at(one, (site, words.removesuffix(inner)) if site is not None else places.assigning(name))
+
+
+def _at(one: Kept, written: Written) -> Kept:
+    return replace(one, site=written[0], name=written[1])
 
 
 def _under_keys(members: list[Held]) -> bool:

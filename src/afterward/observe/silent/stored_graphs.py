@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from afterward.model.history import Kept
-from afterward.model.names import form_of
+from afterward.model.names import form_of, is_in_row
 from afterward.observe import compat
 from afterward.observe.failure.walk import saved_bytes, walk
 from afterward.observe.node_numbers import order_of
@@ -81,7 +81,8 @@ class Storage:
                 continue
             nodes, size = found
             grows = at_end or grew or len(ages) > WINDOW
-            kept = Kept(name, len(ages), nodes, size, times=0, of_several=of_several(members))
+            several, rows = of_several(members), is_in_row(members[-1].name)
+            kept = Kept(name, len(ages), nodes, size, times=0, of_several=several, in_rows=rows)
             self._found[group] = Stored(kept, min(orders), now, grows)
 
     def kept(self, passes: list[PassSeen]) -> Iterator[Kept]:
