@@ -21,6 +21,19 @@ u, v = both(torch.randn(2, 3), torch.randn(2, 3))
 u.sum().backward()
 v.sum().backward()  # error: AFT109
 """,
+    "compiled: a region of one output shares nothing else": """
+import torch
+G, D = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+opt_g, opt_d = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+make = torch.compile(G)
+fake = make(torch.randn(5, 3))
+opt_d.zero_grad()
+D(fake).pow(2).mean().backward()
+opt_d.step()
+opt_g.zero_grad()
+D(fake).mean().backward()  # error: AFT105
+opt_g.step()
+""",
     "compiled: the module itself is still called as it is": """
 import torch
 class Net(torch.nn.Module):

@@ -12,6 +12,7 @@ from afterward.model.built import Built
 from afterward.model.gap import Gap as Gap
 from afterward.model.gradients import UNSEEN, Entry, GradientLedger
 from afterward.model.memory import LineBytes
+from afterward.model.operations import COMPILED
 from afterward.model.raised import Raised
 from afterward.model.site import Site, Where
 from afterward.model.timing import Timing
@@ -64,6 +65,12 @@ class Node:
     saved: tuple[Saved, ...] = ()
     leaf: LeafId | None = None  # an AccumulateGrad node: the leaf it feeds
     bytes: int = 0  # of the memory its value took, by the shape that autograd keeps; 0 for a view
+    outputs: int = 1  # of a compiled region, which is one node; 0 where this torch does not tell
+
+    @property
+    def is_region(self) -> bool:
+        """Is it a compiled region with outputs that may have nothing to do with each other?"""
+        return self.op.startswith(COMPILED) and self.outputs != 1
 
     @property
     def saves(self) -> bool:

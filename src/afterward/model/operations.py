@@ -36,6 +36,9 @@ COPIES = _names("Clone ToCopy")
 ACTIVATIONS = _names("Relu LeakyRelu Elu Hardtanh Silu Threshold Hardswish Hardsigmoid Mish RreluWithNoise")
 
 
+COMPILED = "CompiledFunction"  # a region that `torch.compile` has made one node
+
+
 def is_view(op: str) -> bool:
     return operation(op) in VIEWS
 

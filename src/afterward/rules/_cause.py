@@ -150,9 +150,7 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     if reuse.late.nested_in is not None or reuse.late.read_in is not None:
         return Cause.SAVED_READ_AFTER_FREE
     part, built = reuse.passes_part, reuse.built_parts
-    if reuse.entry.node.op.startswith("CompiledFunction") and (
-        built is None or built.how not in ("iterations", "outside")
-    ):
+    if reuse.entry.node.is_region and (built is None or built.how not in ("iterations", "outside")):
         return Cause.COMPILED_GRAPH_SHARED  # of one step; what comes from an earlier one is a state, compiled or not
     if part is None or built is None:
         return Cause.BACKWARD_TWICE if reuse.starts_in_stale else None

@@ -67,7 +67,7 @@ class Naming:
 class GraphNode(Node):
     """One recorded operation, with the place that recorded it."""
 
-    __slots__ = ("custom", "given", "moment", "names", "open", "parts", "read_in", "where")
+    __slots__ = ("custom", "given", "moment", "names", "open", "outputs", "parts", "read_in", "where")
     leaf: Tensor | None
 
     def __init__(self, name: str, number: int, kind: Kind, moment: int, where: Where | None) -> None:
@@ -79,6 +79,7 @@ class GraphNode(Node):
         self.read_in: Where | None = None  # where its backward reads what was freed
         self.names: dict[int, list[Naming]] = {}
         self.open = False  # an input of it is not known, and may lead further
+        self.outputs = 1  # of a compiled region
         self.parts = 0  # into so many its result was taken apart, which nothing shows to have a graph each
 
     @property

@@ -170,6 +170,7 @@ def _node(node: GraphNode, ids: dict[int, int], done: BackwardRun) -> Node:
         tuple(Edge(below.number, slot) for below, slot in node.next_functions),
         tuple(saved),
         ids.get(id(node.leaf)) if node.leaf is not None else None,
+        outputs=node.outputs,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from afterward.follow.path import Place
 from afterward.model.clock import node_moment
 from afterward.model.history import Edge, Node, Saved
-from afterward.model.operations import is_view
+from afterward.model.operations import COMPILED, is_view
 from afterward.model.quick import quickly
 from afterward.observe import compat
 from afterward.observe.failure.walk import Walk
@@ -58,6 +58,7 @@ class FailedGraph:
                     saved,
                     self._leaf_fed(raw) if is_leaf else None,
                     compat.value_bytes(raw) if has_memory and not is_leaf else 0,
+                    compat.outputs_of(raw) if short.startswith(COMPILED) else 1,
                 )
             )
         return tuple(nodes)

@@ -49,6 +49,7 @@ def region(machine: Machine, function: Value, run: Callable[[], Value]) -> Value
         return result
     inside = [n for n in graph.reach(one.node for one in outputs if one.node is not None) if n.number > before]
     node = graph.node("CompiledFunctionBackward")
+    node.outputs = len(outputs)
     numbers = {one.number for one in inside}
     edges: dict[tuple[int, int], tuple[GraphNode, int]] = {}
     for one in inside:
