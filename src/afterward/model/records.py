@@ -10,8 +10,12 @@ from afterward.model.names import stem
 
 
 def forgets(nodes: Iterable[ast.AST], name: str) -> bool:
-    """Does the program take something out of this name again, or keep a part of it: `recent[-5:]`?"""
-    return any(_takes_out(node, stem(name)) for node in nodes)
+    """Does the program take something out of this name again, keep a part of it (`recent[-5:]`), or put new ones in
+    the place of old ones: `pool[k] = image`, where `pool` was filled by `append`?
+    """
+    nodes = list(nodes)
+    replaced = any(_appends(node, stem(name)) for node in nodes) and any(_replaces(node, stem(name)) for node in nodes)
+    return replaced or any(_takes_out(node, stem(name)) for node in nodes)
 
 
 def has_fixed_places(nodes: Iterable[ast.AST], name: str) -> bool:
@@ -33,6 +37,21 @@ def are_under_keys(names: Sequence[str]) -> bool:
 
 _KEY = re.compile(r"""\[["'][^\]]*\]$""")
 _FILLING = ("append", "extend", "insert", "add", "update", "setdefault", "appendleft", "put")
+
+
+def _appends(node: ast.AST, name: str) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr == "append" and stem(ast.unparse(node.func.value)) == name
+
+
+def _replaces(node: ast.AST, name: str) -> bool:
+    """`pool[k] = image`; `log[-1] = loss` replaces the newest alone."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
+        return False
+    by_number = isinstance(node.slice, (ast.Constant, ast.UnaryOp))
+    inner = isinstance(node.value, ast.Subscript)
+    return not by_number and not inner and stem(ast.unparse(node.value)) == name
 
 
 def _takes_out(node: ast.AST, name: str) -> bool:

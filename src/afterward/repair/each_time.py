@@ -129,7 +129,7 @@ def _handed_over_as_closure(job: Job) -> Candidates:
     for site in reversed(job.found.ways.reused[:-1]):
         caller = job.at(site)
         argument = argument_for(*caller, function, job.name) if caller is not None else None
-        if caller is None or argument is None or isinstance(argument, (cst.Name, cst.Attribute, cst.Lambda)):
+        if caller is None or argument is None or not _computes(argument):
             continue
         called = _called_within(job, source, function)
         if not called or trains(list(job.shop.sources()), argument):
@@ -139,6 +139,12 @@ def _handed_over_as_closure(job: Job) -> Candidates:
         edits.setdefault(caller[0].file, []).append(caller[0].replace(argument, f"lambda: {text}"))
         yield job.patches(edits)
         return
+
+
+def _computes(argument: cst.BaseExpression) -> bool:
+    """Does it compute something, where `losses["actor"]` looks up what was computed before?"""
+    computing = (cst.Call, cst.BinaryOperation, cst.UnaryOperation)
+    return not isinstance(argument, cst.Lambda) and any(isinstance(node, computing) for node in own_nodes(argument))
 
 
 def _called_within(job: Job, source: Source, function: cst.FunctionDef) -> list[Edit]:

@@ -85,6 +85,12 @@ def in_other_iterations(history: History, runs: Iterable[int], step: Taken) -> b
     return bool(pairs) and all(one and other and parting(one, other).how == "iterations" for one, other in pairs)
 
 
+def in_other_iteration(history: History, run: int, other: int) -> bool:
+    """Do two passes belong to two iterations of one loop?"""
+    one, two = history.run(run).where, history.run(other).where
+    return one is not None and two is not None and parting(one, two).how == "iterations"
+
+
 def is_within(run: Pass, step: Taken) -> bool:
     """Was a pass run by the step itself, as the closure of LBFGS is?"""
     return run.where is not None and step.where is not None and run.where.runs_under(step.where)

@@ -15,9 +15,11 @@ from afterward.rules._gradients import (
     Taken,
     comes_before_backward,
     frozen_while_stepping,
+    in_other_iteration,
     is_gap_between,
     is_lost,
     is_within,
+    place_of,
     produced_between,
     steps_of_optimizers,
 )
@@ -66,11 +68,33 @@ def _partly(history: History, steps: list[Taken]) -> list[tuple[Taken, int]]:
         assert step is not None
         if is_gap_between(history, before, step):
             continue
-        lost = [run for run in produced_between(history, before, step) if is_lost(history, run)]
+        lost = [
+            r for r in produced_between(history, before, step) if is_lost(history, r) or _is_lost_here(history, r, step)
+        ]
         if not lost and before is not None:
             return []
         found += [(step, lost[0])] if lost else []
     return found
+
+
+def _is_lost_here(history: History, run: int, step: Taken) -> bool:
+    """Was it cleared for this optimizer, while another one's step uses it and a pass that this step uses: the same
+    statement in two iterations, two micro-batches?"""
+    if step.step is None:
+        return False
+    fates = history.ledger.produced_by(run)
+    mine = [fate for leaf, fate in fates.items() if leaf in step.step.leaves]
+    cleared = mine and all(f.cleared and not (f.used_by or f.read or f.changed or f.unseen) for f in mine)
+    return bool(cleared) and any(_are_used_together(history, run, other) for other in step.runs)
+
+
+def _are_used_together(history: History, run: int, other: int) -> bool:
+    if place_of(history, run) != place_of(history, other) or not in_other_iteration(history, run, other):
+        return False
+    users = (
+        {n for fate in history.ledger.produced_by(r).values() for n in fate.used_by if n >= 0} for r in (run, other)
+    )
+    return bool(set.intersection(*users))
 
 
 def _is_meant_for(history: History, run: int, too_soon: list[list[Taken]]) -> bool:
@@ -87,9 +111,10 @@ def _diagnose(history: History, step: Taken, times: int) -> Diagnosis:
 
 
 def _diagnose_part(history: History, step: Taken, run: int, times: int) -> Diagnosis:
-    fates = history.ledger.produced_by(run).values()
-    cleared = next((fate.cleared_at for fate in fates if fate.cleared_at is not None), None)
-    return _warning(history, step, run, cleared, times, "part")
+    mine = step.step.leaves if step.step is not None else ()
+    fates = sorted(history.ledger.produced_by(run).items(), key=lambda each: each[0] not in mine)
+    cleared = next((fate.cleared_at for _, fate in fates if fate.cleared_at is not None), None)
+    return _warning(history, step, run, cleared, times, "part" if is_lost(history, run) else "here")
 
 
 def _warning(history: History, step: Taken, run: int, cleared: Site | None, times: int, form: str) -> Diagnosis:
@@ -122,15 +147,18 @@ def _words(why: str, stepped: str) -> Words:
     )
 
 
+_PART = (
+    "Before <each of the {steps}><!steps:each step>< of {optimizer}><?steps: that were looked at>, gradients "
+    "[were|are] cleared that no step [had used|uses]. "
+)
+_USES_THE_REST = "uses only the gradients computed after that"
+
 WORDS = {
     "": _words(
         "<Each of the {steps}><!steps:Each step>< of {optimizer}><?steps: that were looked at> [found|finds] no "
         "gradient left: nothing is trained, and no error is raised.",
         "steps without them",
     ),
-    "part": _words(
-        "Before <each of the {steps}><!steps:each step>< of {optimizer}><?steps: that were looked at>, gradients "
-        "[were|are] cleared that no step [had used|uses]. Those losses have no effect on training.",
-        "uses only the gradients computed after that",
-    ),
+    "part": _words(_PART + "Those losses have no effect on training.", _USES_THE_REST),
+    "here": _words(_PART + "Those losses train only what other optimizers hold.", _USES_THE_REST),
 }
