@@ -21,7 +21,7 @@ from afterward.model.diagnosis import Diagnosis, Effect, Remedy
 from afterward.model.saved import SavedRun, read_saved
 from plantlab.forking import afterward, as_main, forked
 
-LIMIT = 60.0  # seconds for one program
+LIMIT = 20.0  # seconds for one program
 TRIES = 6  # candidates, of which the first that runs past the fault is the one that is judged
 TOLERANCE = 1e-4  # of a gradient's largest entry: the order of additions may differ
 MOST = 512  # entries of a gradient that are compared

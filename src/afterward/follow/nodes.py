@@ -4,6 +4,12 @@ contexts (`ast.Load`), which every node has and nobody asks for: these are half 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+_Tree = TypeVar("_Tree", bound=ast.AST)
+_Answer = TypeVar("_Answer")
 
 _NEVER_NODES = frozenset(
     {
@@ -45,10 +51,21 @@ def inside(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def kept(ask: Callable[[_Tree], _Answer]) -> Callable[[_Tree], _Answer]:
+    """The answers of a question about trees, each kept with its tree: worked out once, and gone with it."""
+    name, unknown = f"_{ask.__module__}.{ask.__name__}", object()
+
+    @wraps(ask)
+    def answer(tree: _Tree) -> _Answer:
+        known: Any = tree.__dict__.get(name, unknown)
+        if known is unknown:
+            known = tree.__dict__[name] = ask(tree)
+        return known  # type: ignore[no-any-return]
+
+    return answer
+
+
+@kept
 def of_file(tree: ast.AST) -> list[ast.AST]:
-    """All nodes in the tree of a file, but for itself: worked out once, and kept with the tree."""
-    known: list[ast.AST] | None = getattr(tree, "_inside", None)
-    if known is None:
-        known = inside(tree)[1:]  # with itself in it, it would hold itself alive
-        tree._inside = known  # type: ignore[attr-defined]
-    return known
+    """All nodes in the tree of a file, but for itself: with itself in it, it would hold itself alive."""
+    return inside(tree)[1:]

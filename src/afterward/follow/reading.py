@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from afterward.follow.nodes import children, inside
+from afterward.follow.nodes import children, inside, kept
 
 
 def spelled(node: ast.AST) -> str:
@@ -264,16 +264,10 @@ def is_cut_off(value: ast.expr | None) -> bool:
 _READ_ALL = frozenset({"locals", "globals", "vars", "eval", "exec", "__all__"})
 
 
+@kept
 def names_read(tree: ast.AST) -> frozenset[str] | None:
     """The names that a file or function reads anywhere, or shares with others; None where it may read any: by
-    `locals()`, or as what it exports. Kept with the tree."""
-    if not hasattr(tree, "_names_read"):
-        tree._names_read = _names_read(tree)  # type: ignore[attr-defined]
-    known: frozenset[str] | None = tree._names_read  # type: ignore[attr-defined]
-    return known
-
-
-def _names_read(tree: ast.AST) -> frozenset[str] | None:
+    `locals()`, or as what it exports."""
     nodes = inside(tree)
     names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     names |= {node.target.id for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from afterward.follow.nodes import children, inside, of_file
+from afterward.follow.nodes import children, inside, kept, of_file
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.around import around_of
 from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
@@ -246,20 +246,7 @@ class Meanings:
         return root not in self._imported()
 
     def _imported(self) -> frozenset[str]:
-        tree = next(iter(self.uses.places.values())).node
-        known: frozenset[str] | None = getattr(tree, "_imported", None)
-        if known is None:
-            known = (
-                frozenset(
-                    (one.asname or one.name).split(".")[0]
-                    for node in of_file(tree)
-                    if isinstance(node, (ast.Import, ast.ImportFrom))
-                    for one in node.names
-                )
-                | vocabulary.USUAL.keys()
-            )
-            tree._imported = known  # type: ignore[attr-defined]
-        return known
+        return _names_imported(next(iter(self.uses.places.values())).node)
 
     def _is_value(self, written: Written) -> bool:
         """Is this computed or looped over here, so that its methods are a tensor's?"""
@@ -362,6 +349,13 @@ def _words(tree: ast.AST) -> set[str]:
     return {getattr(one, kinds[type(one)]) or "" for one in of_file(tree) if type(one) in kinds}
 
 
+@kept
+def _names_imported(tree: ast.AST) -> frozenset[str]:
+    imports = (node for node in of_file(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    bound = ((one.asname or one.name).split(".")[0] for node in imports for one in node.names)
+    return frozenset(bound) | vocabulary.USUAL.keys()
+
+
 def _is_class(name: str) -> bool:
     """`Transition`, but neither `D` nor `MSE`: what people call classes."""
     return name[:1].isupper() and any(letter.islower() for letter in name)
@@ -378,13 +372,9 @@ def tree_of(frame: Frame) -> ast.Module | None:
     return frame.scope.module.tree if frame.scope.module is not None else None
 
 
+@kept
 def meanings_of(tree: ast.Module) -> Meanings:
-    """Worked out when it is first asked for, and kept with the tree."""
-    known: Meanings | None = getattr(tree, "_known_meanings", None)
-    if known is None:
-        known = Meanings(tree)
-        tree._known_meanings = known  # type: ignore[attr-defined]
-    return known
+    return Meanings(tree)
 
 
 __all__ = ["Meaning", "Meanings", "Role", "meanings_of", "tokens", "tree_of"]

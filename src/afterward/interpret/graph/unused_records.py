@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from afterward.follow.nodes import kept
 from afterward.interpret.graph.graph import GraphNode, Tensor
 from afterward.interpret.graph.unused_parts import Edge, are_unused_parts
 from afterward.interpret.machine.core import site_of
@@ -126,26 +127,24 @@ def _leaves(machine: Machine, node: GraphNode) -> frozenset[int]:
     return frozenset(id(one.leaf) for one in machine.graph.reach([node]) if one.leaf is not None)
 
 
+@kept
 def _collecting(loop: ast.stmt) -> list[tuple[ast.stmt, ast.expr]]:
     """The statements of a loop's body that add to something, with what they add to."""
-    known: list[tuple[ast.stmt, ast.expr]] | None = getattr(loop, "_collecting", None)
-    if known is None:
-        known = []
-        todo: list[ast.AST] = list(getattr(loop, "body", ()))
-        while todo:
-            one = todo.pop(0)
-            if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add):
-                known.append((one, one.target))
-            elif isinstance(one, ast.Assign) and len(one.targets) == 1 and _extends(one.value, one.targets[0]):
-                known.append((one, one.targets[0]))
-            elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
-                called = one.value.func
-                if isinstance(called, ast.Attribute) and called.attr == "append":
-                    known.append((one, called.value))
-            elif isinstance(one, (ast.If, ast.With, ast.Try, ast.For, ast.While)):
-                todo += [*one.body, *getattr(one, "orelse", ())]
-        loop._collecting = known  # type: ignore[attr-defined]
-    return known
+    found: list[tuple[ast.stmt, ast.expr]] = []
+    todo: list[ast.AST] = list(getattr(loop, "body", ()))
+    while todo:
+        one = todo.pop(0)
+        if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add):
+            found.append((one, one.target))
+        elif isinstance(one, ast.Assign) and len(one.targets) == 1 and _extends(one.value, one.targets[0]):
+            found.append((one, one.targets[0]))
+        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+            called = one.value.func
+            if isinstance(called, ast.Attribute) and called.attr == "append":
+                found.append((one, called.value))
+        elif isinstance(one, (ast.If, ast.With, ast.Try, ast.For, ast.While)):
+            todo += [*one.body, *getattr(one, "orelse", ())]
+    return found
 
 
 def _extends(value: ast.expr, target: ast.expr) -> bool:

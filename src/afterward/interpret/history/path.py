@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from afterward.follow.built import statements_built
-from afterward.follow.nodes import of_file
+from afterward.follow.nodes import kept, of_file
 from afterward.follow.path import Place
 from afterward.follow.reading import holders, names_read, outward, reads
 from afterward.interpret.machine.core import site_of
@@ -114,11 +114,7 @@ class Path:
         return self.machine.iteration_began.get((loop.entry, 1), 0)
 
 
+@kept
 def _holders(tree: ast.AST) -> dict[ast.stmt, ast.stmt]:
-    """For each statement of a file, the one that directly holds it: every run of a program asks for it again, so it is
-    kept with the tree."""
-    known: dict[ast.stmt, ast.stmt] | None = getattr(tree, "_holders", None)
-    if known is None:
-        known = holders(node for node in of_file(tree) if isinstance(node, ast.stmt))
-        tree._holders = known  # type: ignore[attr-defined]
-    return known
+    """For each statement of a file, the one that directly holds it: every run of a program asks for it again."""
+    return holders(node for node in of_file(tree) if isinstance(node, ast.stmt))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from afterward.follow.nodes import children
+from afterward.follow.nodes import children, kept
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.machine.core import DEPTH, Frame, spelled
@@ -261,16 +261,9 @@ def _makes_leaf(node: ast.AST | None) -> bool:
     return False
 
 
+@kept
 def _has_yield(node: ast.AST) -> bool:
-    """Is this the body of a generator? Worked out when it is first called, and kept with the node."""
-    known: bool | None = getattr(node, "_has_yield", None)
-    if known is None:
-        known = _yields(node)
-        node._has_yield = known  # type: ignore[attr-defined]
-    return known
-
-
-def _yields(node: ast.AST) -> bool:
+    """Is this the body of a generator?"""
     todo: list[Any] = children(node)
     while todo:
         one = todo.pop()

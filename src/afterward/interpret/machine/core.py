@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from afterward.follow import reading
+from afterward.follow.nodes import kept
 from afterward.interpret.graph.account import Account
 from afterward.interpret.graph.graph import Cutting, Graph, Naming, Tensor
 from afterward.interpret.machine.budget import Budget
@@ -350,13 +351,7 @@ class Core:
                     self.name(one, f"{name}[{position}]", "item" if isinstance(value, list) else kind)
 
 
-def spelled(node: ast.expr) -> str:
-    """How an expression is written; a loop comes to the same one again and again."""
-    text: str | None = getattr(node, "_spelled", None)
-    if text is None:
-        text = reading.spelled(node)
-        node._spelled = text  # type: ignore[attr-defined]
-    return text
+spelled = kept(reading.spelled)  # a loop comes to the same expression again and again
 
 
 def is_data(value: Value, depth: int = 0) -> bool:

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from afterward.follow.nodes import children, inside, of_file
+from afterward.follow.nodes import children, inside, kept, of_file
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.machine.branches import leaves
 from afterward.interpret.machine.core import Place, spelled
@@ -69,12 +69,9 @@ def closed_doors(
 _Surveyed = tuple[list[ast.FunctionDef | ast.AsyncFunctionDef], list[tuple[ast.If, list[ast.stmt]]]]
 
 
+@kept
 def _surveyed(tree: ast.AST) -> _Surveyed:
-    """The functions in a tree, and every `if` with what follows it in its block: only statements are walked, once, and
-    the answer is kept with the tree."""
-    known: _Surveyed | None = getattr(tree, "_surveyed", None)
-    if known is not None:
-        return known
+    """The functions in a tree, and every `if` with what follows it in its block: only statements are walked."""
     found: _Surveyed = ([], [])
     todo = [tree]
     while todo:
@@ -89,7 +86,6 @@ def _surveyed(tree: ast.AST) -> _Surveyed:
                 todo.extend(block)
     found[0].sort(key=lambda one: one.lineno)
     found[1].sort(key=lambda one: (one[0].lineno, one[0].col_offset))
-    tree._surveyed = found  # type: ignore[attr-defined]
     return found
 
 
@@ -141,11 +137,9 @@ def _outermost(test: ast.expr) -> Iterator[ast.expr]:
             todo.extend(children(node))
 
 
+@kept
 def _changing(tree: ast.AST) -> frozenset[str]:
     """Names, and attributes with their dot, that are set more than once, in a loop, or by a loop."""
-    known: frozenset[str] | None = getattr(tree, "_changing", None)
-    if known is not None:
-        return known
     times: dict[str, int] = {".training": 2}  # a module's mode, which `train()` and `eval()` set
     for node in of_file(tree):
         weight = 2 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else 0
@@ -153,9 +147,7 @@ def _changing(tree: ast.AST) -> frozenset[str]:
             if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store):
                 name = one.id if isinstance(one, ast.Name) else f".{one.attr}"
                 times[name] = times.get(name, 0) + (weight or 1)
-    known = frozenset(name for name, count in times.items() if count > 1)
-    tree._changing = known  # type: ignore[attr-defined]
-    return known
+    return frozenset(name for name, count in times.items() if count > 1)
 
 
 def _comes_to_a_pass(node: ast.AST, never: dict[str, list[ast.AST]]) -> bool:

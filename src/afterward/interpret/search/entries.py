@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from afterward.follow.nodes import inside, of_file
+from afterward.follow.nodes import inside, kept, of_file
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks.driving import iterations, loss_of
@@ -21,6 +21,7 @@ from afterward.interpret.library.torch import passes
 from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.machine import Machine
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Module, Native, Value
+from afterward.interpret.search.unexecuted import words_in
 
 _PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
 _PASSES = frozenset({"backward", "grad", "manual_backward"})
@@ -99,16 +100,7 @@ def _calls_backward(function: Definition) -> bool:
     return function.name == "training_step" or bool(_mentioned(function) & _PASSES)
 
 
-def _mentioned(function: Definition) -> frozenset[str]:
-    known: frozenset[str] | None = getattr(function, "_mentioned", None)
-    if known is None:
-        known = frozenset(
-            one.attr if isinstance(one, ast.Attribute) else one.id
-            for one in inside(function)
-            if isinstance(one, (ast.Attribute, ast.Name))
-        )
-        function._mentioned = known  # type: ignore[union-attr]
-    return known
+_mentioned = kept(words_in)
 
 
 # Calling one
