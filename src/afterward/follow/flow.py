@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from afterward.follow.path import Place, Program
-from afterward.follow.reading import head, is_target, last_name, reads, spelled, targets
+from afterward.follow.reading import is_target, last_name, parts_run, reads, spelled, targets
 from afterward.model.history import Node, Pass, Value
 from afterward.model.names import stem
 from afterward.model.site import Level, Where
@@ -57,21 +57,17 @@ def as_read(held: str, read: str) -> str:
 def receiver(sources: Program, where: Where) -> str:
     """What a pass was called on, as the program writes it: `loss` in `loss.backward()`."""
     level = where.levels[-1]
-    statement = _statement(sources, level)
-    if statement is None:
-        return ""
-    for part in head(statement):
-        for call in ast.walk(part):
-            if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Attribute, ast.Name)):
-                continue
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
-            if name == "backward" and isinstance(call.func, ast.Attribute):
-                inner = call.func.value
-                if isinstance(inner, ast.Attribute) and inner.attr == "autograd" and call.args:
-                    return spelled(call.args[0])
-                return spelled(inner)
-            if name in ("grad", "backward", "manual_backward") and call.args:
+    for call in parts_run(_statement(sources, level)):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Attribute, ast.Name)):
+            continue
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+        if name == "backward" and isinstance(call.func, ast.Attribute):
+            inner = call.func.value
+            if isinstance(inner, ast.Attribute) and inner.attr == "autograd" and call.args:
                 return spelled(call.args[0])
+            return spelled(inner)
+        if name in ("grad", "backward", "manual_backward") and call.args:
+            return spelled(call.args[0])
     return ""
 
 

@@ -6,9 +6,8 @@ import ast
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-from afterward.follow.nodes import inside
 from afterward.follow.path import Place, Program
-from afterward.follow.reading import head
+from afterward.follow.reading import parts_run
 
 
 class Modes:
@@ -19,8 +18,7 @@ class Modes:
         known: dict[int, list[tuple[str, bool]]] = {}
         for place in places:
             if place.number not in known:
-                statement = program.statement(place.number)
-                known[place.number] = list(_modes_set(statement)) if statement is not None else []
+                known[place.number] = list(_modes_set(program.statement(place.number)))
             for network, evaluation in known[place.number]:
                 self._set.setdefault(place.call, []).append((place.moment, network, evaluation))
         for several in self._set.values():
@@ -38,8 +36,8 @@ class Modes:
         return False
 
 
-def _modes_set(statement: ast.stmt) -> Iterator[tuple[str, bool]]:
-    for node in (inner for part in head(statement) for inner in inside(part)):
+def _modes_set(statement: ast.stmt | None) -> Iterator[tuple[str, bool]]:
+    for node in parts_run(statement):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
             off = [isinstance(one, ast.Constant) and one.value is False for one in node.args]
             if (node.func.attr, off) in (("eval", []), ("train", [True])):

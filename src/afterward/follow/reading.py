@@ -71,6 +71,24 @@ def head(statement: ast.stmt) -> list[ast.AST]:
     return [statement]
 
 
+def head_end(statement: ast.stmt) -> tuple[int, int | None]:
+    """Where a statement ends; for a compound one, where its head ends."""
+    for field in ("items", "iter", "test", "subject"):
+        part = getattr(statement, field, None)
+        if part is None or not (hasattr(statement, "body") or hasattr(statement, "cases")):
+            continue
+        last = part[-1].context_expr if isinstance(part, list) else part
+        return last.end_lineno, last.end_col_offset
+    if hasattr(statement, "body"):
+        return statement.lineno, None
+    return statement.end_lineno or statement.lineno, statement.end_col_offset
+
+
+def parts_run(statement: ast.stmt | None) -> list[ast.AST]:
+    """All syntax of what runs when a statement runs; none without a statement."""
+    return [node for part in head(statement) for node in inside(part)] if statement is not None else []
+
+
 @lru_cache(maxsize=8192)
 def targets(statement: ast.stmt) -> list[Name]:
     """What a statement assigns to, left to right: names, attributes, items."""
@@ -82,8 +100,7 @@ def targets(statement: ast.stmt) -> list[Name]:
     elif isinstance(statement, (ast.With, ast.AsyncWith)):
         found = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     names = [name for target in found for name in _flat(target)]
-    for part in head(statement):
-        names += [Name(node.target.id, node.target) for node in inside(part) if isinstance(node, ast.NamedExpr)]
+    names += [Name(node.target.id, node.target) for node in parts_run(statement) if isinstance(node, ast.NamedExpr)]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         names += _grown(statement.value)
     if sets(statement):
@@ -141,15 +158,14 @@ def _flat(target: ast.expr) -> Iterator[Name]:
 def reads(statement: ast.stmt) -> list[Name]:
     """What a statement reads, in source order: the longest chains first (`self.cell.h` before `self.cell`)."""
     names: list[Name] = []
-    for part in head(statement):
-        for node in inside(part):
-            if isinstance(node, ast.Call):
-                names += _by_call(node)
-            elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-                loaded = isinstance(node.ctx, ast.Load)
-                augmented = isinstance(statement, ast.AugAssign) and node is statement.target
-                if loaded or augmented:
-                    names.append(Name(spelled(node), node))
+    for node in parts_run(statement):
+        if isinstance(node, ast.Call):
+            names += _by_call(node)
+        elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            loaded = isinstance(node.ctx, ast.Load)
+            augmented = isinstance(statement, ast.AugAssign) and node is statement.target
+            if loaded or augmented:
+                names.append(Name(spelled(node), node))
     owners = {name.text.rpartition("[")[0] for name in names}
     return sorted(names, key=lambda name: name.text in owners)  # `past` after `past[-1]`, also where it is grown
 
@@ -196,18 +212,17 @@ _LOSSES = {"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entr
 
 def is_target(statement: ast.stmt | None, name: ast.expr) -> bool:
     """Is the name read as what a loss function compares with: its second argument, or `target=`?"""
-    for part in head(statement) if statement is not None else ():
-        for call in inside(part):
-            if not isinstance(call, ast.Call):
-                continue
-            function = call.func
-            called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            # A loss of three values compares them with each other: `bpr_loss(user, taken, other)`.
-            if called not in _LOSSES and not (called.endswith("_loss") and len(call.args) <= 2):
-                continue
-            wanted = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "target")]
-            if any(inner is name for argument in wanted for inner in inside(argument)):
-                return True
+    for call in parts_run(statement):
+        if not isinstance(call, ast.Call):
+            continue
+        function = call.func
+        called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        # A loss of three values compares them with each other: `bpr_loss(user, taken, other)`.
+        if called not in _LOSSES and not (called.endswith("_loss") and len(call.args) <= 2):
+            continue
+        wanted = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "target")]
+        if any(inner is name for argument in wanted for inner in inside(argument)):
+            return True
     return False
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Protocol
 
-from afterward.follow.reading import head
+from afterward.follow.reading import parts_run
 from afterward.model.site import Site
 
 
@@ -32,7 +32,7 @@ def steps_ahead(source: Source, site: Site) -> Iterator[list[ast.expr]]:
         if (later.lineno, later.col_offset) > (site.line, site.column):
             if _function(source, site.file, later) is not function:
                 continue
-            for node in (node for part in head(later) for node in ast.walk(part)):
+            for node in parts_run(later):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     if node.func.attr == "backward":
                         return

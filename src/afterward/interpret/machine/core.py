@@ -377,21 +377,7 @@ def site_of(file: str, node: ast.stmt | ast.expr) -> Site:
 
 
 def _site_of(file: str, node: ast.stmt | ast.expr) -> Site:
-    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset
-    body = getattr(node, "body", None)
-    if isinstance(node, ast.stmt) and isinstance(body, list) and body:
-        head = _head(node)
-        end_line, end_column = (
-            (head.end_lineno or head.lineno, head.end_col_offset) if head is not None else (node.lineno, None)
-        )
+    end_line, end_column = (
+        reading.head_end(node) if isinstance(node, ast.stmt) else (node.end_lineno or node.lineno, node.end_col_offset)
+    )
     return Site(file, node.lineno, end_line, node.col_offset, end_column)
-
-
-def _head(statement: ast.stmt) -> ast.expr | None:
-    if isinstance(statement, (ast.If, ast.While)):
-        return statement.test
-    if isinstance(statement, (ast.For, ast.AsyncFor)):
-        return statement.iter
-    if isinstance(statement, (ast.With, ast.AsyncWith)):
-        return statement.items[-1].context_expr
-    return None

@@ -8,13 +8,14 @@ from types import FrameType
 from typing import Any
 
 from afterward.follow.path import Place
-from afterward.follow.reading import head
+from afterward.follow.reading import parts_run
 from afterward.follow.steps_ahead import steps_ahead
 from afterward.model.history import Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.looking import parameters_held_by
 from afterward.observe.marks.stack import locals_of
+from afterward.observe.provenance.cuts import switch_of
 from afterward.observe.provenance.sources import Sources
 
 
@@ -31,23 +32,11 @@ def frozen_by(
     if not held or any(parameter.requires_grad for parameter in held):
         return None
     for place in reversed(trail):
-        statement = sources.statement(place.number)
-        for node in (node for part in head(statement) for node in ast.walk(part)) if statement is not None else ():
-            switch = _switch(node)
+        for node in parts_run(sources.statement(place.number)):
+            switch = switch_of(node)
             spot = where(place) if switch is not None and not _given(sources, place, switch[1], True) else None
             if spot is not None and switch is not None:
                 return Cut(spot, switch[0], switch[2], sources.site_of(spot.site.file, node))  # type: ignore[arg-type]
-    return None
-
-
-def _switch(node: ast.AST) -> tuple[str, ast.expr, str] | None:
-    """`p.requires_grad_(flag)` or `p.requires_grad = flag`: how it is told, the flag, and what is switched."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
-        return (".requires_grad_(False)", node.args[0], ast.unparse(node.func.value)) if node.args else None
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
-                return ".requires_grad = False", node.value, ast.unparse(target.value)
     return None
 
 
@@ -56,10 +45,8 @@ def _given(sources: Sources, place: Place, flag: ast.expr, value: bool) -> bool:
     if isinstance(flag, ast.Constant):
         return flag.value is value
     caller = sources.statement(place.caller.number) if place.caller is not None else None
-    calls = [node for part in head(caller) for node in ast.walk(part)] if caller is not None else []
-    handed = [
-        a for call in calls if isinstance(call, ast.Call) for a in (*call.args, *(k.value for k in call.keywords))
-    ]
+    calls = [node for node in parts_run(caller) if isinstance(node, ast.Call)]
+    handed = (given for call in calls for given in (*call.args, *(word.value for word in call.keywords)))
     return any(isinstance(one, ast.Constant) and one.value is value for one in handed)
 
 

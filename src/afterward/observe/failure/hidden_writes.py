@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from afterward.follow.path import Place, Program
-from afterward.follow.reading import head
+from afterward.follow.reading import parts_run
 from afterward.model.clock import write_moment
 from afterward.model.history import Edge, Node, Write
 from afterward.model.operations import ACTIVATIONS, operation
@@ -83,11 +83,7 @@ def _written_when_called(module: Any) -> Iterator[int | None]:
 
 def _calls(statement: ast.stmt, name: str) -> bool:
     """Does the statement call something of this name: `emb(x)`, `self.emb(x)`, `self.layers["emb"](x)`?"""
-    for part in head(statement):
-        for node in ast.walk(part):
-            if isinstance(node, ast.Call) and name in _last_names(node.func):
-                return True
-    return False
+    return any(isinstance(node, ast.Call) and name in _last_names(node.func) for node in parts_run(statement))
 
 
 def _last_names(called: ast.expr) -> set[str]:
@@ -102,8 +98,7 @@ def _last_names(called: ast.expr) -> set[str]:
 
 def _argument(statement: ast.stmt | None) -> str:
     """What a statement hands to the call that it makes: `g` in `h = self.post(g)`."""
-    for part in head(statement) if statement is not None else ():
-        for node in ast.walk(part):
-            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)):
-                return ast.unparse(node.args[0])
+    for node in parts_run(statement):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)):
+            return ast.unparse(node.args[0])
     return ""

@@ -10,7 +10,7 @@ from typing import Any
 
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place, Program
-from afterward.follow.reading import Name, head, reads, targets, whole
+from afterward.follow.reading import Name, parts_run, reads, targets, whole
 from afterward.model.clock import write_moment
 from afterward.model.history import History, Node, NodeId, Write
 from afterward.model.names import stem
@@ -170,29 +170,22 @@ def _written(statement: ast.stmt, is_value: Callable[[ast.expr], bool]) -> list[
         found.append(whole(statement.target))
     if isinstance(statement, ast.Assign):
         found += [whole(t) for t in statement.targets if isinstance(t, ast.Subscript)]
-    for part in head(statement):
-        for node in ast.walk(part):
-            if isinstance(node, ast.Call):
-                function = node.func
-                if isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
-                    found.append(function.value)
-                if (
-                    isinstance(function, ast.Attribute)
-                    and function.attr.endswith("_")
-                    and not function.attr.endswith("__")
-                ):
-                    # `y.mul_(w)` writes to `y`, `nn.init.zeros_(w)` to `w`: what no statement assigned is no value.
-                    # What a call gave back is one: `y.mul_(a).add_(w)` does not write to `w`.
-                    owner = function.value
-                    inner = [owner] if isinstance(owner, ast.Call) or is_value(owner) else [owner, *node.args[:1]]
-                    found += [
-                        whole(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
-                    ]
-                found += [whole(k.value) for k in node.keywords if k.arg == "out"]
-                if any(
-                    k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value for k in node.keywords
-                ):
-                    found += [whole(a) for a in node.args[:1]]
+    for node in parts_run(statement):
+        if isinstance(node, ast.Call):
+            function = node.func
+            if isinstance(function, ast.Attribute) and function.attr == "load_state_dict":
+                found.append(function.value)
+            if isinstance(function, ast.Attribute) and function.attr.endswith("_") and not function.attr.endswith("__"):
+                # `y.mul_(w)` writes to `y`, `nn.init.zeros_(w)` to `w`: what no statement assigned is no value.
+                # What a call gave back is one: `y.mul_(a).add_(w)` does not write to `w`.
+                owner = function.value
+                inner = [owner] if isinstance(owner, ast.Call) or is_value(owner) else [owner, *node.args[:1]]
+                found += [
+                    whole(value) for value in inner if isinstance(value, (ast.Name, ast.Attribute, ast.Subscript))
+                ]
+            found += [whole(k.value) for k in node.keywords if k.arg == "out"]
+            if any(k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value for k in node.keywords):
+                found += [whole(a) for a in node.args[:1]]
     return found
 
 

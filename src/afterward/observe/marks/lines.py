@@ -17,11 +17,11 @@ from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+from afterward.follow.reading import head_end
 from afterward.observe.looking import warn
 from afterward.observe.marks.marking import marking_of
 from afterward.observe.marks.monitored import can_monitor, monitored
 from afterward.observe.marks.notebook_cells import name_of_cell
-from afterward.observe.marks.rewrite import head_end
 from afterward.observe.marks.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, WHOLE, Statement
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.sources import Sources

@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from afterward.follow.reading import head_end
 from afterward.observe.marks.marking import PLACEHOLDER
 from afterward.observe.marks.statements import ENTER, EXIT, FIRST, LOOP, NEXT, RESUME, SUSPEND, Statement, Statements
 
@@ -312,19 +313,6 @@ def _begins(node: ast.AST) -> ast.AST:
 def as_return(body: ast.expr) -> ast.Return:
     """What a lambda does, as a statement."""
     return ast.copy_location(ast.Return(body), body)
-
-
-def head_end(statement: ast.stmt) -> tuple[int, int | None]:
-    """Where a statement ends; for a compound one, where its head ends."""
-    for field in ("items", "iter", "test", "subject"):
-        part = getattr(statement, field, None)
-        if part is None or not (hasattr(statement, "body") or hasattr(statement, "cases")):
-            continue
-        last = part[-1].context_expr if isinstance(part, list) else part
-        return last.end_lineno, last.end_col_offset
-    if hasattr(statement, "body"):
-        return statement.lineno, None
-    return statement.end_lineno or statement.lineno, statement.end_col_offset
 
 
 def _nowhere(inserted: _Node) -> _Node:

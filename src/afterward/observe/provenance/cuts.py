@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place
-from afterward.follow.reading import Name, cut_value, head, is_literal, reads, targets
+from afterward.follow.reading import Name, cut_value, is_literal, parts_run, reads, targets
 from afterward.model.history import BY_GRAD, Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
@@ -158,16 +158,13 @@ class _Search:
             return
         assigned = targets(statement)
         name = only or (assigned[0].text if assigned else "")
-        for part in head(statement):
-            for node in ast.walk(part):
-                how = _cutting(node) if not _calls_within(node, around) else None
-                if how == SAMPLE and self._calls_own(place, "sample"):
-                    continue  # what the program's own method does is followed there
-                if how is not None and isinstance(node, (ast.Attribute, ast.Call, ast.Compare)):
-                    cut = Cut(
-                        spot, how, name or self._cut_name(place, node), self.sources.site_of(spot.site.file, node)
-                    )
-                    self.found.append(_Found(self._had_history(place, node), cut, node, self.nearer))
+        for node in parts_run(statement):
+            how = _cutting(node) if not _calls_within(node, around) else None
+            if how == SAMPLE and self._calls_own(place, "sample"):
+                continue  # what the program's own method does is followed there
+            if how is not None and isinstance(node, (ast.Attribute, ast.Call, ast.Compare)):
+                cut = Cut(spot, how, name or self._cut_name(place, node), self.sources.site_of(spot.site.file, node))
+                self.found.append(_Found(self._had_history(place, node), cut, node, self.nearer))
         mode = self._grad_mode(place, statement, spot, name) or self._mode_of_callers(place, name)
         cuts = self.built.get((place.call, place.moment), 0) == 0 and _calls(statement)
         if mode is not None and (cuts or mode.how != _DECIDED):
@@ -190,17 +187,16 @@ class _Search:
             statement = self.sources.statement(place.number)
             if statement is None:
                 continue
-            for part in head(statement):
-                for node in ast.walk(part):
-                    how = _switch(node)
-                    if how is None or (how == "torch.set_grad_enabled(False)" and torch.is_grad_enabled()):
-                        continue
-                    spot = self.where(place)
-                    if spot is not None and isinstance(node, (ast.Call, ast.Assign)):
-                        name = cut_value(node) if isinstance(node, ast.Call) and how == ".requires_grad_(False)" else ""
-                        cut = Cut(spot, how, name, self.sources.site_of(spot.site.file, node))
-                        self.found.insert(0, _Found(True, cut))
-                        return
+            for node in parts_run(statement):
+                how = _switched_off(node)
+                if how is None or (how == "torch.set_grad_enabled(False)" and torch.is_grad_enabled()):
+                    continue
+                spot = self.where(place)
+                if spot is not None and isinstance(node, (ast.Call, ast.Assign)):
+                    name = cut_value(node) if isinstance(node, ast.Call) and how == ".requires_grad_(False)" else ""
+                    cut = Cut(spot, how, name, self.sources.site_of(spot.site.file, node))
+                    self.found.insert(0, _Found(True, cut))
+                    return
 
     def _had_history(self, place: Place, cut: ast.expr) -> bool:
         """Was there a history to cut? Only if a statement that the cut value came from has built nodes."""
@@ -220,8 +216,7 @@ class _Search:
     def _marks_leaf(self, place: Place) -> bool:
         """Does a statement ask for the gradient of what it makes: `x = x.clone().requires_grad_()`?"""
         statement = self.sources.statement(place.number)
-        calls = [n for part in head(statement) for n in ast.walk(part)] if statement is not None else []
-        for call in (node for node in calls if isinstance(node, ast.Call)):
+        for call in (node for node in parts_run(statement) if isinstance(node, ast.Call)):
             method = isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_"
             if method and not (call.args and _is_false(call.args[0])):
                 return True
@@ -234,7 +229,7 @@ class _Search:
         statement = self.sources.statement(place.number)
         if statement is None or self.built.get((place.call, place.moment), 0) <= 0:
             return False
-        loops = [node for part in head(statement) for node in ast.walk(part) if isinstance(node, ast.comprehension)]
+        loops = [node for node in parts_run(statement) if isinstance(node, ast.comprehension)]
         mine = [one for one in loops if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(one.target))]
         return any(isinstance(node, (ast.Call, ast.BinOp)) for one in mine for node in ast.walk(one.iter))
 
@@ -310,21 +305,29 @@ def _calls_within(node: ast.AST, names: tuple[str, ...]) -> bool:
     return any((f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in names for f in calls)
 
 
-def _switch(node: ast.AST) -> str | None:
-    """A call or assignment that switches gradients off for what comes after it."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args and _is_false(node.args[0]):
-        if node.func.attr == "requires_grad_":
-            return ".requires_grad_(False)"
-        if node.func.attr == "set_grad_enabled":
-            return "torch.set_grad_enabled(False)"
-    if not isinstance(node, ast.Assign) or not _is_false(node.value):
-        return None
-    frozen = any(isinstance(target, ast.Attribute) and target.attr == "requires_grad" for target in node.targets)
-    return ".requires_grad = False" if frozen else None
+def switch_of(node: ast.AST) -> tuple[str, ast.expr, str] | None:
+    """`p.requires_grad_(flag)` or `p.requires_grad = flag`: how it is told, the flag, and what is switched."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+        return (".requires_grad_(False)", node.args[0], ast.unparse(node.func.value)) if node.args else None
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
+                return ".requires_grad = False", node.value, ast.unparse(target.value)
+    return None
+
+
+def _switched_off(node: ast.AST) -> str | None:
+    """How a call or assignment switches gradients off for what comes after it, if it does."""
+    switch = switch_of(node)
+    if switch is not None:
+        return switch[0] if _is_false(switch[1]) else None
+    called = node.func if isinstance(node, ast.Call) and node.args and _is_false(node.args[0]) else None
+    is_mode = isinstance(called, ast.Attribute) and called.attr == "set_grad_enabled"
+    return "torch.set_grad_enabled(False)" if is_mode else None
 
 
 def _calls(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.Call) for part in head(statement) for node in ast.walk(part))
+    return any(isinstance(node, ast.Call) for node in parts_run(statement))
 
 
 def _cutting(node: ast.AST) -> str | None:

@@ -6,7 +6,6 @@ each kind, shows in several of them.
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from afterward.follow.path import Place
-from afterward.follow.reading import head
+from afterward.follow.reading import parts_run
 from afterward.model.history import Kept
 from afterward.model.names import container_of, form_of, is_in_row
 from afterward.model.operations import JOINING, operation
@@ -137,7 +136,7 @@ class Records:
         places = after.places
         made = after.places_of({order for _, order in self._newest.values()})
         executed = places.executed if self._found or self._storage.any else ()
-        ran = [node for number in executed for node in _nodes_of(places.sources.statement(number))]
+        ran = [node for number in executed for node in parts_run(places.sources.statement(number))]
         own = (self._placed(each, places, made) for each in self._found.values())
         stored = (_at(one, places.assigning(one.name)) for one in self._storage.kept(after.passes))
         return [
@@ -159,12 +158,6 @@ def _at(one: Kept, written: Written) -> Kept:
 
 def _under_keys(members: list[Held]) -> bool:
     return are_under_keys([held.name for held in members])
-
-
-def _nodes_of(statement: ast.stmt | None) -> Iterator[ast.AST]:
-    """What a statement does itself: of a compound one, its head."""
-    for part in head(statement) if statement is not None else ():
-        yield from ast.walk(part)
 
 
 def walk_some(starts: Iterable[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from afterward.follow.path import Place
-from afterward.follow.reading import head, reads, targets
+from afterward.follow.reading import parts_run, reads, targets
 from afterward.model.history import Rows
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, storage_key, walk
@@ -117,8 +117,7 @@ def _loop_around(after: EndedRun, places: list[Place], seen: PassSeen) -> tuple[
                 return first, number
         below = [place.chain()[len(first.chain()) :] for place in places]
         calls = {rest[0].call if rest else index for index, rest in enumerate(below)}
-        statement = after.places.sources.statement(first.number)
-        inner = (node for part in (head(statement) if statement is not None else ()) for node in ast.walk(part))
+        inner = parts_run(after.places.sources.statement(first.number))
         if len(moments) == 1 and len(calls) == len(places) and any(isinstance(one, _LOOPS) for one in inner):
             return first, first.number
     return None
@@ -145,7 +144,7 @@ def _hands_on(loop: ast.For) -> bool:
         if not plain and {name.text for name in reads(one)} & (given - known):
             return True
         known |= {target.text for target in targets(one)}
-    words = {getattr(node, "attr", "") for one in statements for part in head(one) for node in ast.walk(part)}
+    words = {getattr(node, "attr", "") for one in statements for node in parts_run(one)}
     return bool({kind_of(one) for one in statements} - {None, "cleared"}) or any(
         word.startswith("clip_grad") for word in words
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from afterward.follow.path import Place, Program
-from afterward.follow.reading import head
+from afterward.follow.reading import parts_run
 from afterward.model.gradients import CLEARED, READ, REPLACED, USED
 from afterward.model.names import stem
 from afterward.model.site import Where
@@ -38,7 +38,7 @@ def touches_of(trail: Sequence[Place], sources: Program, whereabouts: Callable[[
 @lru_cache(maxsize=8192)
 def kind_of(statement: ast.stmt) -> str | None:
     """What a statement (of a compound one, its head) does to gradients; None where it does not speak of them."""
-    parts = [node for part in head(statement) for node in ast.walk(part)]
+    parts = parts_run(statement)
     if any(map(_clears, parts)):
         return CLEARED
     if any(
@@ -100,7 +100,7 @@ def _taken_from_gradients(trail: Sequence[Place], sources: Program) -> dict[tupl
         statement = sources.statement(number)
         if statement is None or kind_of(statement) != READ:
             continue
-        parts = [node for part in head(statement) for node in ast.walk(part)]
+        parts = parts_run(statement)
         owners = {_tensor(node.value) for node in parts if _is_gradient(node)}  # type: ignore[attr-defined]
         scope = found.setdefault(_function(sources, number), {})
         for target in _written(statement, parts) if owners else ():
@@ -122,7 +122,7 @@ def _written_to(target: ast.expr) -> ast.expr:
 
 def _writes_with(statement: ast.stmt, taken: dict[str, set[str]]) -> bool:
     """Is a tensor changed with what was computed from its own gradient before: `e = p.grad * scale`, `p.add_(e)`?"""
-    parts = [node for part in head(statement) for node in ast.walk(part)] if taken else []
+    parts = parts_run(statement) if taken else []
     places = (node for node in parts if isinstance(node, ast.Name | ast.Attribute | ast.Subscript))
     read = {_tensor(node) for node in places if isinstance(node.ctx, ast.Load)}
     owners = {owner for name in read & taken.keys() for owner in taken[name]}
@@ -141,8 +141,7 @@ def steps_not_run(after: EndedRun) -> frozenset[str]:
     for number in range(len(table)):
         if number in after.places.executed:
             continue
-        statement = after.places.sources.statement(number)
-        for node in (node for part in head(statement) for node in ast.walk(part)) if statement is not None else ():
+        for node in parts_run(after.places.sources.statement(number)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "step":
                 owners = [node.func.value, *node.args]
                 found |= {stem(ast.unparse(owner)) for owner in owners}

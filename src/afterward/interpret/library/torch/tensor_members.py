@@ -6,8 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from afterward.follow.nodes import inside
-from afterward.follow.reading import head
+from afterward.follow.reading import parts_run
 from afterward.interpret.graph.account import MEMORY
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.history import refused
@@ -104,8 +103,8 @@ SPECIAL: dict[str, Callable[[Machine, Tensor, Args, Kwargs, ast.AST | None], Val
 
 def _read_as(statement: ast.stmt | None, name: str) -> ast.AST | None:
     """Where a statement reads an attribute of this name."""
-    nodes = (node for part in head(statement) for node in inside(part)) if statement is not None else ()
-    return next((node for node in nodes if isinstance(node, ast.Attribute) and node.attr == name), statement)
+    read = (node for node in parts_run(statement) if isinstance(node, ast.Attribute) and node.attr == name)
+    return next(read, statement)
 
 
 def _data(machine: Machine, owner: Tensor) -> Value:
