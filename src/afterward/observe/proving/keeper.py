@@ -16,6 +16,7 @@ from typing import Any
 from afterward.model.training import Border, Carried, Cleared, Edited, Line, PassTaken, StepTaken, Training, Use
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, leading_to, roots_of, saved_bytes, walk
+from afterward.observe.identities import Identities
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER, ENTER, EXIT, KEEPS, RESUME, SHIFT, SUSPEND, Statement
 from afterward.observe.marks.userfiles import is_user_file
@@ -24,7 +25,6 @@ from afterward.observe.provenance.naming import Names, search
 from afterward.observe.proving.alike import Alike
 from afterward.observe.proving.carried import Handover
 from afterward.observe.proving.drawn import Drawn
-from afterward.observe.proving.numbered import Numbered
 from afterward.observe.proving.sampled import digest, sampled
 from afterward.observe.proving.terms import is_number, terms_of
 from afterward.observe.recording.recorder import Recorders
@@ -44,9 +44,9 @@ class Keeper:
     border: Border | None = None
     training: Training = field(default_factory=Training)
     passes: int = 0
-    _parameters: Numbered = field(default_factory=Numbered)
-    _optimizers: Numbered = field(default_factory=Numbered)
-    _others: Numbered = field(default_factory=Numbered)  # leaves that no module and no optimizer holds
+    _parameters: Identities = field(default_factory=Identities)
+    _optimizers: Identities = field(default_factory=Identities)
+    _others: Identities = field(default_factory=Identities)  # leaves that no module and no optimizer holds
     _sources: dict[int, list[int]] = field(default_factory=dict)  # number -> passes since it was cleared
     _states: dict[int, State] = field(default_factory=dict)  # of each gradient after the last happening
     _edited: set[int] = field(default_factory=set)
@@ -94,11 +94,11 @@ class Keeper:
 
     def _registered(self, module: Any, name: str, parameter: Any) -> None:
         if parameter is not None:
-            self._parameters.number(parameter)
+            self._parameters.of(parameter)
 
     def _holds(self, optimizer: Any) -> int:
-        number = self._optimizers.number(optimizer)
-        self.training.holds[number] = tuple(self._parameters.number_late(p) for p in _held(optimizer))
+        number = self._optimizers.of(optimizer)
+        self.training.holds[number] = tuple(self._parameters.of_late(p) for p in _held(optimizer))
         return number
 
     # Passes
@@ -145,14 +145,14 @@ class Keeper:
         leaves = [getattr(found.nodes[place], "variable", None) for place in executed]
         if wanted:
             leaves += [tensor for tensor in wanted if getattr(tensor, "is_leaf", False)]
-        known = {id(leaf): self._parameters.known(leaf) for leaf in leaves if leaf is not None}
+        known = {id(leaf): self._parameters.at(id(leaf)) for leaf in leaves if leaf is not None}
         taken.reached = frozenset(number for number in known.values() if number is not None)
         others = {id(leaf): tuple(leaf.shape) for leaf in leaves if leaf is not None and known[id(leaf)] is None}
         taken.inputs = tuple(sorted(others.values()))
         since = self._began.get(taken.at, 0)
         newer = {place for place in executed if order_of(found.nodes[place]) >= since}
         behind = {below for place in newer for below, _ in found.nodes[place].next_functions if below is not None}
-        fresh = (self._parameters.known(getattr(below, "variable", None)) for below in behind)
+        fresh = (self._parameters.at(id(getattr(below, "variable", None))) for below in behind)
         taken.fresh = frozenset(number for number in fresh if number is not None)
         self._compare(leaf for leaf in leaves if leaf is not None)
         taken.stale = frozenset(self._stale(found.nodes[place] for place in executed))
@@ -193,8 +193,8 @@ class Keeper:
 
     def _leaf(self, leaf: Any) -> int | None:
         """A leaf's number: of a parameter its own; of another one, an input that is changed by hand, a negative one."""
-        number = self._parameters.known(leaf)
-        return number if number is not None or leaf is None else -1 - self._others.number(leaf)
+        number = self._parameters.at(id(leaf))
+        return number if number is not None or leaf is None else -1 - self._others.of(leaf)
 
     def _compare(self, leaves: Iterable[Any]) -> None:
         """The program may write to a leaf itself, and torch does not notice all of that (`.data`)."""
@@ -224,7 +224,7 @@ class Keeper:
     def _leads_to(self, term: Any) -> set[int]:
         """The parameters that a number leads to; none: to tensors that nothing steps."""
         leaves = (getattr(node, "variable", None) for node in walk([term], limit=LOOK_NODES).nodes)
-        return {number for leaf in leaves if (number := self._parameters.known(leaf)) is not None}
+        return {number for leaf in leaves if (number := self._parameters.at(id(leaf))) is not None}
 
     # Steps and clears
 
@@ -251,7 +251,7 @@ class Keeper:
 
     def _use(self, step: StepTaken, optimizer: Any) -> None:
         step.uses = {}
-        numbers = {id(parameter): self._parameters.number_late(parameter) for parameter in _held(optimizer)}
+        numbers = {id(parameter): self._parameters.of_late(parameter) for parameter in _held(optimizer)}
         self.training.replicated |= {numbers[each] for each in self._replicas.held(numbers)}
         for parameter in _held(optimizer):
             number, gradient = numbers[id(parameter)], parameter.grad
@@ -262,7 +262,7 @@ class Keeper:
     def _cleared(self, parameters: Iterable[Any]) -> None:
         cleared = set()
         for parameter in parameters:
-            number = self._parameters.known(parameter)
+            number = self._parameters.at(id(parameter))
             if number is not None:
                 cleared.add(number)
                 self._sources.pop(number, None)
@@ -304,10 +304,10 @@ class Keeper:
         names = search(user_frames(sys._getframe(1), is_user_file), is_user_file)
         self.training.optimizers.setdefault(number, type(optimizer).__name__)
         for name, found in names.optimizers.values():
-            self.training.optimizers[self._optimizers.number(found)] = name
+            self.training.optimizers[self._optimizers.of(found)] = name
         parameters = compat.torch_module().nn.Module.named_parameters
         for module, name in sorted(_modules(names), key=lambda one: (len(one[1]), one[1])):
-            held = {n: own for own, p in parameters(module) if (n := self._parameters.known(p)) is not None}
+            held = {n: own for own, p in parameters(module) if (n := self._parameters.at(id(p))) is not None}
             for known, own in held.items():
                 self.training.names.setdefault(known, f"{name}.{own}")
             if held:

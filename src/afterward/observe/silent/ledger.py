@@ -26,9 +26,9 @@ from afterward.model.gradients import (
 )
 from afterward.model.site import Site
 from afterward.observe import compat
+from afterward.observe.identities import Identities
 from afterward.observe.plainly import plainly
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.totals import total
 
 

@@ -10,10 +10,10 @@ from afterward.model.history import Number
 from afterward.model.operations import ARITHMETIC, operation
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
+from afterward.observe.identities import Identities
 from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.used_nodes import contains
 
 

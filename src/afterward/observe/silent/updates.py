@@ -13,11 +13,11 @@ from typing import Any
 
 from afterward.observe import compat
 from afterward.observe.failure.walk import Shown
+from afterward.observe.identities import Identities
 from afterward.observe.looking import members_of, name_of, parameters_held_by, written_unnoticed
 from afterward.observe.node_numbers import next_node
 from afterward.observe.plainly import plainly
 from afterward.observe.recording.events import PassSeen
-from afterward.observe.silent.identities import Identities
 from afterward.observe.silent.totals import total
 
 STEPS = 4  # of optimizers, looked at after a pass that was looked at
