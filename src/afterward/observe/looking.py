@@ -31,6 +31,7 @@ _SPACE = type.__dict__["__dict__"]
 _NAME = type.__dict__["__name__"]
 _BUILTINS = dict(vars(builtins))  # as they are before the program begins
 _GONE = object()
+MODULE_PARTS = ("_parameters", "_buffers", "_modules")  # where a module keeps what it shows as attributes
 _TEXT = io.TextIOWrapper.__mro__[1]  # what all streams of text inherit from
 
 
@@ -97,6 +98,15 @@ def elements(sequence: Any) -> list[Any]:
         if is_a(sequence, kind):
             return list(kind.__iter__(sequence))  # type: ignore[attr-defined]
     return []
+
+
+def fields_of(value: Any) -> tuple[str, ...]:
+    """The names of a named tuple's elements."""
+    for kind in classes_of(value) if is_a(value, tuple) else ():
+        found = members_of(kind).get("_fields")
+        if found is not None:
+            return tuple(one for one in elements(found) if type(one) is str)
+    return ()
 
 
 def is_fused(optimizer: Any) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from types import FrameType
 
-_INSIDE = ("_modules", "_buffers", "_parameters")  # where a module keeps what it shows as attributes
+from afterward.observe.looking import MODULE_PARTS
 
 
 def way_of_copy(statement: ast.stmt | None, frames: Iterable[FrameType]) -> str:
@@ -23,7 +23,7 @@ def way_of_copy(statement: ast.stmt | None, frames: Iterable[FrameType]) -> str:
             path += f"[{len(held['y'])}]"
         elif frame.f_code.co_name == "_deepcopy_dict" and "key" in held:
             key, is_attribute = held["key"], id(held["x"]) in states
-            if is_attribute and key in _INSIDE:
+            if is_attribute and key in MODULE_PARTS:
                 states.add(id(held.get("value")))
             else:
                 path += _attribute(key) if is_attribute else _item(key)

@@ -14,8 +14,8 @@ from afterward.model.history import Cut, Pass
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.looking import parameters_held_by
-from afterward.observe.marks.stack import locals_of
 from afterward.observe.provenance.cuts import switch_of
+from afterward.observe.provenance.frame_values import NOT_THERE, value_of
 from afterward.observe.provenance.sources import Sources
 
 
@@ -56,22 +56,10 @@ def stepped_after(sources: Sources, late: Pass, frames: Sequence[FrameType]) -> 
         return []
     found = []
     for stepped in steps_ahead(sources, late.where.levels[-1].site):
-        ways = [_look_up(text, frames[0]) for text in stepped]
+        ways = [value_of(text, frames[0]) for text in stepped]
         known = [one for one in ways if isinstance(one, compat.torch_module().optim.Optimizer)]
-        if known or ways[-1] is None:  # what is stepped may also be a schedule, or an environment
+        if (
+            known or ways[-1] is None or ways[-1] is NOT_THERE
+        ):  # what is stepped may also be a schedule, or an environment
             found.append(known[0] if known else None)
     return found
-
-
-def _look_up(text: ast.expr, frame: FrameType) -> Any:
-    """What a name or a chain of attributes stands for in a call, without running the program's code."""
-    chain: list[str] = []
-    while isinstance(text, ast.Attribute):
-        chain.append(text.attr)
-        text = text.value
-    if not isinstance(text, ast.Name):
-        return None
-    value = locals_of(frame).get(text.id, frame.f_globals.get(text.id))
-    for attribute in reversed(chain):
-        value = (getattr(value, "__dict__", None) or {}).get(attribute)
-    return value

@@ -18,7 +18,7 @@ from afterward.model.reuse import Reuse
 from afterward.model.site import Where
 from afterward.observe import compat
 from afterward.observe.failure.hidden_writes import written_by_activation, written_by_owner
-from afterward.observe.marks.stack import locals_of
+from afterward.observe.provenance.frame_values import NOT_THERE, value_of
 from afterward.observe.provenance.leaves import saved_from
 from afterward.observe.provenance.naming import Names, storage_pointer
 
@@ -202,23 +202,15 @@ def _values_at(paths: Trail, place: Place) -> Callable[[ast.expr], bool]:
 def _look_up(target: ast.expr, frames: Sequence[FrameType]) -> Iterator[Any]:
     """The tensors behind a name or attribute chain in the living frames, without running the program's code."""
     torch = compat.torch_module()
-    chain: list[str] = []
-    while isinstance(target, ast.Attribute):
-        chain.append(target.attr)
-        target = target.value
-    if not isinstance(target, ast.Name):
-        return
-    for frame in frames:
-        for space in (locals_of(frame), frame.f_globals):
-            if target.id in space:
-                value = space[target.id]
-                for attribute in reversed(chain):
-                    value = _attribute(value, attribute)
-                if isinstance(value, torch.Tensor):
-                    yield value
-                elif isinstance(value, torch.nn.Module):
-                    yield from value.parameters()
-                return
+    first = target
+    while isinstance(first, ast.Attribute):
+        first = first.value
+    known = (frame for frame in frames if isinstance(first, ast.Name) and value_of(first, frame) is not NOT_THERE)
+    value = next((value_of(target, frame) for frame in known), None)
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, torch.nn.Module):
+        yield from value.parameters()
 
 
 def _rebound(paths: Trail, place: Place, target: ast.expr) -> bool:
@@ -229,11 +221,3 @@ def _rebound(paths: Trail, place: Place, target: ast.expr) -> bool:
         return False
     later = paths.plain.get((place.call, target.id), [])
     return bool(later) and later[-1].moment > place.moment
-
-
-def _attribute(value: Any, name: str) -> Any:
-    space = getattr(value, "__dict__", None) or {}
-    for part in (space, space.get("_parameters") or {}, space.get("_buffers") or {}, space.get("_modules") or {}):
-        if name in part:
-            return part[name]
-    return None

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import types
 from collections import OrderedDict
 from types import FrameType
 from typing import Any
 
 from afterward.observe import compat
+from afterward.observe.looking import MODULE_PARTS, elements, fields_of, is_a, space_of
 from afterward.observe.marks.stack import locals_of
 
 NOT_THERE = object()
-_OF_A_MODULE = ("_parameters", "_buffers", "_modules")  # where a module keeps what it shows as attributes
 
 
 def value_of(expression: ast.expr, frame: FrameType) -> Any:
@@ -32,23 +31,23 @@ def value_of(expression: ast.expr, frame: FrameType) -> Any:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    if isinstance(owner, types.ModuleType):
-        return vars(owner).get(name, NOT_THERE)
     if compat.is_tensor(owner):
         return compat.grad_fn_of(owner) if name == "grad_fn" else NOT_THERE
     if compat.is_node(owner):
         return owner.next_functions if name == "next_functions" else NOT_THERE
-    space: dict[str, Any] = getattr(owner, "__dict__", {})
-    for part in (space, *(space.get(kept) for kept in _OF_A_MODULE)):
-        if isinstance(part, dict) and type(part) in (dict, OrderedDict) and name in part:
-            return part[name]
-    return NOT_THERE
+    fields = fields_of(owner)
+    if name in fields:
+        return tuple.__getitem__(owner, fields.index(name))
+    space = space_of(owner)
+    spaces: list[Any] = [space, *(dict.get(space, part) for part in MODULE_PARTS)]
+    return next((one[name] for one in spaces if type(one) in (dict, OrderedDict) and name in one), NOT_THERE)
 
 
 def _item(owner: Any, key: Any) -> Any:
-    if type(owner) in (list, tuple) and type(key) is int and -len(owner) <= key < len(owner):
-        return owner[key]
-    if isinstance(owner, dict) and type(key) in (str, int):
+    if is_a(owner, (list, tuple)):
+        row = elements(owner)
+        return row[key] if type(key) is int and -len(row) <= key < len(row) else NOT_THERE
+    if is_a(owner, dict) and type(key) in (str, int):
         return dict.get(owner, key, NOT_THERE)
     if compat.is_container_of_modules(owner):
         inside = vars(owner)["_modules"]

@@ -21,6 +21,7 @@ from afterward.observe.looking import (
     classes_of,
     elements,
     entries,
+    fields_of,
     is_a,
     members_of,
     mro_of,
@@ -257,7 +258,7 @@ def _children(value: Any, path: str, depth: int, torch: Any) -> Iterator[tuple[A
         for key, item in entries(value)[:5000]:
             yield item, f"{path}[{_shown(key)}]", "item", depth
     elif is_a(value, (list, tuple, deque)):
-        fields = _fields(value)
+        fields = fields_of(value)
         for index, item in enumerate(elements(value)[:5000]):
             if fields and index < len(fields):
                 yield item, f"{path}.{fields[index]}", "attribute", depth
@@ -286,15 +287,6 @@ def _shown(key: Any) -> str:
     if type(key) is str and '"' not in key:
         return f'"{key}"'
     return repr(key) if type(key) in (str, int, float, bool) else "..."
-
-
-def _fields(value: Any) -> tuple[str, ...]:
-    """The names of a named tuple's elements."""
-    for kind in classes_of(value):
-        found = members_of(kind).get("_fields")
-        if found is not None:
-            return tuple(one for one in elements(found) if type(one) is str)
-    return ()
 
 
 def _named(space: Any) -> Iterator[tuple[str, Any]]:

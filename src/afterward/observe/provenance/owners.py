@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from afterward.observe.looking import attribute, classes_of, entries, is_a, members_of, mro_of, space_of
+from afterward.observe.looking import MODULE_PARTS, attribute, classes_of, entries, is_a, members_of, mro_of, space_of
 from afterward.observe.marks.stack import locals_of
 
 NOT_OURS = "\0"  # stands for what only a library has a name for
@@ -106,7 +106,7 @@ def answered_from(module: Any) -> set[str]:
             return set()
         named = {*found.__code__.co_names, *(one for one in found.__code__.co_consts if type(one) is str)}
         kept = {name for name, item in entries(space_of(module)) if type(name) is str and is_a(item, dict)}
-        return {name for name in named & kept - {"_parameters", "_buffers", "_modules"} if name.startswith("_")}
+        return {name for name in named & kept - set(MODULE_PARTS) if name.startswith("_")}
     return set()
 
 

@@ -3,7 +3,7 @@ pass goes through. Exact, by the order of nodes; it takes a search for names, so
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from inspect import signature
@@ -12,14 +12,14 @@ from typing import Any
 
 from afterward.model.training import Border, Carried
 from afterward.observe import compat
-from afterward.observe.marks.stack import locals_of, user_frames
+from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import order_of
+from afterward.observe.provenance.frame_values import NOT_THERE, value_of
 from afterward.observe.provenance.naming import search
 from afterward.observe.proving.structure import structure_of
 
 _SLOTS = ("list", "dict", "mapping", "record", "object")  # what can be given another part
-_PART = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 
 Way = list[tuple[str, Any]]  # from a variable to a value: each name, and what it stands for
 
@@ -51,8 +51,7 @@ class Handover:
         `nodes` are where the graph of that step meets the graph of the steps before.
         """
         orders = {order_of(node) for node in nodes}
-        space = {**self.frame.f_globals, **locals_of(self.frame)}
-        ways = [_way(space, name) for name, order in self.values if order in orders]
+        ways = [_way(self.frame, name) for name, order in self.values if order in orders]
         slots = [_slot(way) for way in ways if way]
         wholes = [way[-2][0] if len(way) > 1 else "" for way in slots]
         rows = [wholes.count(whole) > 1 and _is_row(way) for way, whole in zip(slots, wholes, strict=True)]
@@ -60,31 +59,22 @@ class Handover:
         return [Carried(name, structure_of(way[-1][1]), _own_method(way)) for name, way in found.items()]
 
 
-def _way(space: dict[str, Any], name: str) -> Way:
+def _way(frame: FrameType, name: str) -> Way:
     """The way to a value; nothing where the function cannot say its name, or means another value by it."""
-    first = re.match(r"\w+", name)
-    if first is None or first[0] not in space:
+    try:
+        part = ast.parse(name, mode="eval").body
+    except SyntaxError:
         return []
-    way: Way = [(first[0], space[first[0]])]
-    for part in _PART.finditer(name, first.end()):
-        way.append((way[-1][0] + part[0], _part(way[-1][1], part)))
-    return way if way[-1][0] == name and way[-1][1] is not None else []
+    way: Way = []
+    while isinstance(part, (ast.Attribute, ast.Subscript)):
+        way.append((_spelling(name, part), value_of(part, frame)))
+        part = part.value
+    way.append((_spelling(name, part), value_of(part, frame)))
+    return way[::-1] if way[0][1] is not None and way[0][1] is not NOT_THERE else []
 
 
-def _part(value: Any, part: re.Match[str]) -> Any:
-    """An attribute or an element, read without running code of the program's."""
-    own = getattr(value, "__dict__", {})
-    modules = own.get("_modules") or {}
-    if part[1] is not None:
-        fields = getattr(type(value), "_fields", ())
-        if part[1] in fields:
-            return tuple.__getitem__(value, fields.index(part[1]))
-        spaces = (own, own.get("_buffers") or {}, modules)
-        return next((space[part[1]] for space in spaces if part[1] in space), None)
-    key = part[2].strip("\"'")
-    if isinstance(value, dict):
-        return next((item for name, item in dict.items(value) if str(name) == key), None)
-    return value[int(key)] if isinstance(value, (list, tuple)) and key.isdigit() else modules.get(key)
+def _spelling(name: str, part: ast.expr) -> str:
+    return name.encode()[: part.end_col_offset].decode()
 
 
 def _slot(way: Way) -> Way:
