@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 from afterward.model.diagnosis import Effect
+from afterward.repair import Workshop, candidates
 from enginelab import effects
 from enginelab.reports import placed
 from plantlab import forking
@@ -39,6 +40,34 @@ for x in torch.randn(3, 2, 3):
     opt.zero_grad()
     z.sum().backward()
     z.pow(2).sum().backward()
+    opt.step()
+"""
+
+
+RESET = """\
+import torch
+
+torch.manual_seed(0)
+
+
+class Leaky(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.v = torch.nn.Linear(3, 3), 0.0
+
+    def forward(self, x):
+        self.v = torch.sigmoid(0.8 * self.v + self.layer(x))
+        return self.v
+
+    def reset(self):
+        self.v = 0.0
+
+
+net = torch.nn.Sequential(Leaky(), torch.nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(3, 2, 3):
+    opt.zero_grad()
+    net(x).sum().backward()
     opt.step()
 """
 
@@ -79,3 +108,13 @@ def test_a_sum_keeps_the_gradients_and_cuts_nothing() -> None:
         assert not any(why for _, why in told)
     with claims(SHARED, Effect.CUTS_GRADIENTS) as told:
         assert any(outcome == "effect wrong" for outcome, _ in told)
+
+
+def test_a_patch_that_resets_a_state_says_that_it_changes_gradients() -> None:
+    with placed(RESET) as folder:
+        run = effects.watched(folder)
+        assert run is not None
+        (found,) = run.report.findings
+        patches = candidates(Workshop(run.sources), found, found.remedies[0])
+        done = [patch.carried_out(found.remedies[0]) for patch in patches if "reset" in str(patch.edits)]
+    assert {(one.form, one.effect) for one in done} == {("begun_again", Effect.CHANGES_GRADIENTS)}

@@ -19,6 +19,7 @@ from typing import Any
 
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy
 from afterward.model.saved import SavedRun, read_saved
+from afterward.repair import Patch
 from plantlab.forking import afterward, as_main, forked
 
 LIMIT = 20.0  # seconds for one program
@@ -53,11 +54,15 @@ def judged(folder: Path) -> Iterator[tuple[str, str]]:
 def _judge(
     folder: Path, run: SavedRun, plain: dict[str, Any] | None, found: Diagnosis, remedy: Remedy
 ) -> tuple[str, str]:
-    after = next(_changed(folder, run, plain, found, remedy), None)
-    if after is None:
+    tried = next(_changed(folder, run, plain, found, remedy), None)
+    if tried is None:
         return "effect: no change that runs", ""
+    patch, after = tried
+    remedy = patch.carried_out(remedy)
     failed = plain is not None and plain["error"]
     meant = _taken(folder, {}, meant=True) if failed else plain
+    if failed and remedy.effect is Effect.CUTS_GRADIENTS:  # where values are kept, torch may choose other operations
+        after = _taken(folder, patch.applied(run.sources), meant=True) or after
     if meant is None or (meant["error"] and len(meant["passes"]) <= len((plain or meant)["passes"])):
         return "effect: not to be compared", ""
     wrong = _WAYS[remedy.effect](meant, after)
@@ -71,14 +76,14 @@ def _judge(
 
 def _changed(
     folder: Path, run: SavedRun, plain: dict[str, Any] | None, found: Diagnosis, remedy: Remedy
-) -> Iterator[dict[str, Any]]:
-    """The runs with the remedy's change that get past the fault."""
+) -> Iterator[tuple[Patch, dict[str, Any]]]:
+    """The remedy's changes that get past the fault, with the run of each."""
     from afterward.repair import Workshop, candidates
 
     for patch in itertools.islice(candidates(Workshop(run.sources), found, remedy), TRIES):
         after = _taken(folder, patch.applied(run.sources), meant=False)
         if after is not None and (not after["error"] or len(after["passes"]) > len((plain or after)["passes"])):
-            yield after
+            yield patch, after
 
 
 def _taken(folder: Path, texts: dict[str, str], *, meant: bool) -> dict[str, Any] | None:

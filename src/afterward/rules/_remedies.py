@@ -15,9 +15,10 @@ from afterward.rules._retaining import gradients_of
 def detach_state(case: Case) -> Remedy:
     name = at.known_name(case)
     own = case.bridge.own_reset if case.bridge is not None else ""
+    cuts = not own or own.rpartition(".")[2].startswith("detach")  # else the values too are those of the beginning
     return Remedy(
         "detach_state",
-        Effect.CUTS_GRADIENTS,
+        Effect.CUTS_GRADIENTS if cuts else Effect.CHANGES_GRADIENTS,
         "own_reset" if own else Form.STEP_START if name else "",
         case.bridge.site if case.bridge is not None else None,
         name,
