@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +36,10 @@ from afterward.interpret.machine.values import (
     Unknown,
     Value,
 )
-from afterward.model.history import Gap
 from afterward.model.life.parts import Storage
 from afterward.model.life.parts import Tensor as Bare
 
 if TYPE_CHECKING:
-    from afterward.interpret.machine.core import Place
     from afterward.interpret.machine.machine import Machine
 
 _MOST = 60_000  # objects of one group that are looked at
@@ -54,19 +53,7 @@ class Group:
     modules: dict[str, Module]
     cost: int  # statements
     contents: list[tuple[Any, Any]]  # each mutable container with a copy of what was in it
-    decided: dict[int, bool]
-    unknown_attributes: dict[tuple[int, str], Value]
-    unknowns: dict[object, Unknown]
-    negations: dict[int, Unknown]
-    idle: set[int]  # of the machine: how the statements went that ran
-    busy: set[int]
-    steady: dict[int, int]
-    alive: list[object]  # unknown values that these know by their ids
-    touched: dict[int, Tensor]  # of the account: what something unknown was given
-    strange: list[Instance]
-    gaps: dict[tuple[str, int], Gap]
-    executed: set[int]
-    statements: dict[Place, Any]  # that ran
+    grown: dict[str, Any]  # of the machine: what the import has added to its records
     needs: tuple[Group, ...]  # groups of what it imports
 
     def restore(self) -> None:
@@ -132,25 +119,10 @@ class Shelf:
         contents, seen = found
         self.held |= seen
         self.files.update(modules)
-        group = Group(
-            modules,
-            cost + sum(machine.costs.get(name, 0) for name in modules if name != file),
-            contents,
-            _since(machine.decided, before.decided),
-            _since(machine.unknown_attributes, before.unknown_attributes),
-            _since(machine.unknowns, before.unknowns),
-            _since(machine.negations, before.negations),
-            machine.idle - before.idle,
-            machine.busy - before.busy,
-            _since(machine.steady, before.steady),
-            machine.kept_alive[before.alive :],
-            _since(machine.account.touched, before.touched),
-            machine.account.strange[before.strange :],
-            _since(machine.gaps, before.gaps),
-            machine.executed - before.executed,
-            {key: one for key, one in _since(machine.statements, before.statements).items() if key[0] in modules},
-            needs,
-        )
+        cost += sum(machine.costs.get(name, 0) for name in modules if name != file)
+        grown = {name: _added(_RECORDS[name](machine), start) for name, start in before.grown.items()}
+        grown["statements"] = {key: one for key, one in grown["statements"].items() if key[0] in modules}
+        group = Group(modules, cost, contents, grown, needs)
         del machine.changes[before.changes :]  # they are part of what it was when its import had ended
         machine.groups.append(group)
         self.groups.setdefault(file, []).append(group)
@@ -162,20 +134,8 @@ class Before:
 
     files: set[str]
     counts: tuple[int, ...]
-    decided: int
-    unknown_attributes: int
-    unknowns: int
-    negations: int
-    idle: set[int]
-    busy: set[int]
-    steady: int
-    alive: int
     changes: int
-    touched: int
-    strange: int
-    gaps: int
-    executed: set[int]
-    statements: int
+    grown: dict[str, Any]  # of each record of the machine, how long it was; of a set, what was in it
 
     def loaded(self, machine: Machine) -> dict[str, Module]:
         held = {file for group in machine.groups for file in group.modules}
@@ -185,30 +145,27 @@ class Before:
         return self.counts != _counts(machine)
 
 
-def look(machine: Machine) -> Before:
-    return Before(
-        set(machine.modules),
-        _counts(machine),
-        len(machine.decided),
-        len(machine.unknown_attributes),
-        len(machine.unknowns),
-        len(machine.negations),
-        set(machine.idle),
-        set(machine.busy),
-        len(machine.steady),
-        len(machine.kept_alive),
-        len(machine.changes),
-        len(machine.account.touched),
-        len(machine.account.strange),
-        len(machine.gaps),
-        set(machine.executed),
-        len(machine.statements),
+# What of a machine only grows while it imports.
+_RECORDS: dict[str, Callable[[Machine], Any]] = {
+    name: attrgetter(name)
+    for name in (
+        "decided", "unknown_attributes", "unknowns", "negations", "idle", "busy", "steady", "kept_alive", "gaps",
+        "executed", "statements", "account.touched", "account.strange",
     )
+}  # fmt: skip
 
 
-def _since(known: dict[Any, Any], count: int) -> dict[Any, Any]:
-    """What has come into a dict that only grows."""
-    return dict(islice(known.items(), count, None))
+def look(machine: Machine) -> Before:
+    records = {name: record(machine) for name, record in _RECORDS.items()}
+    grown = {name: set(one) if isinstance(one, set) else len(one) for name, one in records.items()}
+    return Before(set(machine.modules), _counts(machine), len(machine.changes), grown)
+
+
+def _added(record: Any, start: Any) -> Any:
+    """What has come to a record since: of a list or dict since it was so long, of a set beside what was in it."""
+    if isinstance(record, set):
+        return record - start
+    return dict(islice(record.items(), start, None)) if isinstance(record, dict) else record[start:]
 
 
 def _counts(machine: Machine) -> tuple[int, ...]:
@@ -246,19 +203,10 @@ def _enter(machine: Machine, group: Group) -> None:
     group.restore()
     machine.groups.append(group)
     machine.modules.update(group.modules)
-    machine.decided.update(group.decided)
-    machine.unknown_attributes.update(group.unknown_attributes)
-    machine.unknowns.update(group.unknowns)
-    machine.negations.update(group.negations)
-    machine.idle |= group.idle
-    machine.busy |= group.busy
-    machine.steady.update(group.steady)
-    machine.account.touched.update(group.touched)
-    machine.account.strange += group.strange
-    machine.gaps.update(group.gaps)
-    machine.executed |= group.executed
-    machine.statements.update(group.statements)
-    machine.ran.update(dict.fromkeys(group.statements, machine.graph.clock))
+    for name, more in group.grown.items():
+        record = _RECORDS[name](machine)
+        record.extend(more) if isinstance(record, list) else record.update(more)
+    machine.ran.update(dict.fromkeys(group.grown["statements"], machine.graph.clock))
 
 
 # What there is in a group
