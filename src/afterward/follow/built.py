@@ -6,11 +6,10 @@ import ast
 from collections.abc import Callable, Iterable
 
 from afterward.follow.modes import Modes
+from afterward.follow.nodes import FUNCTIONS, LOOPS, blocks
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import is_cut_off, names_read, statements_in, targets
 from afterward.model.built import Execution, Statement
-
-_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def statements_built(
@@ -59,8 +58,7 @@ def _statement(program: Program, number: int, executions: list[tuple[Place, Exec
 def _given(statement: ast.stmt, around: list[ast.stmt]) -> tuple[str, ...]:
     """What a statement gives its value to, itself or by plain assignments that follow: `loss = out.loss`."""
     names = [name.text for name in targets(statement)]
-    blocks = (getattr(around[0], field, None) for field in ("body", "orelse", "finalbody")) if around else ()
-    block: list[ast.stmt] = next((one for one in blocks if isinstance(one, list) and statement in one), [])
+    block = next((one for one in blocks(around[0]) if statement in one), []) if around else []
     for later in block[block.index(statement) + 1 :] if block else ():
         value = getattr(later, "value", None)
         while isinstance(value, (ast.Attribute, ast.Subscript)) and not is_cut_off(value):
@@ -75,7 +73,7 @@ def _is_chosen(around: list[ast.stmt]) -> bool:
     for outer in around:
         if isinstance(outer, (ast.If, ast.Match)):
             return True
-        if isinstance(outer, (ast.For, ast.AsyncFor, ast.While)):
+        if isinstance(outer, LOOPS):
             return _breaks(outer)
     return False
 
@@ -84,7 +82,7 @@ def _breaks(holder: ast.stmt) -> bool:
     for inner in statements_in(holder):
         if isinstance(inner, ast.Break):
             return True
-        if not isinstance(inner, (ast.For, ast.AsyncFor, ast.While, *_FUNCTION, ast.ClassDef)) and _breaks(inner):
+        if not isinstance(inner, (*LOOPS, *FUNCTIONS, ast.ClassDef)) and _breaks(inner):
             return True
     return False
 
@@ -97,6 +95,6 @@ def _is_unread(program: Program, number: int, statement: ast.stmt, around: list[
     names = [part.id for part in given if isinstance(part, ast.Name)]
     if len(names) < len(given) or any(name.startswith("_") for name in names):
         return False
-    function = around[-1] if around and isinstance(around[-1], _FUNCTION) else None
+    function = around[-1] if around and isinstance(around[-1], FUNCTIONS) else None
     read = names_read(function) if function is not None else program.names_read(program.entry(number).file)
     return read is not None and read.isdisjoint(names)

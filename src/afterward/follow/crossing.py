@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from afterward.follow.apart import all_apart
+from afterward.follow.nodes import FUNCTIONS
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import Name, is_target, last_name, reads, sets, targets
 from afterward.model.history import Node, Value
@@ -82,7 +83,7 @@ class Trail:
         entry = self.sources.entry(place.number)
         statement = self.sources.statement(place.number)
         for outer in self.sources.around(entry.file, statement) if statement is not None else ():
-            if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if isinstance(outer, FUNCTIONS):
                 if outer not in self._shared_names:
                     declared = (n for n in ast.walk(outer) if isinstance(n, (ast.Nonlocal, ast.Global)))
                     self._shared_names[outer] = {name for declaration in declared for name in declaration.names}
@@ -111,7 +112,7 @@ class Trail:
         entry = self.sources.entry(place.number)
         statement = self.sources.statement(place.number)
         for outer in self.sources.around(entry.file, statement) if statement is not None else ():
-            if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if isinstance(outer, FUNCTIONS):
                 arguments = outer.args
                 every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
                 every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import is_target, last_name, parts_run, reads, spelled, targets
 from afterward.model.history import Node, Pass, Value
+from afterward.model.methods import PASSES
 from afterward.model.names import stem
 from afterward.model.site import Level, Where
 
@@ -66,7 +67,7 @@ def receiver(sources: Program, where: Where) -> str:
             if isinstance(inner, ast.Attribute) and inner.attr == "autograd" and call.args:
                 return spelled(call.args[0])
             return spelled(inner)
-        if name in ("grad", "backward", "manual_backward") and call.args:
+        if name in PASSES and call.args:
             return spelled(call.args[0])
     return ""
 

@@ -4,7 +4,7 @@ contexts (`ast.Load`), which every node has and nobody asks for: these are half 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -17,6 +17,10 @@ _NEVER_NODES = frozenset(
         "ops", "rest", "simple", "type_comment", "type_ignores",
     }
 )  # fmt: skip
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class _Fields(dict[type[ast.AST], tuple[str, ...]]):
@@ -41,6 +45,16 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif value is not None and isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements directly inside one, those of the arms of a `try` or `match` too."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+    for arm in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield arm.body
 
 
 def inside(node: ast.AST) -> list[ast.AST]:

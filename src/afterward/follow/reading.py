@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from afterward.follow.nodes import children, inside, kept
+from afterward.follow.nodes import FUNCTIONS, children, inside, kept
+from afterward.model.methods import PUTTING
 
 
 def spelled(node: ast.AST) -> str:
@@ -53,7 +54,7 @@ def outward(held: Mapping[ast.stmt, ast.stmt], statement: ast.stmt) -> Iterator[
     current = held.get(statement)
     while current is not None:
         yield current
-        if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(current, FUNCTIONS):
             return
         current = held.get(current)
 
@@ -115,22 +116,13 @@ def sets(statement: ast.stmt) -> bool:
     return isinstance(called, ast.Attribute) and called.attr == "set"
 
 
+_GROWING = PUTTING | {"register_buffer"}
+
+
 def _grown(call: ast.Call) -> list[Name]:
     """`memory.append(x)` and its like put a value into `memory`."""
-    growing = {
-        "append",
-        "appendleft",
-        "extend",
-        "insert",
-        "add",
-        "put",
-        "push",
-        "update",
-        "setdefault",
-        "register_buffer",
-    }
     function = call.func
-    if isinstance(function, ast.Attribute) and function.attr in growing and call.args:
+    if isinstance(function, ast.Attribute) and function.attr in _GROWING and call.args:
         owner = function.value
         while (
             isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in _ITEM_METHODS

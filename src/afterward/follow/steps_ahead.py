@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Protocol
 
+from afterward.follow.nodes import FUNCTIONS
 from afterward.follow.reading import parts_run
 from afterward.model.site import Site
 
@@ -42,4 +43,4 @@ def steps_ahead(source: Source, site: Site) -> Iterator[list[ast.expr]]:
 
 def _function(source: Source, file: str, statement: ast.stmt) -> ast.stmt | None:
     around = source.around(file, statement)
-    return next((one for one in around if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    return next((one for one in around if isinstance(one, FUNCTIONS)), None)

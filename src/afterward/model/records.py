@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
+from afterward.model.methods import PUTTING
 from afterward.model.names import stem
 
 
@@ -22,7 +23,7 @@ def has_fixed_places(nodes: Iterable[ast.AST], name: str) -> bool:
     """Is it filled under constant keys alone, as by `last["loss"] = loss`? Then each value replaces the one before."""
     keys = []
     for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLING:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PUTTING:
             if stem(ast.unparse(node.func.value)) == stem(name):
                 return False
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -36,7 +37,6 @@ def are_under_keys(names: Sequence[str]) -> bool:
 
 
 _KEY = re.compile(r"""\[["'][^\]]*\]$""")
-_FILLING = ("append", "extend", "insert", "add", "update", "setdefault", "appendleft", "put")
 
 
 def _appends(node: ast.AST, name: str) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from afterward.model.methods import BACKWARD
 from afterward.repair.edits import Edit
 from afterward.repair.source import Source, Statement, descendants
-
-_BACKWARD = ("backward", "manual_backward")
 
 
 def own_nodes(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -34,7 +33,7 @@ def pass_calls(statement: cst.CSTNode) -> list[cst.Call]:
 def _ends(call: cst.Call) -> str | None:
     function = call.func
     last = function.attr.value if isinstance(function, cst.Attribute) else getattr(function, "value", None)
-    if last in _BACKWARD:
+    if last in BACKWARD:
         return "backward"
     return "grad" if last == "grad" and call.args else None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from afterward.interpret import Part, Quiet
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
+from afterward.model.methods import PASSES
 from afterward.model.site import Site
 from afterward.rules import diagnose
 from afterward.rules.needless_retain import is_needed
@@ -15,7 +16,6 @@ from afterward.rules.needless_retain import is_needed
 _ENOUGH = 2  # steps that a run must have come to, to say something against another
 _OF_STEPS = "AFT4"  # rules about gradients look at several updates
 _SHOWN = 3  # passes at one place, by which a rule can tell what becomes of their graphs
-_PASS = frozenset({"backward", "grad", "manual_backward"})
 _ZERO = frozenset({"zero_grad", "grad", "zero_"})
 # Words in code that no run came to, beside passes, that a finding does not stand up to.
 _UNDOES = {
@@ -44,7 +44,7 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
     if not found:
         return []
     unseen = outcome.not_run()
-    words = {one.code: _PASS | _UNDOES.get(one.code, frozenset()) for one in found}
+    words = {one.code: PASSES | _UNDOES.get(one.code, frozenset()) for one in found}
     return [one for one in found if not unseen.can_undo(_way_to(one, first.history), words[one.code])]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from afterward.follow.nodes import children, inside, kept, of_file
+from afterward.follow.nodes import LOOPS, children, inside, kept, of_file
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.around import around_of
 from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
@@ -47,7 +47,6 @@ class Meaning:
 
 _BUILTIN = frozenset(dir(builtins))
 _TRAINED = frozenset({Role.NETWORK, Role.TENSOR, Role.LEAF})
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class Meanings:
@@ -292,7 +291,7 @@ class Meanings:
             return True
         if not isinstance(read.node, ast.Name) or isinstance(read.place.node, ast.Module):
             return True
-        loops = (one for one in inside(read.place.node) if isinstance(one, _LOOPS))
+        loops = (one for one in inside(read.place.node) if isinstance(one, LOOPS))
         return any(one.lineno <= first and last <= (one.end_lineno or 0) for one in loops)
 
     def _leave_out_factories(self) -> None:

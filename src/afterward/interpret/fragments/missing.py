@@ -6,16 +6,16 @@ import ast
 import sys
 from functools import reduce
 
-from afterward.follow.nodes import inside
+from afterward.follow.nodes import FUNCTIONS, inside
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.around import around_of
+from afterward.model.methods import PASSES
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINES = (*_FUNCTIONS, ast.ClassDef)
+_DEFINES = (*FUNCTIONS, ast.ClassDef)
 _OF_MODULES = frozenset({"parameters", "named_parameters", "state_dict", "modules", "zero_grad"})
 _BASES = {"training_step": "lightning.pytorch.LightningModule", "forward": "torch.nn.Module"}
 _KNOWN = vocabulary.LIBRARIES | sys.stdlib_module_names
-_PASSES = frozenset({"backward", "grad", "manual_backward", "step", "zero_grad"})
+_TRAINS = PASSES | {"step", "zero_grad"}
 
 
 def completed(tree: ast.Module) -> ast.Module:
@@ -23,7 +23,7 @@ def completed(tree: ast.Module) -> ast.Module:
     around = around_of(tree)
     tree = ast.Module([one for one in tree.body if not _is_of_unseen(one)] or tree.body[:0], tree.type_ignores)
     tree = _as_forward(tree)
-    for function in [one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS) and one.name == "forward"]:
+    for function in [one for one in ast.walk(tree) if isinstance(one, FUNCTIONS) and one.name == "forward"]:
         _ended(function)
     made = _as_classes(tree)
     made._around = around  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def _as_classes(tree: ast.Module) -> ast.Module:
 
 
 def _is_method(node: ast.stmt) -> bool:
-    return isinstance(node, _FUNCTIONS) and bool(node.args.args) and node.args.args[0].arg == "self"
+    return isinstance(node, FUNCTIONS) and bool(node.args.args) and node.args.args[0].arg == "self"
 
 
 def _is_of_module(node: ast.AST) -> bool:
@@ -77,7 +77,7 @@ def _as_forward(tree: ast.Module) -> ast.Module:
     body = [one for one in tree.body if not isinstance(one, (ast.Import, ast.ImportFrom, ast.Pass))]
     nodes = [node for one in body for node in ast.walk(one)]
     attributes = {one.attr for one in nodes if isinstance(one, ast.Attribute)}
-    if not body or attributes & _PASSES or any(isinstance(one, _DEFINES) for one in nodes):
+    if not body or attributes & _TRAINS or any(isinstance(one, _DEFINES) for one in nodes):
         return tree
     if not any(isinstance(one, ast.Call) and _is_of_self(one.func) for one in nodes):
         return tree

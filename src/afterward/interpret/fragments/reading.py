@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from afterward.follow.nodes import FUNCTIONS, LOOPS
 from afterward.interpret.fragments.around import BLOCK, CLEANED, Line, around_of, note_around
 
 _MOST_REPAIRS = 60  # each mends one line; text that needs more is not code
@@ -175,15 +176,14 @@ def _give_up(line: Line) -> int:
 
 # A body without its loop
 
-_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFINES = (*FUNCTIONS, ast.ClassDef)
 
 
 def is_body(tree: ast.Module) -> bool:
     """Are these statements that train, in no loop, with an optimizer which they do not make? Then the loop around them
     was not copied."""
     body = [one for one in tree.body if not isinstance(one, _DEFINES)]
-    if not _called(body, "backward") or _called(body, "backward", _LOOPS):
+    if not _called(body, "backward") or _called(body, "backward", LOOPS):
         return False
     made = {one.id for part in body for one in ast.walk(part) if isinstance(one, ast.Name) and _is_stored(one)}
     return any(root not in made for root in _called(body, "step"))
@@ -208,8 +208,8 @@ def clears_gradients(tree: ast.Module) -> bool:
 def begun_before_loops(tree: ast.Module) -> set[str]:
     """The names that only loops among these statements set: `total = total + loss` there means that a line before the
     loop began it, which was not copied, and which may begin it again each time."""
-    inside = {one.id for part in tree.body if isinstance(part, _LOOPS) for one in ast.walk(part) if _is_name_set(one)}
-    rest = [part for part in tree.body if not isinstance(part, (*_LOOPS, *_DEFINES))]
+    inside = {one.id for part in tree.body if isinstance(part, LOOPS) for one in ast.walk(part) if _is_name_set(one)}
+    rest = [part for part in tree.body if not isinstance(part, (*LOOPS, *_DEFINES))]
     return inside - {one.id for part in rest for one in ast.walk(part) if _is_name_set(one)}
 
 

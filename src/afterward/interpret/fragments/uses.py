@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from afterward.follow.nodes import children
+from afterward.follow.nodes import FUNCTIONS, children
 
 Key = tuple[int, str]  # the id of the scope's node, and the path
 
@@ -146,9 +146,7 @@ class Uses:
             if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) and not isinstance(node, ast.Lambda):
                 self.functions[self.place.key(node.name)] = node
                 if isinstance(node, ast.ClassDef):
-                    self.methods_of[id(node)] = {
-                        one.name: one for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
-                    }
+                    self.methods_of[id(node)] = {one.name: one for one in node.body if isinstance(one, FUNCTIONS)}
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         outer = self.place
@@ -323,7 +321,7 @@ class Uses:
         return None
 
     def _hand_to(self, call: Written, node: ast.Call, function: ast.AST) -> None:
-        assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        assert isinstance(function, FUNCTIONS)
         place = self.places.get(id(function))
         if place is None:
             return

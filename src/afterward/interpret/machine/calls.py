@@ -26,8 +26,7 @@ from afterward.interpret.machine.values import (
     Value,
 )
 from afterward.interpret.search.harmless import NOTES, PURE_METHODS, all_plain, only_makes
-
-_SWEEPS = ("backward", "manual_backward", "grad")  # whatever they are called on
+from afterward.model.methods import PASSES
 
 
 class Calls(Part):
@@ -61,7 +60,7 @@ class Calls(Part):
             self.machine.effects += 1
         if isinstance(function, Unknown) and (number := _number_swept(function, node)) is not None:
             return library.call_method(self.machine, number, "backward", args, kwargs, node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SWEEPS:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PASSES:
             self.machine.account.blind = True
             self.machine.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
         if _makes_leaf(node) and args in ([], [True]):

@@ -11,12 +11,10 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 
-from afterward.follow.nodes import inside
+from afterward.follow.nodes import FUNCTIONS, blocks, inside
 from afterward.interpret.project.project import calls_backward
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _BUILTIN = frozenset(dir(builtins))
 
 OfProject = Callable[[str], bool]  # is a module, as it is written in an import, one of the project's?
@@ -84,7 +82,7 @@ class Reach:
                     self._bind(alias.asname or top, self.of_project(alias.name) or self.of_project(top))
             elif isinstance(node, ast.ImportFrom):
                 self._from(node)
-            todo.extend(_statements(node))
+            todo.extend(one for block in blocks(node) for one in block)
 
     def _from(self, node: ast.ImportFrom) -> None:
         module = "." * node.level + (node.module or "")
@@ -106,19 +104,11 @@ class Reach:
         return calls_backward(b"\n".join(self.lines[first - 1 : last]))
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements inside a statement, and the arms of a `try` or `match`."""
-    for block in _BLOCKS:
-        inner = getattr(node, block, None)
-        if isinstance(inner, list):
-            yield from inner
-
-
 def _at_once(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """What of some statements runs when they are come to: of a function that is defined, its decorators and defaults;
     of a class that is, its body too, but nothing of its bases."""
     for statement in body:
-        if isinstance(statement, _FUNCTIONS):
+        if isinstance(statement, FUNCTIONS):
             yield from statement.decorator_list
             yield from statement.args.defaults
             yield from (one for one in statement.args.kw_defaults if one is not None)

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from afterward.follow.nodes import children, inside
+from afterward.follow.nodes import of_file
+from afterward.follow.reading import parts_run
+from afterward.model.methods import BACKWARD
 from afterward.model.site import Where
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-CALLS = frozenset({"backward", "manual_backward"})
 Line = tuple[str, int]  # file, first line of a statement
 
 
@@ -49,22 +50,10 @@ class Coverage:
 
 def backward_calls(tree: ast.Module) -> Iterator[int]:
     """The first lines of the statements that call backward."""
-    todo: list[ast.AST] = [tree]
-    while todo:
-        node = todo.pop()
-        inner = [part for block in _BLOCKS for part in getattr(node, block, None) or () if isinstance(part, ast.AST)]
-        if isinstance(node, ast.stmt) and not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            heads = inner and [part for part in children(node) if part not in inner]
-            if any(_calls_backward(part) for part in (heads or ([] if inner else [node]))):
-                yield node.lineno
-        todo.extend(inner)
-
-
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+    for one in of_file(tree):
+        if isinstance(one, ast.stmt) and any(map(_calls_backward, parts_run(one))):
+            yield one.lineno
 
 
 def _calls_backward(node: ast.AST) -> bool:
-    return any(
-        isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in CALLS
-        for one in inside(node)
-    )
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BACKWARD

@@ -11,16 +11,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from afterward.follow.nodes import children, inside, kept, of_file
+from afterward.follow.nodes import FUNCTIONS, LOOPS, blocks, children, inside, kept, of_file
 from afterward.interpret.fragments.uses import path_of
 from afterward.interpret.machine.branches import leaves
 from afterward.interpret.machine.core import Place, spelled
 from afterward.interpret.machine.values import Module
 from afterward.interpret.search.unexecuted import Key, words_in
+from afterward.model.methods import BACKWARD
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_PASSES = frozenset({"backward", "manual_backward"})
-_BLOCKS = ("body", "orelse", "finalbody")
 _ASKS = frozenset({"len", "bool", "int", "min", "max", "any", "all", "getattr"})  # what a test on settings may call
 _SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 MOST = 3  # of one program
@@ -76,14 +74,11 @@ def _surveyed(tree: ast.AST) -> _Surveyed:
     todo = [tree]
     while todo:
         node = todo.pop()
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             found[0].append(node)
-        for name in (*_BLOCKS, "handlers", "cases"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                tests = [(one, block[number + 1 :]) for number, one in enumerate(block) if isinstance(one, ast.If)]
-                found[1].extend(tests)
-                todo.extend(block)
+        for block in blocks(node):
+            found[1].extend((one, block[number + 1 :]) for number, one in enumerate(block) if isinstance(one, ast.If))
+            todo.extend(block)
     found[0].sort(key=lambda one: one.lineno)
     found[1].sort(key=lambda one: (one[0].lineno, one[0].col_offset))
     return found
@@ -142,7 +137,7 @@ def _changing(tree: ast.AST) -> frozenset[str]:
     """Names, and attributes with their dot, that are set more than once, in a loop, or by a loop."""
     times: dict[str, int] = {".training": 2}  # a module's mode, which `train()` and `eval()` set
     for node in of_file(tree):
-        weight = 2 if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else 0
+        weight = 2 if isinstance(node, LOOPS) else 0
         for one in inside(node) if weight else (node,):
             if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store):
                 name = one.id if isinstance(one, ast.Name) else f".{one.attr}"
@@ -154,7 +149,7 @@ def _comes_to_a_pass(node: ast.AST, never: dict[str, list[ast.AST]]) -> bool:
     todo, seen = [node], {id(node)}
     for _ in range(_DEEP):
         words = set().union(*(words_in(one) for one in todo)) if todo else set()
-        if words & _PASSES:
+        if words & BACKWARD:
             return True
         todo = [one for word in words for one in never.get(word, ()) if id(one) not in seen]
         seen |= {id(one) for one in todo}

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from afterward.follow.nodes import inside, kept, of_file
+from afterward.follow.nodes import FUNCTIONS, inside, kept, of_file
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.frameworks.driving import iterations, loss_of
@@ -22,10 +22,9 @@ from afterward.interpret.machine.core import Frame
 from afterward.interpret.machine.machine import Machine
 from afterward.interpret.machine.values import Bound, Class, Function, Instance, Module, Native, Value
 from afterward.interpret.search.unexecuted import words_in
+from afterward.model.methods import PASSES
 
 _PASS = re.compile(rb"\.\s*(?:manual_)?(?:backward|grad)\b|\btraining_step\b")
-_PASSES = frozenset({"backward", "grad", "manual_backward"})
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MOST = 30  # functions of one file
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -77,10 +76,10 @@ def entries(tree: ast.Module, text: bytes, executed: set[int], lenient: bool) ->
 def _defined(tree: ast.Module) -> Iterator[Entry]:
     for node in (tree, *of_file(tree)):
         for inner in getattr(node, "body", ()) if isinstance(node, (ast.Module, ast.If, ast.Try)) else ():
-            if isinstance(inner, _FUNCTIONS):
+            if isinstance(inner, FUNCTIONS):
                 yield Entry(inner)
             elif isinstance(inner, ast.ClassDef):
-                yield from (Entry(one, inner) for one in inner.body if isinstance(one, _FUNCTIONS))
+                yield from (Entry(one, inner) for one in inner.body if isinstance(one, FUNCTIONS))
 
 
 def _reaching(defined: list[Entry]) -> list[Entry]:
@@ -89,7 +88,7 @@ def _reaching(defined: list[Entry]) -> list[Entry]:
     found = {id(one.function) for one in defined if _calls_backward(one.function)}
     grows = True
     while grows:
-        names = {one.function.name for one in defined if id(one.function) in found} - _PASSES
+        names = {one.function.name for one in defined if id(one.function) in found} - PASSES
         more = {id(one.function) for one in defined if mentioned[id(one.function)] & names} | found
         grows = len(more) > len(found)
         found = more
@@ -97,7 +96,7 @@ def _reaching(defined: list[Entry]) -> list[Entry]:
 
 
 def _calls_backward(function: Definition) -> bool:
-    return function.name == "training_step" or bool(_mentioned(function) & _PASSES)
+    return function.name == "training_step" or bool(_mentioned(function) & PASSES)
 
 
 _mentioned = kept(words_in)

@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from afterward.follow.nodes import inside, of_file
+from afterward.follow.nodes import FUNCTIONS, blocks, inside, of_file
 from afterward.interpret.machine.values import Module
 from afterward.model.site import Site
 
 Key = tuple[str, int, int]  # file, line and column of a statement
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _END = 10**9
 _DEEP = 6  # calls of functions that nothing ran, followed from one to the next
 
@@ -54,7 +53,7 @@ class NotRun:
         defined: dict[str, list[ast.AST]] = {}
         for tree in self.trees.values():
             for node in of_file(tree):
-                if isinstance(node, _FUNCTIONS) and id(node) not in executed:
+                if isinstance(node, FUNCTIONS) and id(node) not in executed:
                     defined.setdefault(node.name, []).append(node)
         for file, tree in self.trees.items():
             for statement, around in _skipped(file, tree, tree.body, ran, executed):
@@ -72,7 +71,7 @@ class NotRun:
         for file, line in places:
             tree = self.trees.get(file)
             for function in of_file(tree) if tree is not None else ():
-                if isinstance(function, _FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
+                if isinstance(function, FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
                     found |= {
                         one.attr
                         for one in inside(function)
@@ -98,7 +97,7 @@ def _skipped(
     file: str, around: ast.AST, body: list[ast.stmt], ran: set[Key], executed: set[int]
 ) -> Iterator[tuple[ast.stmt, ast.AST]]:
     for statement in body:
-        if isinstance(statement, _FUNCTIONS):
+        if isinstance(statement, FUNCTIONS):
             if id(statement) in executed:
                 yield from _skipped(file, statement, statement.body, ran, executed)
             continue
@@ -109,12 +108,8 @@ def _skipped(
             first = statement.body[0]
             if (file, first.lineno, first.col_offset) not in ran:
                 continue  # of an imported module: it does not run
-        for block in ("body", "orelse", "finalbody"):
-            inner = getattr(statement, block, None)
-            if isinstance(inner, list):
-                yield from _skipped(file, around, inner, ran, executed)
-        for handler in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-            yield from _skipped(file, around, handler.body, ran, executed)
+        for block in blocks(statement):
+            yield from _skipped(file, around, block, ran, executed)
 
 
 def _is_main_guard(statement: ast.If) -> bool:

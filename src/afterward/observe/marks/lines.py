@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+from afterward.follow.nodes import LOOPS
 from afterward.follow.reading import head_end
 from afterward.observe.looking import warn
 from afterward.observe.marks.marking import marking_of
@@ -163,7 +164,7 @@ class LineMarker:
         loops = tuple(self._loop(code, loop) for loop in outline.loops_around(statement))
         end_line, end_column = head_end(statement)
         flags = 0
-        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+        if isinstance(statement, LOOPS):
             flags = HEAD | WHOLE if statement.body[0].lineno == statement.lineno else HEAD
         entry = Statement(
             file,
@@ -209,10 +210,10 @@ class _Outline:
                 self.by_line.append((node.lineno, node))
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 inner = ()
-            elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            elif isinstance(node, LOOPS):
                 inner = (*loops, node)
                 todo += [(child, loops) for child in node.orelse]
-            orelse = set(getattr(node, "orelse", [])) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else set()
+            orelse = set(getattr(node, "orelse", [])) if isinstance(node, LOOPS) else set()
             todo += [(child, inner) for child in ast.iter_child_nodes(node) if child not in orelse]
         self.by_line.sort(key=lambda pair: (pair[0], pair[1].col_offset))
         self.starts = [line for line, _ in self.by_line]

@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from afterward.follow.nodes import FUNCTIONS, LOOPS
 from afterward.follow.reading import head_end
 from afterward.observe.marks.marking import PLACEHOLDER
 from afterward.observe.marks.statements import ENTER, EXIT, FIRST, LOOP, NEXT, RESUME, SUSPEND, Statement, Statements
@@ -21,7 +22,7 @@ RETURN = "__afterward_return__"
 BYTECODE_COMPILERS = {"numba", "pyccel", "taichi", "pytensor", "bodo"}
 
 _SILENT = (ast.Pass, ast.Break, ast.Global, ast.Nonlocal)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_LOOPS = LOOPS
 _TELLS_NO_TURN = (*_SILENT, *_LOOPS, ast.Continue)  # as the first statement of a loop's body
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -143,7 +144,7 @@ class _Scope:
     def _inside(self, statement: ast.stmt, number: int) -> None:
         """Mark what lies inside a statement: nested blocks, nested functions, ways out."""
         _Lambdas(self).visit_head(statement)
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(statement, FUNCTIONS):
             inner = _Scope(self.module, f"{self.function}.{statement.name}")
             statement.body = inner.body_of_function(statement.body)
             return

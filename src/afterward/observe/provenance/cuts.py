@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from afterward.follow.crossing import Trail
+from afterward.follow.nodes import FUNCTIONS
 from afterward.follow.path import Place
 from afterward.follow.reading import Name, cut_value, is_literal, parts_run, reads, targets
 from afterward.model.history import BY_GRAD, Cut, Pass
@@ -240,7 +241,7 @@ class _Search:
             marks: list[ast.expr] = []
             if isinstance(outer, (ast.With, ast.AsyncWith)):
                 marks = [item.context_expr for item in outer.items]
-            elif isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            elif isinstance(outer, FUNCTIONS):
                 marks = list(outer.decorator_list)
             for mark in marks:
                 how = _mode(mark)

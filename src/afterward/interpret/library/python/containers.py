@@ -20,6 +20,7 @@ from afterward.interpret.machine.values import (
     Unknown,
     Value,
 )
+from afterward.model.methods import PUTTING
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
@@ -29,7 +30,7 @@ def method(machine: Machine, owner: Value, name: str, args: Args, kwargs: Kwargs
     """A method of a list, dict, text, ...: Python's own, on the abstract values."""
     if isinstance(owner, Iter):
         return _of_iterator(machine, owner, name, args)
-    if name in ("append", "add", "extend", "insert", "setdefault", "appendleft", "update") and args:
+    if name in PUTTING and args:
         is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         label = spelled(node.func.value) if is_method else ""  # type: ignore[union-attr]
         for one in args[-1:]:
