@@ -7,7 +7,8 @@ that may or may not need a gradient adds no edge, so whatever is freed here is f
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -146,6 +147,15 @@ class Graph(Tape):
         self.elsewhere = False  # are new tensors made on another device than the processor's, if none is named?
         self.leaves: list[Tensor] = []
         self.used: set[int] = set()  # leaves that took part in a recorded operation
+
+    @contextmanager
+    def own_mode(self) -> Iterator[None]:
+        """Within this block gradients may be switched off and on: after it they are as they were."""
+        before = self.records, self.off
+        try:
+            yield
+        finally:
+            self.records, self.off = before
 
     # What the model makes
 

@@ -384,9 +384,7 @@ class Expressions(Part):
                 yield from self._clauses(clauses, depth + 1)
 
     def _holds(self, test: ast.expr) -> bool:
-        value = self.evaluate(test)
-        known = self.machine.truth(value)
-        return known if known is not None else self.machine.decide(value, test)
+        return self.machine.is_true(self.evaluate(test), test)
 
 
 def _simple(key: Value) -> bool:

@@ -71,7 +71,8 @@ class Machine(Core):
 
     def _put_together(self) -> None:
         self.operators, self.conditions = Operators(self), Conditions(self)
-        self.binary, self.truth, self.negation = self.operators.binary, self.operators.truth, self.operators.negation
+        self.binary, self.negation = self.operators.binary, self.operators.negation
+        self.truth, self.is_true = self.operators.truth, self.operators.is_true
         self.expressions = Expressions(self)
         self.evaluate, self.take, self.item = self.expressions.evaluate, self.expressions.take, self.expressions.item
         self.generators = Generators(self)

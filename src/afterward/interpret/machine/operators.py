@@ -125,6 +125,11 @@ class Operators(Part):
         self.machine.negations[id(made)] = value
         return made
 
+    def is_true(self, value: Value, place: ast.AST | None) -> bool:
+        """Whether a value counts as true; where that is not known, it is decided."""
+        known = self.truth(value)
+        return known if known is not None else self.machine.decide(value, place or ast.Pass())
+
     def truth(self, value: Value) -> bool | None:
         """Whether a value counts as true; None where that is not known."""
         if isinstance(value, Unknown):
@@ -170,9 +175,7 @@ class Operators(Part):
             value = self.machine.evaluate(part)
             if position == len(node.values) - 1:
                 return value
-            known = self.truth(value)
-            if known is None:
-                known = self.machine.decide(value, part, None)
+            known = self.is_true(value, part)
             if known != wants:
                 return value if not isinstance(value, (Unknown, Tensor)) else known
         return value

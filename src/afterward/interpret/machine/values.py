@@ -8,7 +8,7 @@ know; nothing that depends on one is ever reported.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -174,6 +174,13 @@ class Instance:
         self.inner: dict[str, Any] = {}  # what the model of a library keeps about it
         self.label = ""  # the first name it was given
         self.opaque = False  # something unknown may have changed it
+
+    @classmethod
+    def of_library(cls, path: str, attributes: Mapping[str, Value] | None = None, **inner: Any) -> Instance:
+        made = cls(Lib(path))
+        made.attributes.update(attributes or {})
+        made.inner.update(inner)
+        return made
 
     @property
     def order(self) -> list[Value]:

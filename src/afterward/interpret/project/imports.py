@@ -139,15 +139,14 @@ class Imports(Part):
         made = self.machine.modules[file] = Module(name, file, tree)
         made.scope.names["__name__"] = name
         if tree is not None:
-            records, off = self.machine.graph.records, self.machine.graph.off
             self.machine.importing += 1
             try:
-                self.machine.run_module(made)
+                with self.machine.graph.own_mode():
+                    self.machine.run_module(made)
             except Raised:
                 self.machine.gap(f"importing {name} would fail")
             finally:
                 self.machine.importing -= 1
-            self.machine.graph.records, self.machine.graph.off = records, off
         return made
 
     def submodule(self, owner: Module, name: str) -> Module | None:

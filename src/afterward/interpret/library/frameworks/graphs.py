@@ -69,9 +69,7 @@ def method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwa
     if name in ("local_var", "to", "int", "long", "cpu", "clone", "add_self_loop", "remove_self_loop"):
         return _copied(owner) if name in ("local_var", "clone") else owner
     if name == "local_scope":
-        made = Instance(Lib("dgl.local_scope"))
-        made.inner["graph"] = owner
-        return made
+        return Instance.of_library("dgl.local_scope", graph=owner)
     if name in ("num_nodes", "num_edges", "number_of_nodes", "number_of_edges", "in_degrees", "out_degrees", "edges"):
         return machine.unknown("attr", owner, name)
     machine.escape([owner, *args], kwargs)
@@ -101,10 +99,9 @@ def _copied(owner: Instance) -> Instance:
 
 def builtin(path: str, args: Args, kwargs: Kwargs) -> Instance:
     """`dgl.function.copy_u("h", "m")`: what it reads and where it writes."""
-    made = Instance(Lib("dgl.function.Message"))
     given = [*args, *(value for key, value in kwargs.items() if key != "out"), *_last(kwargs)]
-    made.inner.update(name=path.rsplit(".", 1)[-1], fields=[one for one in given if isinstance(one, str)])
-    return made
+    fields = [one for one in given if isinstance(one, str)]
+    return Instance.of_library("dgl.function.Message", name=path.rsplit(".", 1)[-1], fields=fields)
 
 
 def _last(kwargs: Kwargs) -> Args:
@@ -126,8 +123,8 @@ def _messages(machine: Machine, owner: Instance, function: Value) -> dict[str, V
     if isinstance(function, Unknown):
         machine.account.lose([nodes, edges])
         return {}
-    batch = Instance(Lib("types.SimpleNamespace"))
-    batch.attributes.update(src=_rows(machine, nodes), dst=_rows(machine, nodes), data=_rows(machine, edges))
+    rows = {"src": _rows(machine, nodes), "dst": _rows(machine, nodes), "data": _rows(machine, edges)}
+    batch = Instance.of_library("types.SimpleNamespace", rows)
     result = machine.call(function, [batch], {}, None)
     return dict(result) if isinstance(result, dict) else {}
 
@@ -154,9 +151,8 @@ def _reduce(machine: Machine, owner: Instance, messages: dict[str, Value], funct
     if isinstance(function, Unknown):
         machine.account.lose([owner])
         return
-    batch = Instance(Lib("types.SimpleNamespace"))
-    box = PartialDict(messages)
-    batch.attributes.update(mailbox=box, data=owner.attributes["ndata"])
+    received = {"mailbox": PartialDict(messages), "data": owner.attributes["ndata"]}
+    batch = Instance.of_library("types.SimpleNamespace", received)
     result = machine.call(function, [batch], {}, None)
     for key, value in result.items() if isinstance(result, dict) else ():
         made = ops.generic(machine, "ScatterBackward", [value], "own") if isinstance(value, Tensor) else value
@@ -172,8 +168,7 @@ def _forget(machine: Machine, owner: Instance, messages: dict[str, Value]) -> No
 
 
 def _apply(machine: Machine, owner: Instance, frame: str, function: Value) -> None:
-    batch = Instance(Lib("types.SimpleNamespace"))
-    batch.attributes["data"] = owner.attributes[frame]
+    batch = Instance.of_library("types.SimpleNamespace", {"data": owner.attributes[frame]})
     result = machine.call(function, [batch], {}, None)
     for key, value in result.items() if isinstance(result, dict) else ():
         _put(machine, owner, frame, key, value)

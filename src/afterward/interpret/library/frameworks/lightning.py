@@ -32,10 +32,8 @@ def is_module(value: Value) -> bool:
 
 
 def make_trainer(machine: Machine, path: str, kwargs: Kwargs) -> Instance:
-    made = Instance(Lib("lightning.pytorch.Trainer"))
-    made.inner["accumulates"] = kwargs.get("accumulate_grad_batches", 1)
-    made.inner["callbacks"] = kwargs.get("callbacks")
-    return made
+    accumulates, callbacks = kwargs.get("accumulate_grad_batches", 1), kwargs.get("callbacks")
+    return Instance.of_library("lightning.pytorch.Trainer", accumulates=accumulates, callbacks=callbacks)
 
 
 def fit(machine: Machine, trainer: Instance, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
@@ -111,14 +109,11 @@ def _own(machine: Machine, module: Instance, name: str) -> bool:
 def _validate(machine: Machine, module: Instance) -> None:
     """The validation loop runs without gradients."""
     graph = machine.graph
-    records, off = graph.records, graph.off
-    graph.records, graph.off = False, machine.cutting("torch.no_grad()", machine.frame.statement)
-    try:
+    with graph.own_mode():
+        graph.records, graph.off = False, machine.cutting("torch.no_grad()", machine.frame.statement)
         driving.hook(machine, module, "on_validation_epoch_start", [])
         driving.hook(machine, module, "validation_step", [machine.unknown(), 0])
         driving.hook(machine, module, "on_validation_epoch_end", [])
-    finally:
-        graph.records, graph.off = records, off
 
 
 def optimizers_of(machine: Machine, configured: Value) -> list[Value]:

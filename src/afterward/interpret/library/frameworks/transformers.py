@@ -50,8 +50,8 @@ def train(machine: Machine, owner: Instance) -> Value:
         return machine.unknown()
     machine.account.driven["self"] = owner
     optimizer = _optimizer(machine, owner, model)
-    loader = Instance(Lib("torch.utils.data.DataLoader"))
-    loader.inner.update(source=owner.inner.get("data"), args=[], collate=owner.inner.get("collate"))
+    source, collate = owner.inner.get("data"), owner.inner.get("collate")
+    loader = Instance.of_library("torch.utils.data.DataLoader", source=source, args=[], collate=collate)
     batches = data.iterate(machine, loader)
     for _ in driving.iterations(machine):
         inputs = next(batches.source) if batches is not None else machine.unknown()

@@ -70,9 +70,7 @@ def call(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: ast.AST 
     if name == "print":
         return None
     if name.endswith(("Error", "Exception", "Interrupt", "Exit", "Iteration", "Warning")):
-        made = Instance(Lib(f"builtins.{name}"))
-        made.attributes["args"] = tuple(args)
-        return made
+        return Instance.of_library(f"builtins.{name}", {"args": tuple(args)})
     known = getattr(builtins, name, None)
     if callable(known) and name in ("abs", "round", "pow", "divmod", "ord", "chr", "hash", "bin", "hex", "repr"):
         if args and isinstance(args[0], Tensor):
@@ -163,8 +161,7 @@ def _filter(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) 
             if not items.known and number > 20:
                 return
             value = item if args[0] is None else machine.call(args[0], [item], {}, node)
-            known = machine.truth(value)
-            if known or (known is None and machine.decide(value, node or ast.Pass())):
+            if machine.is_true(value, node):
                 yield item
 
     return Iter(kept(), items.known, listed=items.listed)

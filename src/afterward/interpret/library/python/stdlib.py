@@ -209,9 +209,7 @@ def _manager(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None)
     function = args[0] if args else None
 
     def run(m: Machine, more: Args, named: Kwargs) -> Value:
-        made = Instance(Lib("contextlib._GeneratorContextManager"))
-        made.inner["generator"] = m.call(function, more, named, None)
-        return made
+        return Instance.of_library("contextlib._GeneratorContextManager", generator=m.call(function, more, named, None))
 
     made = Native(run, getattr(function, "name", ""))
     made.attributes.update(binds=True, __wrapped__=function)
@@ -219,21 +217,15 @@ def _manager(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None)
 
 
 def _suppress(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    made = Instance(Lib("contextlib.suppress"))
-    made.inner["kinds"] = args
-    return made
+    return Instance.of_library("contextlib.suppress", kinds=args)
 
 
 def _nullcontext(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    made = Instance(Lib("contextlib.nullcontext"))
-    made.inner["value"] = args[0] if args else None
-    return made
+    return Instance.of_library("contextlib.nullcontext", value=args[0] if args else None)
 
 
 def _parser(machine: Machine, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    made = Instance(Lib("argparse.ArgumentParser"))
-    made.inner["defaults"] = {}
-    return made
+    return Instance.of_library("argparse.ArgumentParser", defaults={})
 
 
 def argparse_method(machine: Machine, owner: Instance, name: str, args: Args, kwargs: Kwargs) -> Value:
@@ -256,8 +248,7 @@ def argparse_method(machine: Machine, owner: Instance, name: str, args: Args, kw
     if name in ("add_argument_group", "add_mutually_exclusive_group"):
         return owner
     if name in ("parse_args", "parse_known_args"):
-        made = Instance(Lib("argparse.Namespace"))
-        made.attributes.update(defaults)
+        made = Instance.of_library("argparse.Namespace", defaults)
         made.opaque = True
         return made if name == "parse_args" else (made, [])
     return machine.unknown()
@@ -354,11 +345,5 @@ _CALLS: dict[str, Callable[..., Value]] = {
     "random.choice": _choice, "random.sample": _sample, "random.seed": _nothing, "random.shuffle": _nothing,
     "multiprocessing.spawn": workers.spawn,
     "multiprocessing.get_context": lambda m, a, k, n: Lib("multiprocessing"),
-    "sys.exit": _leave, "types.SimpleNamespace": lambda m, a, k, n: _namespace(k),
+    "sys.exit": _leave, "types.SimpleNamespace": lambda m, a, k, n: Instance.of_library("types.SimpleNamespace", k),
 }  # fmt: skip
-
-
-def _namespace(kwargs: Kwargs) -> Value:
-    made = Instance(Lib("types.SimpleNamespace"))
-    made.attributes.update(kwargs)
-    return made

@@ -129,13 +129,10 @@ def _transformed(machine: Machine, owner: Instance, name: str, args: Args) -> Va
         return machine.unknown()
     if name in ("rsample", "sample"):
         drawn = method(machine, base, name, args)
-        records, off = machine.graph.records, machine.graph.off
-        if name == "sample":
-            machine.graph.records, machine.graph.off = False, machine.cutting(".sample()", machine.frame.statement)
-        try:
+        with machine.graph.own_mode():
+            if name == "sample":
+                machine.graph.records, machine.graph.off = False, machine.cutting(".sample()", machine.frame.statement)
             return transforms.draw(machine, owner, drawn)
-        finally:
-            machine.graph.records, machine.graph.off = records, off
     if name == "log_prob" and args:
         volumes, value = transforms.densities(machine, owner, args[0])
         return ops.generic(machine, "SubBackward0", [*volumes, method(machine, base, name, [value])], "")

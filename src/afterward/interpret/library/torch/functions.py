@@ -159,10 +159,7 @@ def functional(machine: Machine, name: str, args: Args, kwargs: Kwargs, node: as
         return ops.apply(machine, name if ops.known(name) else "layer_norm", [value, weight, bias], extra)
     if name in ("dropout", "dropout2d", "dropout1d", "dropout3d", "alpha_dropout"):
         training = kwargs.get("training", rest[1] if len(rest) > 1 else True)
-        known = machine.truth(training)
-        if known is None:
-            known = machine.decide(training, node or ast.Pass())
-        return ops.apply(machine, "dropout", [value]) if known else value
+        return ops.apply(machine, "dropout", [value]) if machine.is_true(training, node) else value
     if name in ("pad", "interpolate", "unfold", "fold", "pixel_shuffle", "avg_pool2d", "adaptive_avg_pool2d"):
         return ops.generic(machine, f"{name.capitalize()}Backward0", [value], "")
     if name == "gumbel_softmax":

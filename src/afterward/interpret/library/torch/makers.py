@@ -23,10 +23,8 @@ def make(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST 
 
 
 def _dataset(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:
-    made = Instance(Lib(path))
     source = args[0] if args else kwargs.get("dataset")
-    made.inner.update(args=args, source=source, collate=kwargs.get("collate_fn"))
-    return made
+    return Instance.of_library(path, args=args, source=source, collate=kwargs.get("collate_fn"))
 
 
 def _itself(machine: Machine, path: str, args: Args, kwargs: Kwargs, node: ast.AST | None) -> Value:

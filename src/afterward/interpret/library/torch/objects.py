@@ -83,16 +83,12 @@ def under(machine: Machine, switch: Instance, function: Value) -> Value:
     """A function that always runs in a grad mode."""
 
     def run(m: Machine, args: Args, kwargs: Kwargs) -> Value:
-        records, off = m.graph.records, m.graph.off
-        enter_mode(m, switch, None)
-        if m.graph.off is not None and isinstance(function, (Function, Bound)):
-            m.graph.off = replace(
-                m.graph.off, depth=m.depth() + 1, site=_decorator(switch, function) or m.graph.off.site
-            )
-        try:
+        with m.graph.own_mode():
+            enter_mode(m, switch, None)
+            if m.graph.off is not None and isinstance(function, (Function, Bound)):
+                site = _decorator(switch, function) or m.graph.off.site
+                m.graph.off = replace(m.graph.off, depth=m.depth() + 1, site=site)
             return m.call(function, args, kwargs, None)
-        finally:
-            m.graph.records, m.graph.off = records, off
 
     made = Native(run, getattr(function, "name", ""))
     made.attributes.update(binds=True, __wrapped__=function)
@@ -116,13 +112,9 @@ def enter_mode(machine: Machine, switch: Instance, node: ast.AST | None) -> None
 
 def set_grad(machine: Machine, flag: Value, node: ast.AST | None) -> Value:
     """`torch.set_grad_enabled(flag)`: takes effect at once; as a context it is undone at the end."""
-    known = machine.truth(flag)
-    if known is None:
-        known = machine.decide(flag, node or ast.Pass())
-    made = Instance(Lib("torch.no_grad"))
-    made.inner.update(
-        records=known, how="torch.set_grad_enabled(False)", before=(machine.graph.records, machine.graph.off)
-    )
+    before = machine.graph.records, machine.graph.off
+    how = "torch.set_grad_enabled(False)"
+    made = Instance.of_library("torch.no_grad", records=machine.is_true(flag, node), how=how, before=before)
     enter_mode(machine, made, node)
     return made
 

@@ -92,7 +92,7 @@ def grad(machine: Machine, args: list[Value], kwargs: Kwargs, node: ast.AST | No
         machine.account.lose(roots)
         machine.account.blind = True
         return machine.unknown()
-    creates = _flag(machine, given.get("create_graph", False), node)
+    creates = machine.is_true(given.get("create_graph", False), node)
     walked = _run(machine, roots, "grad", given, inputs, node)
     if walked is None:
         return machine.unknown()
@@ -151,21 +151,14 @@ def _tensors(machine: Machine, value: Value, unknown: bool = False) -> list[Valu
     return [value] if unknown else None
 
 
-def _flag(machine: Machine, value: Value, node: ast.AST | None) -> bool:
-    known = machine.truth(value)
-    if known is None:
-        known = machine.decide(value, node or ast.Pass())
-    return known
-
-
 def _run(
     machine: Machine, roots: list[Value], call: str, given: Kwargs, inputs: list[Value] | None, node: ast.AST | None
 ) -> list[GraphNode] | None:
     if "retain_variables" in given:
         machine.stop("`retain_variables` is from before torch 0.2: this call fails today")
-    creates = _flag(machine, given.get("create_graph", False), node)
+    creates = machine.is_true(given.get("create_graph", False), node)
     asked = given.get("retain_graph")
-    retains = creates if asked is None else _flag(machine, asked, node)
+    retains = creates if asked is None else machine.is_true(asked, node)
     known = [root for root in roots if isinstance(root, Tensor)]
     edges = []
     for root in known:
@@ -332,19 +325,15 @@ def read_saved(machine: Machine, node: GraphNode) -> None:
 def apply_function(machine: Machine, cls: Class, args: list[Value], kwargs: Kwargs) -> Value:
     """`SomeFunction.apply(...)`."""
     forward = machine.lookup(cls, "forward")
-    context = Instance(Lib("torch.autograd.function.FunctionCtx"))
-    context.inner.update(saved=(), node=None)
-    records, off = machine.graph.records, machine.graph.off
-    machine.graph.records = False
+    context = Instance.of_library("torch.autograd.function.FunctionCtx", saved=(), node=None)
     setup = machine.lookup(cls, "setup_context")
-    try:
+    with machine.graph.own_mode():
+        machine.graph.records = False
         if isinstance(setup, Function):
             result = machine.call(forward, args, kwargs, None)
             machine.call(setup, [context, tuple(args), result], {}, None)
         else:
             result = machine.call(forward, [context, *args], kwargs, None)
-    finally:
-        machine.graph.records, machine.graph.off = records, off
     outputs = list(result) if isinstance(result, tuple) else [result]
     made = ops.without_history(machine, args)
     if made is not None:
@@ -384,15 +373,13 @@ def _custom(machine: Machine, node: GraphNode, creates: bool) -> None:
     method = machine.lookup(cls, "backward")
     if not isinstance(method, Function):
         return
-    records, off = machine.graph.records, machine.graph.off
-    machine.graph.records = creates
     machine.in_custom.append(cls.name)
     try:
-        spec = method.node.args
-        count = max(len(spec.args) - 1, 1)
-        machine.call(method, [context, *(Tensor() for _ in range(count))], {}, None)
+        with machine.graph.own_mode():
+            machine.graph.records = creates
+            count = max(len(method.node.args.args) - 1, 1)
+            machine.call(method, [context, *(Tensor() for _ in range(count))], {}, None)
     except SavedGone as gone:
         node.read_in = gone.where
     finally:
         machine.in_custom.pop()
-        machine.graph.records, machine.graph.off = records, off
