@@ -116,5 +116,5 @@ def test_a_patch_that_resets_a_state_says_that_it_changes_gradients() -> None:
         assert run is not None
         (found,) = run.report.findings
         patches = candidates(Workshop(run.sources), found, found.remedies[0])
-        done = [patch.carried_out(found.remedies[0]) for patch in patches if "reset" in str(patch.edits)]
+        done = [patch.carries_out(found.remedies[0]) for patch in patches if "reset" in str(patch.edits)]
     assert {(one.form, one.effect) for one in done} == {("begun_again", Effect.CHANGES_GRADIENTS)}

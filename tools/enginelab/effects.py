@@ -58,7 +58,7 @@ def _judge(
     if tried is None:
         return "effect: no change that runs", ""
     patch, after = tried
-    remedy = patch.carried_out(remedy)
+    remedy = patch.carries_out(remedy)
     failed = plain is not None and plain["error"]
     meant = _taken(folder, {}, meant=True) if failed else plain
     if failed and remedy.effect is Effect.CUTS_GRADIENTS:  # where values are kept, torch may choose other operations

@@ -46,8 +46,7 @@ def _begun_again(job: Job, source: Source, statement: Statement, name: str) -> C
     """What was None before the first step is None again before each: the step then begins from its parameters."""
     if job.found.bridge is not None and job.found.bridge.from_none:
         code = f"{name} = None"
-        said = "begun_again", (facts.code("target", name), facts.code("code", code))
-        yield job.patch(source, source.insert_before(statement, code), said=said)
+        yield job.begun_again(source, source.insert_before(statement, code), code, name)
 
 
 def _made_from_itself(job: Job) -> Candidates:

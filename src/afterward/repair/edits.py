@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from afterward.model.diagnosis import Remedy
+from afterward.model.diagnosis import Effect, Remedy
 from afterward.model.facts import Fact
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -26,17 +26,19 @@ class Edit:
 @dataclass(frozen=True)
 class Patch:
     """One remedy written out: the edits of each file. A patch that goes another way than the remedy says has a form of
-    its own, and its facts."""
+    its own, its facts, and its effect where that is another one."""
 
     kind: str
     edits: Mapping[str, tuple[Edit, ...]]
     form: str = ""
     facts: tuple[Fact, ...] = ()
+    effect: Effect | None = None
 
     def carries_out(self, remedy: Remedy) -> Remedy:
         """The remedy in the form in which this patch writes it."""
         known = {fact.name: fact for fact in (*remedy.facts, *self.facts)}
-        return replace(remedy, form=self.form, facts=tuple(known.values())) if self.form else remedy
+        form, effect = self.form or remedy.form, self.effect or remedy.effect
+        return replace(remedy, form=form, effect=effect, facts=tuple(known.values()))
 
     def applied(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The new text of each file that changes."""

@@ -75,4 +75,7 @@ def _called(job: Job, source: Source, statement: Statement) -> Candidates:
     """`states.clear` as a statement names the method; `states.clear()` calls it."""
     method = only_value(statement)
     if isinstance(method, cst.Attribute):
-        yield job.patch(source, source.replace(method, f"{source.code(method)}()"))
+        code = f"{source.code(method)}()"
+        edit = source.replace(method, code)
+        cuts = method.attr.value.startswith("detach")
+        yield job.patch(source, edit) if cuts else job.begun_again(source, edit, code, source.code(method.value))

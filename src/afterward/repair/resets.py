@@ -25,7 +25,8 @@ def candidates(job: Job) -> Candidates:
     source, loop, body = taking
     for method in _methods(job, attribute):
         for lines in _calls(job, source, loop, body[0], method):
-            yield job.patch(source, source.insert_before(body[0], *lines))
+            edit = source.insert_before(body[0], *lines)
+            yield job.patch(source, edit) if method in _CUTS else job.begun_again(source, edit, lines[-1].strip())
 
 
 def _methods(job: Job, attribute: str) -> list[str]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from afterward.errors import SourceUnreadable
-from afterward.model.diagnosis import Diagnosis, Remedy
+from afterward.model import facts
+from afterward.model.diagnosis import Diagnosis, Effect, Remedy
 from afterward.model.facts import Fact
 from afterward.model.site import Site
 from afterward.model.training import Carried
@@ -84,6 +85,11 @@ class Job:
     def patch(self, source: Source, *edits: Edit, said: tuple[str, tuple[Fact, ...]] | None = None) -> Patch:
         """One change to one file. `said`: another form of the remedy, with its facts, where the patch goes that way."""
         return Patch(self.remedy.kind, {source.file: tuple(edits)}, *(said or ()))
+
+    def begun_again(self, source: Source, edit: Edit, code: str, target: str = "") -> Patch:
+        """A change by which the state is what it was before the first step: by this code."""
+        told = (facts.code("target", target or self.name), facts.code("code", code))
+        return Patch(self.remedy.kind, {source.file: (edit,)}, "begun_again", told, Effect.CHANGES_GRADIENTS)
 
     def patches(self, edits: Mapping[str, Iterable[Edit]]) -> Patch:
         """One change to several files."""
