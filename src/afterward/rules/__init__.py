@@ -32,6 +32,7 @@ class Rule:
     severity: Severity
     summary: str
     check: Check
+    breaks: int = 0  # the sentence of the law; 0: none of them
 
     def page(self) -> str:
         """The page that explains the rule."""
@@ -42,8 +43,9 @@ class Rule:
 _registered: list[Rule] = []
 
 
-def rule(code: str, severity: Severity) -> Callable[[Check], Check]:
-    """Register a rule and stamp its code, name and severity on what it yields."""
+def rule(code: str, severity: Severity, breaks: int = 0) -> Callable[[Check], Check]:
+    """Register a rule and stamp its code, name and severity on what it yields. What it finds breaks a sentence of the
+    law (docs/the-law.md), but for errors of another kind and advice."""
 
     def register(check: Check) -> Check:
         name = check.__name__.replace("_", "-")
@@ -54,7 +56,7 @@ def rule(code: str, severity: Severity) -> Callable[[Check], Check]:
                 yield replace(found, code=code, name=name, severity=severity)
 
         summary = (check.__doc__ or "").strip().splitlines()[0]
-        _registered.append(Rule(code, name, severity, summary, stamped))
+        _registered.append(Rule(code, name, severity, summary, stamped, breaks))
         return stamped
 
     return register

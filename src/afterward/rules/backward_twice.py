@@ -14,7 +14,7 @@ from afterward.rules._report import diagnosis
 from afterward.rules._retaining import derivative_is_meant, graph_is_meant
 
 
-@rule("AFT101", Severity.ERROR)
+@rule("AFT101", Severity.ERROR, breaks=1)
 def backward_twice(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called again on a loss, and nothing was recomputed in between."""
     for late in history.broken_passes():

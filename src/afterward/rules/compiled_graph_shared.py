@@ -13,7 +13,7 @@ from afterward.rules._cause import Cause, case_of
 from afterward.rules._report import diagnosis
 
 
-@rule("AFT109", Severity.ERROR)
+@rule("AFT109", Severity.ERROR, breaks=1)
 def compiled_graph_shared(history: History) -> Iterator[Diagnosis]:
     """Two outputs of one compiled region have separate `backward()` calls, and the region is one node."""
     for late in history.broken_passes():

@@ -15,7 +15,7 @@ from afterward.rules._report import way
 from afterward.rules._silent import site_of, warning
 
 
-@rule("AFT112", Severity.WARNING)
+@rule("AFT112", Severity.WARNING, breaks=7)
 def ddp_not_reduced(history: History) -> Iterator[Diagnosis]:
     """DistributedDataParallel reduces once per forward pass: what a second backward adds stays on its own rank."""
     seen: set[tuple[str, int]] = set()

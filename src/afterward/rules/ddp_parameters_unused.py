@@ -12,7 +12,7 @@ from afterward.model.words import Words
 from afterward.rules import rule
 
 
-@rule("AFT111", Severity.ERROR)
+@rule("AFT111", Severity.ERROR, breaks=7)
 def ddp_parameters_unused(history: History) -> Iterator[Diagnosis]:
     """DistributedDataParallel waits for the gradient of each parameter; some were reached by no loss."""
     for late in history.broken_passes():

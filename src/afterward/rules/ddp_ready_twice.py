@@ -17,7 +17,7 @@ from afterward.rules._cause import Case, case_of
 from afterward.rules._report import diagnosis
 
 
-@rule("AFT110", Severity.ERROR)
+@rule("AFT110", Severity.ERROR, breaks=1)
 def ddp_ready_twice(history: History) -> Iterator[Diagnosis]:
     """DistributedDataParallel allows one `backward()` per forward pass: a second one marks parameters ready again."""
     for late in history.broken_passes():

@@ -14,7 +14,7 @@ from afterward.rules._silent import FlatPart, flat_parts, warning
 TIMES = 2  # passes that were looked at over a loss with such a part: the first may be part of setting up
 
 
-@rule("AFT407", Severity.WARNING)
+@rule("AFT407", Severity.WARNING, breaks=4)
 def derivative_without_graph(history: History) -> Iterator[Diagnosis]:
     """A penalty or another part of a loss is a derivative computed without `create_graph=True`: it has no effect."""
     for part in flat_parts(history):

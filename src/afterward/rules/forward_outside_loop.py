@@ -19,7 +19,7 @@ from afterward.rules._retaining import both_fill_grad, graph_is_meant, is_cleare
 _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
 
-@rule("AFT104", Severity.ERROR)
+@rule("AFT104", Severity.ERROR, breaks=1)
 def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
     """A forward pass is computed once, outside the loop that calls `backward()` through it in every iteration."""
     for late in history.broken_passes():

@@ -14,7 +14,7 @@ from afterward.rules import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 
-@rule("AFT403", Severity.WARNING)
+@rule("AFT403", Severity.WARNING, breaks=5)
 def gradients_doubled(history: History) -> Iterator[Diagnosis]:
     """`backward()` adds the gradients of a loss that an earlier one already added; nothing was cleared in between."""
     for runs in passes_by_site(history):

@@ -19,7 +19,7 @@ PASSES = 3  # looked-at passes that added to one gradient, which nothing used, r
 STEPS = 2  # of any optimizer between the first of them and the last
 
 
-@rule("AFT411", Severity.INFO)
+@rule("AFT411", Severity.INFO, breaks=7)
 def gradients_never_used(history: History) -> Iterator[Diagnosis]:
     """`backward()` adds to gradients of parameters that no optimizer holds; nothing uses or clears them."""
     held = [leaf for leaf in history.leaves if leaf.optimizers]

@@ -24,7 +24,7 @@ from afterward.rules._silent import site_of, warning
 ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up
 
 
-@rule("AFT402", Severity.WARNING)
+@rule("AFT402", Severity.WARNING, breaks=5)
 def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
     """Updates use gradients that still contain those of earlier steps."""
     again: dict[object, list[Taken]] = {}

@@ -28,7 +28,7 @@ from afterward.rules._silent import site_of, warning
 ENOUGH = 2  # steps of one optimizer, each left without gradients that were made for it
 
 
-@rule("AFT405", Severity.WARNING)
+@rule("AFT405", Severity.WARNING, breaks=6)
 def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
     """Gradients are cleared after the `backward()` and before the step, so the step has no gradients to use."""
     if any(frozen_while_stepping(history)):

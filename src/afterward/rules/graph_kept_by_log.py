@@ -13,7 +13,7 @@ from afterward.rules._kept import records
 from afterward.rules._silent import warning
 
 
-@rule("AFT301", Severity.WARNING)
+@rule("AFT301", Severity.WARNING, breaks=3)
 def graph_kept_by_log(history: History) -> Iterator[Diagnosis]:
     """A log, a running sum or another record stores losses with their graphs, and so keeps every past graph."""
     for kept in records(history):

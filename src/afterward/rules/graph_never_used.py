@@ -17,7 +17,7 @@ NODES = 50  # that it built
 SHARE = 0.1  # of all nodes that were recorded
 
 
-@rule("AFT305", Severity.INFO)
+@rule("AFT305", Severity.INFO, breaks=4)
 def graph_never_used(history: History) -> Iterator[Diagnosis]:
     """A forward pass is recorded, and no `backward()` uses it: evaluation without `no_grad`, an output not used."""
     # AFT304: it is a loss.

@@ -14,7 +14,7 @@ from afterward.rules._cause import case_of
 from afterward.rules._report import diagnosis, unknown
 
 
-@rule("AFT100", Severity.ERROR)
+@rule("AFT100", Severity.ERROR, breaks=1)
 def graph_used_after_free(history: History) -> Iterator[Diagnosis]:
     """`backward()` needs values that an earlier one freed, in a way that fits no other rule."""
     for late in history.broken_passes():

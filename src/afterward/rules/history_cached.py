@@ -15,7 +15,7 @@ from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
 from afterward.rules._report import diagnosis
 
 
-@rule("AFT107", Severity.ERROR)
+@rule("AFT107", Severity.ERROR, breaks=1)
 def history_cached(history: History) -> Iterator[Diagnosis]:
     """Something kept beyond its step still has its graph, which an earlier `backward()` freed."""
     for late in history.broken_passes():

@@ -13,7 +13,7 @@ from afterward.model.words import Words
 from afterward.rules import rule
 
 
-@rule("AFT401", Severity.ERROR)
+@rule("AFT401", Severity.ERROR, breaks=4)
 def history_cut(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called on a value that has no graph: it was cut off from its parameters on the way."""
     for late in history.broken_passes():

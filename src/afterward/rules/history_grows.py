@@ -16,7 +16,7 @@ TURNS = 5
 FEW = 3  # where they were interpreted, and each iteration is like the last
 
 
-@rule("AFT302", Severity.WARNING)
+@rule("AFT302", Severity.WARNING, breaks=3)
 def history_grows(history: History) -> Iterator[Diagnosis]:
     """Every `backward()` goes through the graphs of all earlier steps again, further than the previous one."""
     for runs in passes_by_site(history):

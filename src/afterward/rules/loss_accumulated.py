@@ -13,7 +13,7 @@ from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
 
 
-@rule("AFT106", Severity.ERROR)
+@rule("AFT106", Severity.ERROR, breaks=1)
 def loss_accumulated(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called on a running sum that still contains losses whose graphs were freed."""
     for late in history.broken_passes():

@@ -13,7 +13,7 @@ from afterward.rules._built import LeftOut, Overwritten, Unused, left_out, never
 from afterward.rules._silent import left_without, warning
 
 
-@rule("AFT304", Severity.WARNING)
+@rule("AFT304", Severity.WARNING, breaks=4)
 def loss_never_used(history: History) -> Iterator[Diagnosis]:
     """A loss is computed and `backward()` is never called on it: it is overwritten, or left out of the sum."""
     for loss in overwritten(history):

@@ -16,7 +16,7 @@ PASSES = 3  # that were looked at, from one statement
 STEPS = 2  # of any optimizer between the first of them and the last
 
 
-@rule("AFT406", Severity.WARNING)
+@rule("AFT406", Severity.WARNING, breaks=7)
 def loss_reaches_no_optimizer(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called on a loss again and again, and nothing that its gradients reach is ever updated."""
     if idle_optimizers(history):

@@ -14,7 +14,7 @@ from afterward.rules._report import diagnosis
 from afterward.rules._retaining import derivative_is_meant, is_cleared, is_reduced_once, is_spoilt, is_taken_apart
 
 
-@rule("AFT102", Severity.ERROR)
+@rule("AFT102", Severity.ERROR, breaks=1)
 def losses_share_forward(history: History) -> Iterator[Diagnosis]:
     """Two losses depend on one forward pass; the first `backward()` frees what the second needs."""
     for late in history.broken_passes():

@@ -15,7 +15,7 @@ from afterward.rules._built import graph_is_used, left_out
 from afterward.rules._silent import flat_parts, passes_by_site, site_of, warning
 
 
-@rule("AFT303", Severity.WARNING)
+@rule("AFT303", Severity.WARNING, breaks=3)
 def needless_retain(history: History) -> Iterator[Diagnosis]:
     """A graph is kept with `retain_graph=True`, or made with `create_graph=True`, and no later `backward()` uses it."""
     if _some_not_looked_at(history):

@@ -15,7 +15,7 @@ from afterward.rules._gradients import never_stepping, unread
 from afterward.rules._silent import site_of, warning
 
 
-@rule("AFT410", Severity.WARNING)
+@rule("AFT410", Severity.WARNING, breaks=6)
 def optimizer_never_steps(history: History) -> Iterator[Diagnosis]:
     """Gradients are computed for an optimizer, and it never steps."""
     told: set[tuple[str, int]] = set()  # several optimizers, one statement: one fault

@@ -17,7 +17,7 @@ from afterward.rules._silent import site_of, warning
 ENOUGH = 2  # steps that another optimizer's loss got into: all that were looked at, but for the first
 
 
-@rule("AFT409", Severity.WARNING)
+@rule("AFT409", Severity.WARNING, breaks=7)
 def other_loss_in_step(history: History) -> Iterator[Diagnosis]:
     """A step also uses the gradients of a loss that another optimizer has already stepped for."""
     for steps in steps_of_optimizers(history):

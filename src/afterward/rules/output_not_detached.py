@@ -15,7 +15,7 @@ from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
 
 
-@rule("AFT105", Severity.ERROR)
+@rule("AFT105", Severity.ERROR, breaks=1)
 def output_not_detached(history: History) -> Iterator[Diagnosis]:
     """The output of one network is used in another one's loss without `detach()`, and both have their `backward()`."""
     for late in history.broken_passes():

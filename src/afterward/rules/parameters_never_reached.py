@@ -18,7 +18,7 @@ from afterward.rules._silent import warning
 ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
 
 
-@rule("AFT404", Severity.WARNING)
+@rule("AFT404", Severity.WARNING, breaks=7)
 def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
     """An optimizer steps parameters that no `backward()` gives a gradient."""
     for idle in idle_optimizers(history):

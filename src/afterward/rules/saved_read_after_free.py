@@ -14,7 +14,7 @@ from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
 
 
-@rule("AFT108", Severity.ERROR)
+@rule("AFT108", Severity.ERROR, breaks=1)
 def saved_read_after_free(history: History) -> Iterator[Diagnosis]:
     """A custom function's backward, or the program itself, reads values that an earlier `backward()` freed."""
     for late in history.broken_passes():

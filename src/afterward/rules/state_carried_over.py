@@ -15,7 +15,7 @@ from afterward.rules._cause import Case, Cause, case_of
 from afterward.rules._report import diagnosis
 
 
-@rule("AFT103", Severity.ERROR)
+@rule("AFT103", Severity.ERROR, breaks=1)
 def state_carried_over(history: History) -> Iterator[Diagnosis]:
     """A value from an earlier step, replaced in every step, connects this step's loss to a freed graph."""
     for late in history.broken_passes():

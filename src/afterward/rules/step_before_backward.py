@@ -15,7 +15,7 @@ from afterward.rules._silent import site_of, warning
 ENOUGH = 2  # steps, beside the first, that come before their backward
 
 
-@rule("AFT408", Severity.WARNING)
+@rule("AFT408", Severity.WARNING, breaks=6)
 def step_before_backward(history: History) -> Iterator[Diagnosis]:
     """A step comes before the backward of its own iteration: it finds old gradients, or none."""
     for steps in steps_of_optimizers(history):

@@ -19,7 +19,7 @@ from afterward.rules._report import diagnosis
 from afterward.rules.history_cached import remedies as cached_remedies
 
 
-@rule("AFT201", Severity.ERROR)
+@rule("AFT201", Severity.ERROR, breaks=2)
 def stepped_before_backward(history: History) -> Iterator[Diagnosis]:
     """A parameter is modified, as by an optimizer step, between the forward pass and the `backward()` that needs it."""
     for late in history.broken_passes():

@@ -14,7 +14,7 @@ from afterward.rules._silent import passes_by_site, site_of, warning
 PASSES = 2  # of one call: a single one may be meant
 
 
-@rule("AFT203", Severity.WARNING)
+@rule("AFT203", Severity.WARNING, breaks=2)
 def stepped_between_passes(history: History) -> Iterator[Diagnosis]:
     """An optimizer steps between a forward pass and its `backward()`; no saved value was overwritten: nothing fails."""
     for runs in passes_by_site(history):

@@ -16,7 +16,7 @@ from afterward.rules._report import diagnosis, unknown
 from afterward.rules.stepped_before_backward import writes_parameters
 
 
-@rule("AFT202", Severity.ERROR)
+@rule("AFT202", Severity.ERROR, breaks=2)
 def written_in_place(history: History) -> Iterator[Diagnosis]:
     """An in-place write changed a value that the backward pass still needs."""
     for late in history.broken_passes():
