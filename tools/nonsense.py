@@ -30,7 +30,7 @@ def nonsense() -> Iterator[None]:
     from afterward.model.words import Words
     from afterward.render import proofs, remedies, wording
 
-    tables: list[dict[Any, str]] = [rules.HELPS, rules.NOTES, rules.LABELS]
+    tables: list[dict[Any, str]] = [*rules.HELPS.values(), rules.NOTES, rules.LABELS]
     tables += [proofs.PROOFS, wording.EFFECTS, remedies._KINDS]
     before = [dict(table) for table in tables]
     modules = [sys.modules[rule.check.__module__] for rule in rules.all_rules()]

@@ -82,7 +82,13 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "back", ["from afterward.b import b", "def f():\n    import afterward.b", 'm = import_module("afterward.b")']
+    "back",
+    [
+        "from afterward.b import b",
+        "def f():\n    import afterward.b",
+        'm = import_module("afterward.b")',
+        'm = import_module(f"afterward.{name}")',
+    ],
 )
 def test_a_cycle_is_found(tmp_path: Path, back: str) -> None:
     package = tmp_path / "afterward"
@@ -98,7 +104,7 @@ def test_a_cycle_is_found(tmp_path: Path, back: str) -> None:
 def _in_order(root: Path) -> list[str]:
     """The modules of a package, each after those that it imports; a CycleError names the cycle."""
     modules = {_module_name(file, root): file for file in root.rglob("*.py")}
-    imported = {name: _imported_at_run_time(file, set(modules)) - {name} for name, file in modules.items()}
+    imported = {name: _imported_at_run_time(name, file, set(modules)) - {name} for name, file in modules.items()}
     return list(TopologicalSorter(imported).static_order())
 
 
@@ -107,7 +113,7 @@ def _module_name(file: Path, root: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _imported_at_run_time(file: Path, modules: set[str]) -> set[str]:
+def _imported_at_run_time(name: str, file: Path, modules: set[str]) -> set[str]:
     """What a module imports, at its top or inside of a function; not what it needs for its annotations alone."""
     found: set[str] = set()
     for node in _executed(ast.parse(file.read_text(encoding="utf-8"))):
@@ -119,7 +125,24 @@ def _imported_at_run_time(file: Path, modules: set[str]) -> set[str]:
                 found |= {submodule if submodule in modules else node.module} & modules
         elif isinstance(node, ast.Constant) and node.value in modules and "." in str(node.value):  # for `import_module`
             found.add(node.value)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            # `import_module(f"{__name__}.{command}")` imports any of them.
+            begin = _begins(node.args[0], name) if isinstance(node.args[0], ast.JoinedStr) else ""
+            found |= {one for one in modules if one.rpartition(".")[0] + "." == begin}
     return found
+
+
+def _begins(text: ast.JoinedStr, name: str) -> str:
+    """What an f-string certainly begins with, in the module of this name."""
+    known = ""
+    for part in text.values:
+        if isinstance(part, ast.Constant):
+            known += str(part.value)
+        elif isinstance(part, ast.FormattedValue) and getattr(part.value, "id", "") == "__name__":
+            known += name
+        else:
+            break
+    return known
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:

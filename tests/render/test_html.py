@@ -201,7 +201,7 @@ def test_the_account_is_part_of_the_page() -> None:
     page = as_html(read_saved(as_saved(run)))
     assert "2.0 KB of saved values at the peak when call 3 of train.py:1 started" in page
     assert "<td><code>loss = net(x)</code></td><td>2.0 KB</td>" in page
-    assert "512 B (grey) are in tensors that a variable also holds" in page
+    assert "512 B (grey) in tensors that a variable also holds" in page
     assert "<td>4 × backward</td><td>2.0 KB</td><td>9 B by 1 of them</td>" in page
 
 

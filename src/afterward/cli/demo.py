@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from afterward.cli._output import print_row
+from afterward.cli._parser import Parser
 
 if TYPE_CHECKING:
     from afterward.tasks.demo import Example, Outcome, Program
@@ -78,9 +79,11 @@ def _fact(name: str, text: str) -> None:
 
 def _run(program: Program, options: argparse.Namespace) -> Outcome:
     """By the door that everyone uses, from a folder in which the program lies as a file of the reader's own."""
-    from afterward.cli import main
+    from afterward.cli import run as door
     from afterward.tasks import demo as task
 
+    parser = Parser(prog="afterward")
+    door.add_parser(parser.add_subparsers())
     page = ["--html", str(Path(options.html).absolute())] if options.html else []
     here = Path.cwd()
     with task.copied(program) as folder:
@@ -88,7 +91,8 @@ def _run(program: Program, options: argparse.Namespace) -> Outcome:
         os.chdir(folder)
         try:
             file = f"{program.full_name}.py"
-            main(["run", "--format", "json", "--out", str(report), *page, file, *options.arguments])
+            words = ["run", "--format", "json", "--out", str(report), *page, file, *options.arguments]
+            door.perform(parser.parse_args(words))
         finally:
             os.chdir(here)
         return task.judged(program, report)

@@ -60,6 +60,16 @@ class Reuse:
         return _lies(self.entry.node, self)
 
     @property
+    def loop(self) -> Iteration | None:
+        """The loop whose iterations the report counts as steps."""
+        part, built, late = self.passes_part, self.built_parts, self.late.where
+        if part is not None and part.loop is not None and part.how == "iterations":
+            return part.loop
+        if built is not None and built.how == "iterations":
+            return built.loop
+        return late.innermost_iteration if late is not None else None
+
+    @property
     def read_parts(self) -> Parting | None:
         """How the place where the part is read again lies to the pass."""
         return _lies(self.entry.consumer, self) if self.entry.consumer is not None else None

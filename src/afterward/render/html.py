@@ -25,8 +25,8 @@ from afterward.render.lifeline import sound_picture, story_of
 from afterward.render.lifeline.draw import as_svg, legend_of
 from afterward.render.lifeline.story import Block, Event, Story
 from afterward.render.paths import shown
-from afterward.render.source import SourceTexts, counted, shortened, visible, without_ticks
-from afterward.render.template import capital
+from afterward.render.source import SourceTexts, shortened, visible, without_ticks
+from afterward.render.template import capital, counted
 from afterward.render.wording import headline
 
 MOST = 50  # findings in one page

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from afterward.model.figures import human
 from afterward.model.memory import LineBytes, Memory, PassBytes
-from afterward.render.html_memory import place_html
 from afterward.render.html_source import text
+from afterward.render.html_table import bar_html, code_html, place_html, row_html, table_html
+from afterward.render.memory import remarks
 from afterward.render.paths import shown
-from afterward.render.source import SourceTexts, counted, shortened
+from afterward.render.source import SourceTexts
 
 LINES = 20
 
@@ -18,65 +21,42 @@ def account_html(memory: Memory | None, sources: SourceTexts) -> str:
     when = ""
     if memory.site is not None:
         when = f" when call {memory.step} of {shown(memory.site.file)}:{memory.site.line} started"
-    rows = "".join(_line(row, memory, sources) for row in memory.lines[:LINES])
+    rows = [_line(row, memory, sources) for row in memory.lines[:LINES]]
     rest = memory.lines[LINES:]
-    rows += _sum(f"{len(rest):,} more lines", sum(row.bytes for row in rest)) if rest else ""
-    rows += _sum("no line of yours", memory.unplaced) if memory.unplaced else ""
-    passes = "".join(_passes(one) for one in memory.passes)
+    rows += [_sum(f"{len(rest):,} more lines", sum(row.bytes for row in rest))] if rest else []
+    rows += [_sum("no line of yours", memory.unplaced)] if memory.unplaced else []
+    said = "".join(
+        f"<p>{text(figure)} {text(words)}.</p>" for figure, words in (*remarks(memory, "(grey) "), *_given_out(memory))
+    )
     return (
         '<article class="account" aria-label="Memory, measured"><h2>Memory, measured '
         f"<small>{human(memory.bytes)} of saved values at the peak{text(when)}</small></h2>"
-        '<figure class="chart"><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">source</th>'
-        f'<th scope="col">saved</th><th scope="col"></th></tr></thead><tbody>{rows}</tbody></table></figure>'
-        f"{_remarks(memory)}<h2>Calls of backward</h2>"
-        '<figure class="chart"><table class="by-line"><thead><tr><th scope="col">line</th><th scope="col">calls</th>'
-        '<th scope="col">largest graph</th><th scope="col">kept</th></tr></thead>'
-        f"<tbody>{passes}</tbody></table></figure></article>"
+        f'<figure class="chart">{table_html(("line", "source", "saved", ""), rows)}</figure>'
+        f"{said}<h2>Calls of backward</h2><figure "
+        f'class="chart">{table_html(("line", "calls", "largest graph", "kept"), map(_passes, memory.passes))}</figure>'
+        "</article>"
     )
+
+
+def _given_out(memory: Memory) -> Iterator[tuple[str, str]]:
+    if memory.allocator is not None:
+        grown = human(max(memory.allocator.at_pass - memory.allocator.before, 0))
+        yield grown, f"were given out by the allocator of {memory.allocator.device} in that forward pass"
 
 
 def _line(row: LineBytes, memory: Memory, sources: SourceTexts) -> str:
-    code = shortened(sources.line(row.site.file, row.site.line).strip(), 70)
-    share = 200 * row.bytes / memory.bytes
-    anyway = 200 * row.held_anyway / memory.bytes
-    bar = (
-        '<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="xMinYMid" role="img" '
-        f'aria-label="{100 * row.bytes / memory.bytes:.0f} percent">'
-        f'<rect class="alive" width="{share:.1f}" height="12"/>'
-        f'<rect class="freed" width="{anyway:.1f}" height="12"/></svg>'
-    )
-    place = place_html(row.site.file, row.site.line)
-    return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{human(row.bytes)}</td><td>{bar}</td></tr>"
+    anyway, rest = row.held_anyway / memory.bytes, (row.bytes - row.held_anyway) / memory.bytes
+    bar = bar_html(f"{100 * row.bytes / memory.bytes:.0f} percent", (("freed", anyway), ("alive", rest)))
+    code = code_html(row.site.file, row.site.line, sources)
+    return row_html(place_html(row.site.file, row.site.line), code, human(row.bytes), bar)
 
 
 def _sum(words: str, size: int) -> str:
-    return f"<tr><td></td><td>{text(words)}</td><td>{human(size)}</td><td></td></tr>"
+    return row_html("", text(words), human(size), "")
 
 
 def _passes(one: PassBytes) -> str:
     call = "autograd.grad" if one.call == "grad" else "backward"
     kept = f"{human(one.kept)} by {one.retaining:,} of them" if one.retaining else "nothing"
     place = place_html(one.site.file, one.site.line)
-    return f"<tr><td>{place}</td><td>{one.passes:,} × {call}</td><td>{human(one.most)}</td><td>{kept}</td></tr>"
-
-
-def _remarks(memory: Memory) -> str:
-    anyway = sum(row.held_anyway for row in memory.lines)
-    said = []
-    if anyway:
-        said.append(
-            f"{human(anyway)} (grey) are in tensors that a variable also holds: they stay when the graph is freed."
-        )
-    if memory.other:
-        said.append(f"{human(memory.other)} belong to other graphs that were in memory then.")
-    if memory.parameters:
-        said.append(f"{human(memory.parameters)} of parameters are saved too; they are in memory anyway.")
-    if memory.packed:
-        said.append(f"{counted(memory.packed, 'saved value')} are kept by hooks and not counted.")
-    if memory.not_counted:
-        said.append(f"{memory.not_counted:,} passes had graphs too large to be counted.")
-    if memory.allocator is not None:
-        found = memory.allocator
-        grown = human(max(found.at_pass - found.before, 0))
-        said.append(f"The allocator of {text(found.device)} gave out {grown} in that forward pass.")
-    return "".join(f"<p>{sentence}</p>" for sentence in said)
+    return row_html(place, f"{one.passes:,} × {call}", human(one.most), kept)

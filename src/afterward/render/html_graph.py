@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.model.history import History, Node, Pass
+from afterward.model.operations import operation
 from afterward.model.reuse import Reuse, find_reuse
 from afterward.render.lifeline.timing import Clock, clock_for, clock_of, old_part
 from afterward.render.source import SourceTexts, shortened, visible
@@ -70,7 +71,7 @@ def _grouped(nodes: list[Node], clock: Clock, shown: set[int] | None, old: froze
 
 def _box_data(history: History, box: _Box, sources: SourceTexts, reuse: Reuse | None) -> dict[str, Any]:
     file, line, step, stale = box.key
-    ops = Counter(_plain(node.op) for node in box.nodes)
+    ops = Counter(operation(node.op) for node in box.nodes)
     spoilt = any(node.overwritten for node in box.nodes)
     freed = stale and any(node.freed for node in box.nodes)
     reads = {edge.node for node in box.nodes for edge in node.inputs if history.knows(edge.node)}
@@ -112,7 +113,7 @@ def _operations(nodes: list[Node], of_node: dict[int, int]) -> dict[str, Any]:
     """Every operation in compact columns: its name, its box, what it reads within that box, and its state."""
     names: dict[str, int] = {}
     position = {node.id: number for number, node in enumerate(nodes)}
-    kinds = [names.setdefault(_plain(node.op), len(names)) for node in nodes]
+    kinds = [names.setdefault(operation(node.op), len(names)) for node in nodes]
     inputs = [
         [position[e.node] for e in node.inputs if of_node.get(e.node) == of_node[node.id] and e.node in position]
         for node in nodes
@@ -125,10 +126,3 @@ def _operations(nodes: list[Node], of_node: dict[int, int]) -> dict[str, Any]:
         "inputs": inputs,
         "state": states,
     }
-
-
-def _plain(op: str) -> str:
-    for ending in ("Backward0", "Backward1", "Backward2", "Backward"):
-        if op.endswith(ending) and len(op) > len(ending):
-            return op.removesuffix(ending)
-    return op

@@ -9,11 +9,11 @@ from afterward.model.figures import human, percent
 from afterward.model.history import History, Pass
 from afterward.model.reuse import find_reuse
 from afterward.render.html_source import prose, text
+from afterward.render.html_table import bar_html, code_html, place_html, row_html, table_html
 from afterward.render.lifeline.timing import old_part
-from afterward.render.lifeline.ways import ending
-from afterward.render.paths import shown
 from afterward.render.sizes import saved_sizes
-from afterward.render.source import SourceTexts, counted, shortened
+from afterward.render.source import SourceTexts
+from afterward.render.template import counted
 from afterward.rules._kept import records
 
 PASSES = 60
@@ -59,8 +59,7 @@ def _watched(file: str, line: int, runs: list[Pass], forgotten: int, lines: int,
     fate = "freed each time" if not kept else "kept each time" if kept == len(runs) else f"kept {kept:,} times"
     facts = (times, f"{nodes:,}" if nodes else "", human(size) if size else "", fate)
     cells = "".join(f'<td data-head="{head}">{text(fact)}</td>' for head, fact in zip(WATCHED[2:], facts, strict=True))
-    code = shortened(sources.line(file, line).strip(), 60)
-    return f"<tr><td>{place_html(file, line)}</td><td><code>{text(code)}</code></td>{cells}</tr>"
+    return f"<tr><td>{place_html(file, line)}</td><td>{code_html(file, line, sources, 60)}</td>{cells}</tr>"
 
 
 # What a record holds
@@ -125,12 +124,9 @@ def over_time(history: History) -> str:
 
 def _as_table(shown: list[Pass]) -> str:
     """The same for those who cannot point at a tooth."""
-    rows = "".join(f"<tr><td>{'</td><td>'.join(text(fact) for fact in _facts(run))}</td></tr>" for run in shown)
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("call", "line", "saved values", "what the pass did"))
-    return (
-        '<details class="as-table"><summary>The same as a table</summary><table class="by-line"><thead>'
-        f"<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></details>"
-    )
+    rows = (row_html(*map(text, _facts(run))) for run in shown)
+    table = table_html(("call", "line", "saved values", "what the pass did"), rows)
+    return f'<details class="as-table"><summary>The same as a table</summary>{table}</details>'
 
 
 def _facts(run: Pass) -> tuple[str, str, str, str]:
@@ -163,12 +159,6 @@ def _tooth(run: Pass, x: float, room: float, peak: int, labels: int) -> str:
 # By line
 
 
-def place_html(file: str, line: int) -> str:
-    """A file by the end of its name, which says more than its beginning."""
-    whole = shown(file)
-    return f'<span title="{text(whole)}">{text(ending(whole, 36))}:{line}</span>'
-
-
 @dataclass
 class _Line:
     alive: int = 0
@@ -187,31 +177,18 @@ def by_line(history: History, sources: SourceTexts) -> str:
 
 def _table(lines: dict[tuple[str, int], _Line], words: str, note: str, sources: SourceTexts) -> str:
     order = sorted(lines, key=lambda key: lines[key].total, reverse=True)
-    most = lines[order[0]].total
-    whole = sum(line.total for line in lines.values())
-    rows = "".join(_row(key, lines[key], most, whole, sources) for key in order[:LINES])
+    most, whole = lines[order[0]].total, sum(line.total for line in lines.values())
+    rows = (_row(key, lines[key], most, whole, sources) for key in order[:LINES])
     rest = sum(lines[key].total for key in order[LINES:])
     more = f"<p><small>and {percent(rest, whole)} on {len(order) - LINES:,} more lines</small></p>" if rest else ""
-    return (
-        f'<figure class="chart"><figcaption>{words} <small>{note}</small></figcaption><table class="by-line">'
-        '<thead><tr><th scope="col">line</th><th scope="col">source</th><th scope="col">share</th><th scope="col"></th>'
-        f"</tr></thead><tbody>{rows}</tbody></table>{more}</figure>"
-    )
+    table = table_html(("line", "source", "share", ""), rows)
+    return f'<figure class="chart"><figcaption>{words} <small>{note}</small></figcaption>{table}{more}</figure>'
 
 
 def _row(key: tuple[str, int], line: _Line, most: int, whole: int, sources: SourceTexts) -> str:
-    file, number = key
-    code = shortened(sources.line(file, number).strip(), 70)
-    alive, freed = 200 * line.alive / most, 200 * line.freed / most
-    bar = (
-        '<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="xMinYMid" role="img" aria-label="'
-        f'{100 * line.freed / whole:.0f} % freed, {100 * line.alive / whole:.0f} % in memory">'
-        f'<rect class="freed" width="{freed:.1f}" height="12"/>'
-        f'<rect class="alive" x="{freed:.1f}" width="{alive:.1f}" height="12"/></svg>'
-    )
-    place = place_html(file, number)
-    share = f"{100 * line.total / whole:.0f} %"
-    return f"<tr><td>{place}</td><td><code>{text(code)}</code></td><td>{share}</td><td>{bar}</td></tr>"
+    label = f"{100 * line.freed / whole:.0f} % freed, {100 * line.alive / whole:.0f} % in memory"
+    bar = bar_html(label, (("freed", line.freed / most), ("alive", line.alive / most)))
+    return row_html(place_html(*key), code_html(*key, sources), f"{100 * line.total / whole:.0f} %", bar)
 
 
 def largest(history: History, sources: SourceTexts) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from afterward.model.figures import duration, percent
 from afterward.model.history import History
 from afterward.model.timing import Timing
-from afterward.render.html_memory import place_html
-from afterward.render.html_source import text
-from afterward.render.source import SourceTexts, counted, shortened
+from afterward.render.html_table import bar_html, code_html, place_html, row_html, table_html
+from afterward.render.source import SourceTexts
+from afterward.render.template import counted
 
 LINES, LEAST = 12, 0.005  # lines shown, and the share of the time from which on a line is
 KINDS = {
@@ -30,15 +30,14 @@ def time_html(history: History, sources: SourceTexts) -> str:
     rest = timings[len(shown) :]
     share = percent(sum(one.nanoseconds for one in rest), whole)
     more = f"<p><small>and {share} on {counted(len(rest), 'more line')}</small></p>" if rest else ""
-    rows = "".join(_row(one, shown[0].nanoseconds, whole, sources) for one in shown)
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("line", "source", "each time", ""))
+    rows = (_row(one, shown[0].nanoseconds, whole, sources) for one in shown)
     return (
         '<section class="times" aria-label="Time"><h2>Time</h2><figure class="chart"><figcaption>'
         f"{_in_all(timings, whole)} <small>Measured at the beginning of the run, without the first time that a line "
         "ran; the median of each line counts. Work that a GPU finishes later counts for the line that waits for it."
         "</small></figcaption>"
-        f'<p class="keys">{_keys(shown)}</p><table class="by-line"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>{more}</figure></section>"
+        f'<p class="keys">{_keys(shown)}</p>{table_html(("line", "source", "each time", ""), rows)}{more}</figure>'
+        "</section>"
     )
 
 
@@ -61,20 +60,10 @@ def _keys(shown: Sequence[Timing]) -> str:
 
 
 def _row(one: Timing, most: int, whole: int, sources: SourceTexts) -> str:
-    parts, begins, drawn = parts_of(one), 0.0, ""
-    for kind, nanoseconds in parts.items():
-        wide = 200 * nanoseconds / most
-        drawn += f'<rect class="{kind}" x="{begins:.1f}" width="{wide:.1f}" height="12"/>'
-        begins += wide
-    share = percent(one.nanoseconds, whole)
-    bar = (
-        f'<svg class="bar" viewBox="0 0 200 12" preserveAspectRatio="xMinYMid" role="img" '
-        f'aria-label="{share} of the time: {" and ".join(KINDS[kind] for kind in parts)}">{drawn}</svg>'
-    )
-    code = shortened(sources.line(one.site.file, one.site.line).strip(), 70)
+    parts, share = parts_of(one), percent(one.nanoseconds, whole)
+    label = f"{share} of the time: {' and '.join(KINDS[kind] for kind in parts)}"
+    bar = bar_html(label, [(kind, nanoseconds / most) for kind, nanoseconds in parts.items()])
     also = f" <small>and the next item of line {one.fetches.line}</small>" if one.fetches is not None else ""
+    place = one.site.file, one.site.line
     each = duration(one.nanoseconds / one.executions / 1e9)
-    return (
-        f"<tr><td>{place_html(one.site.file, one.site.line)}</td><td><code>{text(code)}</code>{also}</td>"
-        f"<td>{each}</td><td>{bar}<span>{share}</span></td></tr>"
-    )
+    return row_html(place_html(*place), code_html(*place, sources) + also, each, f"{bar}<span>{share}</span>")

@@ -34,7 +34,7 @@ def _lines(memory: Memory, width: int) -> Iterator[str]:
         share = 100 * size / memory.bytes if memory.bytes else 0.0
         yield _fitted(f"{human(size):>10} {share:>4.0f} %  {place:<{column}}  {text}", width)
     yield f"{human(memory.bytes):>10}  100 %  in {memory.nodes:,} nodes"
-    yield from _remarks(memory)
+    yield from (f"{figure:>10}  {words}" for figure, words in remarks(memory))
     yield ""
     yield "largest graph of each line that calls backward, and what `retain_graph` keeps:"
     for one in memory.passes:
@@ -44,18 +44,19 @@ def _lines(memory: Memory, width: int) -> Iterator[str]:
         yield from _allocator(memory, memory.allocator)
 
 
-def _remarks(memory: Memory) -> Iterator[str]:
+def remarks(memory: Memory, shown: str = "") -> Iterator[tuple[str, str]]:
+    """What is to be known of the figures: (a figure, what it is). `shown`: how a picture shows what is held anyway."""
     anyway = sum(row.held_anyway for row in memory.lines)
-    if anyway:
-        yield f"{human(anyway):>10}  in tensors that a variable also holds; they stay in memory"
-    if memory.other:
-        yield f"{human(memory.other):>10}  in other graphs that were in memory then"
-    if memory.parameters:
-        yield f"{human(memory.parameters):>10}  of parameters saved too; not counted: they are in memory anyway"
+    sizes = (
+        (anyway, f"{shown}in tensors that a variable also holds; they stay in memory"),
+        (memory.other, "in other graphs that were in memory then"),
+        (memory.parameters, "of parameters saved too; not counted: they are in memory anyway"),
+    )
+    yield from ((human(size), words) for size, words in sizes if size)
     if memory.packed:
-        yield f"            {memory.packed:,} saved values are kept by hooks (checkpoints, offloading); not counted"
+        yield f"{memory.packed:,}", "saved values are kept by hooks (checkpoints, offloading); not counted"
     if memory.not_counted:
-        yield f"            {memory.not_counted:,} passes could not be counted: their graphs are too large"
+        yield f"{memory.not_counted:,}", "passes could not be counted: their graphs are too large"
 
 
 def _passes(one: PassBytes) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import io
+import json
+import linecache
 import tokenize
 from collections.abc import Mapping
 from functools import lru_cache
@@ -22,11 +24,11 @@ class SourceTexts:
 
     def text(self, file: str) -> str:
         if file not in self._texts:
-            try:
-                self._texts[file] = Path(file).read_text(encoding="utf-8", errors="replace")
-            except (OSError, ValueError):
-                self._texts[file] = ""
+            self._texts[file] = _read(file)
         return self._texts[file]
+
+    def forget(self) -> None:
+        self._texts.clear()
 
     def line(self, file: str, number: int) -> str:
         lines = _lines(self.text(file))
@@ -50,6 +52,23 @@ class SourceTexts:
             return _shown(statement.target)
         if isinstance(statement, (ast.For, ast.AsyncFor)):
             return _shown(statement.target)
+        return ""
+
+
+def _read(file: str) -> str:
+    try:
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
+        return _cells(text) if file.endswith(".ipynb") else text
+    except (OSError, ValueError):  # a cell of a notebook is no file, but Python's own tracebacks can show it
+        return "".join(linecache.getlines(file))
+
+
+def _cells(text: str) -> str:
+    """A notebook's code cells: their lines are what a finding counts."""
+    try:
+        cells = [cell for cell in json.loads(text)["cells"] if cell.get("cell_type") == "code"]
+        return "\n".join("".join(cell.get("source", "")) for cell in cells)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return ""
 
 
@@ -115,7 +134,3 @@ def shortened(text: str, room: int) -> str:
 def without_ticks(words: str) -> str:
     """Words where code cannot be set as code."""
     return words.replace("`", "")
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import linecache
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from afterward.model.diagnosis import Diagnosis, Report
@@ -15,12 +12,14 @@ from afterward.model.site import Site
 from afterward.render.counter import step_of
 from afterward.render.paths import shown
 from afterward.render.remedies import helps
+from afterward.render.source import SourceTexts
 from afterward.render.spans import Line, Span, wrapped
 from afterward.render.wording import Labelled, Said, said
 
 WIDTH = 80
 LONGEST = 60  # characters of a label that are kept on one line, though it then begins further left
 _DOTS = "..."
+_SOURCES = SourceTexts()
 
 
 def as_text(found: Diagnosis, width: int = WIDTH) -> str:
@@ -58,7 +57,7 @@ def source_lines(found: Diagnosis, words: Said, width: int = WIDTH) -> Iterator[
     yield _headline(found, words)
     gutter = _gutter(found)
     site = found.primary.site
-    arrow = f"{shown(site.file)}:{site.line}:{site.column + 1}{step_of(site, _text)}"
+    arrow = f"{shown(site.file)}:{site.line}:{site.column + 1}{step_of(site, _SOURCES.text)}"
     yield (Span(" " * gutter + "--> ", "frame"), Span(arrow))
     others = [label.site.file for label in found.secondary]
     is_cell = not Path(site.file).suffix  # cells are read in the order in which they ran: built, freed, used
@@ -95,7 +94,7 @@ def _excerpt(words: Said, file: str, gutter: int, width: int, severity: str) -> 
     for line in sorted(by_line):
         if previous is not None and line > previous + 1:
             yield (Span("." * min(gutter, 3), "frame"),)
-        text = _source(file, line)
+        text = _SOURCES.line(file, line)
         window = _fitted(text, width - gutter - 3, [label.site for label, _ in by_line[line]])
         yield (Span(f"{line:>{gutter - 1}} | ".rjust(gutter + 2), "frame"), Span(window.shown))
         for label, primary in sorted(by_line[line], key=lambda pair: pair[0].site.column):
@@ -148,33 +147,6 @@ def _fitted(text: str, room: int, labelled: list[Site]) -> _Window:
     return _Window((_DOTS if first else "") + text[first:last] + (_DOTS if last < len(text) else ""), first, last)
 
 
-def _text(file: str) -> str:
-    return "\n".join(_lines(file))
-
-
-def _source(file: str, line: int) -> str:
-    lines = _lines(file)
-    return lines[line - 1] if 0 < line <= len(lines) else ""
-
-
-@lru_cache(maxsize=64)
-def _lines(file: str) -> tuple[str, ...]:
-    try:
-        text = Path(file).read_text(encoding="utf-8", errors="replace")
-        return _cells(text) if file.endswith(".ipynb") else tuple(text.splitlines())
-    except OSError:  # a cell of a notebook is no file, but Python's own tracebacks can show it
-        return tuple(line.rstrip("\n") for line in linecache.getlines(file))
-
-
-def _cells(text: str) -> tuple[str, ...]:
-    """The lines of a notebook's code cells: those are what a finding counts."""
-    try:
-        cells = [cell for cell in json.loads(text)["cells"] if cell.get("cell_type") == "code"]
-        return tuple(line for cell in cells for line in "".join(cell.get("source", "")).split("\n"))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return ()
-
-
 def forget_sources() -> None:
     """Read the sources again when they are next shown: in a long session files change."""
-    _lines.cache_clear()
+    _SOURCES.forget()

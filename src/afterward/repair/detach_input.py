@@ -210,11 +210,7 @@ def _lines_of(source: Source, block: list[cst.CSTNode]) -> Iterator[cst.SimpleSt
 def _where_it_is_made(job: Job) -> Candidates:
     """`advantages = returns - values` becomes `(returns - values).detach()`; a call that gives several, `no_grad`."""
     sites = dict.fromkeys((job.found.ways.assigned, job.found.built, *reversed(job.found.ways.built)))
-    for site in sites:
-        place = job.at(site)
-        if place is None or not place[0].alone(place[1]):
-            continue
-        source, statement = place
+    for source, statement in job.places(sites, alone=True):
         made = assignment(statement)
         if isinstance(made, cst.Assign) and len(targets(statement)) == 1:
             text = f"{wrapped(source, made.value)}.detach()"
@@ -248,11 +244,7 @@ def _returned(statement: Statement) -> cst.BaseExpression | None:
 def _where_it_is_handed_on(job: Job) -> Candidates:
     """An argument of a call on the way to the pass: `pool.query(fake)` becomes `pool.query(fake.detach())`."""
     name = container_of(job.name)
-    for site in (*job.found.ways.freed[:-1], *job.found.ways.reused[:-1]):
-        place = job.at(site)
-        if place is None:
-            continue
-        source, statement = place
+    for source, statement in job.places((*job.found.ways.freed[:-1], *job.found.ways.reused[:-1])):
         calls = (node for node in own_nodes(statement) if isinstance(node, cst.Call))
         given = (one.value for call in calls for one in call.args if not one.star)
         for node in (one for one in given if isinstance(one, (cst.Name, cst.Attribute))):

@@ -253,11 +253,7 @@ def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidate
 
 def _where_it_is_stored(job: Job) -> Candidates:
     """`self.cached = freqs` becomes `self.cached = freqs.detach()`."""
-    for site in _stores(job):
-        place = job.at(site)
-        if place is None or not place[0].alone(place[1]):
-            continue
-        source, statement = place
+    for source, statement in job.places(_stores(job), alone=True):
         assigned = assignment(statement)
         whole = container_of(job.name)
         if isinstance(assigned, cst.Assign) and len(assigned.targets) == 1 and assigned.value is not None:

@@ -19,11 +19,7 @@ def candidates(job: Job) -> Candidates:
     sites = dict.fromkeys((job.remedy.site, job.found.built, *reversed(job.found.ways.built)))
     tensors = job.remedy.form == "tensor" or job.remedy.kind == "detach_value" or _is_joined(job)
     for way in ("detach", "item") if tensors else ("item", "detach"):
-        for site in sites:
-            place = job.at(site)
-            if place is None:
-                continue
-            source, statement = place
+        for source, statement in job.places(sites):
             for value in _stored(source, statement):
                 if job.shop.tries:
                     yield from number_at_source.candidates(job, source, statement, value, way)
@@ -41,11 +37,10 @@ def candidates(job: Job) -> Candidates:
                     text = f'{name}.{way}() if hasattr({name}, "{way}") else {name}'
                     argument = isinstance(source.parent(value), (cst.Arg, cst.Element, cst.DictElement))
                     yield job.patch(source, source.replace(value, text if argument else f"({text})"))
-    for site in sites:
-        place = job.at(site)
-        function = place[0].function_of(place[1]) if place is not None else None
-        if place is not None and isinstance(function, cst.FunctionDef):
-            for source in dict.fromkeys((place[0], *job.shop.sources())):
+    for home, statement in job.places(sites):
+        function = home.function_of(statement)
+        if isinstance(function, cst.FunctionDef):
+            for source in dict.fromkeys((home, *job.shop.sources())):
                 yield from _by_the_caller(job, source, function)
 
 

@@ -13,11 +13,7 @@ from afterward.repair.workshop import Candidates, Job
 def candidates(job: Job) -> Candidates:
     """Every update by hand like this one; else where the value is computed, or where it is stored."""
     stored = job.reading
-    for site in dict.fromkeys((job.found.built, stored)):
-        place = job.at(site)
-        if place is None:
-            continue
-        source, statement = place
+    for source, statement in job.places((job.found.built, stored)):
         updates = [one for one in source.block_of(statement) or [] if _updates(source, one)]
         if statement in updates:
             edits = [edit for one in updates if (edit := _as_leaf(source, one)) is not None]

@@ -18,11 +18,9 @@ VIEWS = "views"  # the form in which what is written is a part of one tensor, as
 
 
 def candidates(job: Job) -> Candidates:
-    for site in dict.fromkeys((job.found.written, job.remedy.site, *reversed(job.found.ways.written))):
-        place = job.at(site)
-        if place is None or not place[0].alone(place[1]):
-            continue
-        source, statement = place
+    for source, statement in job.places(
+        (job.found.written, job.remedy.site, *reversed(job.found.ways.written)), alone=True
+    ):
         name = _written_name(source, statement)
         if name is not None and _names_an_iteration(source, statement, name):
             yield from _several(job, source, statement, name)

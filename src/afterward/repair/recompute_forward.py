@@ -50,13 +50,10 @@ def _makers(job: Job) -> Iterator[tuple[Source, Statement]]:
     """The statements that may have made the value: where it got its name, and every caller on the way there."""
     ways = job.found.ways
     sites: list[Site | None] = [ways.assigned, job.found.built, *reversed(ways.built)]
-    seen: set[int] = set()
-    for site in sites:
-        place = job.at(site)
-        if place is not None and id(place[1]) not in seen and place[0].alone(place[1]):
-            seen.add(id(place[1]))
-            if not trains(list(job.shop.sources()), place[1]):
-                yield place
+    every = list(job.shop.sources())
+    for source, statement in dict.fromkeys(job.places(sites, alone=True)):
+        if not trains(every, statement):
+            yield source, statement
 
 
 def _into_the_loop(job: Job) -> Candidates:
@@ -289,11 +286,7 @@ def _owner(name: str, made: str) -> str | None:
 
 
 def _without_the_cache(job: Job) -> Candidates:
-    for site in reversed(job.found.ways.built):
-        place = job.at(site)
-        if place is None:
-            continue
-        source, statement = place
+    for source, statement in job.places(reversed(job.found.ways.built)):
         function = source.function_of(statement)
         if not isinstance(function, cst.FunctionDef):
             continue

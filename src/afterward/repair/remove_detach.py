@@ -52,15 +52,12 @@ def candidates(job: Job) -> Candidates:
 
 def _with_gradients_again(job: Job) -> Candidates:
     """A function without gradients calls a closure that needs them: `enable_grad` around that call."""
-    for site in dict.fromkeys((job.found.cut, *job.found.ways.reused[:-1])):
-        place = job.at(site)
-        if place is None or not place[0].alone(place[1]) or not isinstance(place[1], cst.SimpleStatementLine):
-            continue
-        source, statement = place
+    for source, statement in job.places((job.found.cut, *job.found.ways.reused[:-1]), alone=True):
         function = source.function_of(statement)
         given = parameters_of(function) if isinstance(function, cst.FunctionDef) else []
         calls = [node for node in own_nodes(statement) if isinstance(node, cst.Call)]
-        if is_without(source, statement) and any(source.code(call.func) in given for call in calls):
+        simple = isinstance(statement, cst.SimpleStatementLine) and is_without(source, statement)
+        if simple and any(source.code(call.func) in given for call in calls):
             yield job.patch(source, source.under("with torch.enable_grad():", statement))
 
 

@@ -13,11 +13,7 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job) -> Candidates:
     flags = [job.remedy.target] if job.remedy.target in ("retain_graph", "create_graph") else []
-    for site in dict.fromkeys((job.remedy.site, job.found.freed)):
-        place = job.at(site)
-        if place is None:
-            continue
-        source, statement = place
+    for source, statement in job.places((job.remedy.site, job.found.freed)):
         for call in pass_calls(statement):
             for flag in dict.fromkeys((*flags, "retain_graph", "create_graph")):
                 edit = without_keyword(source, call, flag)

@@ -32,11 +32,7 @@ def freeing_sites(job: Job) -> tuple[Site | None, ...]:
 
 def with_flag(job: Job, flag: str, *sites: Site | None) -> Candidates:
     """Give the flag to the passes of these statements."""
-    for site in dict.fromkeys(sites):
-        place = job.at(site)
-        if place is None:
-            continue
-        source, statement = place
+    for source, statement in job.places(sites):
         for call in pass_calls(statement):
             edit = with_keyword(source, call, flag)
             if edit is not None:

@@ -101,6 +101,11 @@ class Job:
         statement = source.statement_at(site) if source is not None else None
         return (source, statement) if source is not None and statement is not None else None
 
+    def places(self, sites: Iterable[Site | None], *, alone: bool = False) -> Iterator[tuple[Source, Statement]]:
+        """The statements of these sites, each site once; `alone`: those that have their lines to themselves."""
+        found = (place for site in dict.fromkeys(sites) if (place := self.at(site)) is not None)
+        return ((source, statement) for source, statement in found if not alone or source.alone(statement))
+
     def parting(self, one: tuple[Site, ...], other: tuple[Site, ...]) -> tuple[Source, Statement, Statement] | None:
         """Where two ways part: the first two statements, of one file, in which they differ."""
         for early, late in zip(one, other, strict=False):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache, wraps
-from importlib import resources
+from collections.abc import Mapping
+from functools import lru_cache
 
 from afterward.errors import UnknownRule, alike
 from afterward.model.diagnosis import Diagnosis, Severity
@@ -19,47 +17,7 @@ from afterward.rules._cause import forget
 from afterward.rules._helps import HELPS
 from afterward.rules._labels import LABELS
 from afterward.rules._notes import NOTES
-
-Check = Callable[[History], Iterator[Diagnosis]]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A code, a name that reads well in `# afterward: ignore[...]`, and the function that decides."""
-
-    code: str
-    name: str
-    severity: Severity
-    summary: str
-    check: Check
-    breaks: int = 0  # the sentence of the law; 0: none of them
-
-    def page(self) -> str:
-        """The page that explains the rule."""
-        file = self.name.replace("-", "_") + ".md"
-        return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
-
-
-_registered: list[Rule] = []
-
-
-def rule(code: str, severity: Severity, breaks: int = 0) -> Callable[[Check], Check]:
-    """Register a rule and stamp its code, name and severity on what it yields. What it finds breaks a sentence of the
-    law (docs/the-law.md), but for errors of another kind and advice."""
-
-    def register(check: Check) -> Check:
-        name = check.__name__.replace("_", "-")
-
-        @wraps(check)
-        def stamped(history: History) -> Iterator[Diagnosis]:
-            for found in check(history):
-                yield replace(found, code=code, name=name, severity=severity)
-
-        summary = (check.__doc__ or "").strip().splitlines()[0]
-        _registered.append(Rule(code, name, severity, summary, stamped, breaks))
-        return stamped
-
-    return register
+from afterward.rules._registry import Rule, registered
 
 
 @lru_cache(maxsize=1)
@@ -68,7 +26,7 @@ def all_rules() -> tuple[Rule, ...]:
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{__name__}.{module.name}")
-    return tuple(sorted(_registered, key=lambda found: found.code))
+    return tuple(sorted(registered, key=lambda found: found.code))
 
 
 def find_rule(code_or_name: str) -> Rule:
@@ -101,7 +59,8 @@ def note_for(words: Words, kind: str) -> str:
 
 def help_for(words: Words, kind: str, form: str) -> str:
     """The template of a remedy."""
-    return words.helps.get((kind, form)) or HELPS.get((kind, form)) or HELPS.get((kind, "other"), "")
+    common = HELPS.get(kind, {})
+    return words.helps.get((kind, form)) or common.get(form) or common.get("other", "")
 
 
 def diagnose(history: History) -> tuple[Diagnosis, ...]:

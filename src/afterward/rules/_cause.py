@@ -6,6 +6,7 @@ One decision, read by every rule about used-up graphs, so that one broken pass i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -42,14 +43,7 @@ class Case:
     @property
     def loop(self) -> Iteration | None:
         """The loop whose iterations the report counts as steps."""
-        part = self.reuse.passes_part
-        if part is not None and part.loop is not None and part.how == "iterations":
-            return part.loop
-        late = self.reuse.late.where
-        built = self.reuse.built_parts
-        if built is not None and built.how == "iterations":
-            return built.loop
-        return late.innermost_iteration if late is not None else None
+        return self.reuse.loop
 
     @property
     def meant_for_late(self) -> bool:
@@ -92,6 +86,12 @@ def case_of(history: History, late: Pass) -> Case | None:
     found = _decide(history, late)
     _asked[:] = [(history, late, found)]
     return found
+
+
+def cases(history: History, cause: Cause, errors: tuple[str, ...] = ("second_backward",)) -> Iterator[Case]:
+    """The cases of one cause behind the passes that failed with one of these errors."""
+    found = (case_of(history, late) for late in history.broken_passes() if late.error in errors)
+    return (case for case in found if case is not None and case.cause is cause)
 
 
 def forget() -> None:

@@ -7,15 +7,13 @@ _WALKS = "<it keeps {bytes} in memory, and >each `backward()` goes through that 
 
 NOTES: dict[str, str] = {
     "lost_cut": "{cut} on {lines} returns a detached copy that is never used: <{value}><!value:the value> "
-    "[stayed|stays] "
-    "as it is",
+    "[stayed|stays] as it is",
     "inferred_free": "which `backward()` freed it is inferred from the order of calls",
     "other_bridges": "that part of the graph is also reached through {names}",
     "predicted": "predicted from the source: nothing was run",
     "predicted_if": "predicted from the source, nothing was run; happens only if {conditions} (unknown before running)",
-    "predicted_maybe": "predicted from the source: nothing was run, and whether it happens depends on values "
-    "that are not "
-    "known before running",
+    "predicted_maybe": "predicted from the source: nothing was run, and whether it happens depends on values that are "
+    "not known before running",
     "assumes_parameters": "assuming that {name} has parameters< that {optimizer} trains>",
     "assumes_dependence": "assuming that what {name} returns depends on its arguments",
     "assumes_number": "assuming that {name} is more than 1",
@@ -54,33 +52,29 @@ NOTES: dict[str, str] = {
     "retain_doubles": _KEPT + "would run, and add the same gradients a second time",
     "retain_not_inside": _KEPT + "outside does not reach the `backward()` inside {function}",
     "retain_mixes": _KEPT
-    + "would run, and give each network the gradients of the other's loss too: they are not cleared in "
-    "between",
+    + "would run, and give each network the gradients of the other's loss too: they are not cleared in between",
     "retain_runs_then_fails": _KEPT + "would run in this iteration and fail in the next",
     "retain_mixes_then_fails": _KEPT + "would run in this iteration and fail in the next, and give each network the "
     "gradients of the other's loss too",
     "retain_compiled_old": _KEPT
-    + "would fail or compute with old values: the optimizer [modified|modifies] parameters of "
-    "the region in between",
+    + "would fail or compute with old values: the optimizer [modified|modifies] parameters of the region in between",
     "retain_compiled": _KEPT
     + "would let the gradients of both calls add up, but is refused where the compiler reuses the "
     "region's buffers (donated buffers)",
     "retain_old_values": _KEPT + "would run, with values computed before the optimizer's step",
     "retain_old_values_now": _KEPT + "would run in this step, with values computed before the optimizer's step",
     "retain_unstepped": _KEPT
-    + "would run: no step [modified|modifies] what <{value}><!value:the value> [was|is] computed "
-    "from; " + _WALKS,
+    + "would run: no step [modified|modifies] what <{value}><!value:the value> [was|is] computed from; "
+    + _WALKS,
     "retain_cleared": _KEPT + "would run, and what the first `backward()` [added|adds] to the parameters' `.grad` "
     "[was|is] cleared in between; " + _WALKS,
     "retain_flat": _KEPT
-    + "would run, but no gradient flows through what `autograd.grad` [returned|returns]: it has no "
-    "graph",
+    + "would run, but no gradient flows through what `autograd.grad` [returned|returns]: it has no graph",
     "retain_right_returned": _KEPT
     + "<on {lines} >would be right here: `autograd.grad` returns what it computes and does "
     "not touch `.grad`<, keeping {bytes} until then>",
     "retain_right_first_returned": _KEPT + "<on {lines} >would be right here: the first call does not touch "
     "`.grad`<, keeping {bytes} until then>",
     "retain_right_add_up": _KEPT
-    + "<on {lines} >would be right here: the gradients of both calls add up<, keeping {bytes} "
-    "until then>",
+    + "<on {lines} >would be right here: the gradients of both calls add up<, keeping {bytes} until then>",
 }

@@ -8,8 +8,8 @@ from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History, Pass
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._cause import Case, Cause, cases
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 from afterward.rules._retaining import derivative_is_meant, graph_is_meant
 
@@ -17,10 +17,8 @@ from afterward.rules._retaining import derivative_is_meant, graph_is_meant
 @rule("AFT101", Severity.ERROR, breaks=1)
 def backward_twice(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called again on a loss, and nothing was recomputed in between."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.BACKWARD_TWICE:
-            yield diagnosis(case, remedies=_remedies(case))
+    for case in cases(history, Cause.BACKWARD_TWICE):
+        yield diagnosis(case, remedies=_remedies(case))
 
 
 def _remedies(case: Case) -> tuple[Remedy, ...]:

@@ -8,20 +8,18 @@ from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
-from afterward.rules._cause import Cause, case_of
+from afterward.rules._cause import Cause, cases
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 
 
 @rule("AFT109", Severity.ERROR, breaks=1)
 def compiled_graph_shared(history: History) -> Iterator[Diagnosis]:
     """Two outputs of one compiled region have separate `backward()` calls, and the region is one node."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error in ("second_backward", "donated_buffers") else None
-        if case is not None and case.cause is Cause.COMPILED_GRAPH_SHARED:
-            # Its backward may write over what it saved: the graph can be kept only if that is ruled out.
-            retain = remedy.retain_graph(case, "compiled")
-            yield diagnosis(case, remedies=(remedy.combine_losses(case), retain))
+    for case in cases(history, Cause.COMPILED_GRAPH_SHARED, ("second_backward", "donated_buffers")):
+        # Its backward may write over what it saved: the graph can be kept only if that is ruled out.
+        retain = remedy.retain_graph(case, "compiled")
+        yield diagnosis(case, remedies=(remedy.combine_losses(case), retain))
 
 
 WORDS = Words(

@@ -10,7 +10,7 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity, Ways
 from afterward.model.history import History, LeafId, Pass
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 from afterward.rules._report import way
 from afterward.rules._silent import site_of, warning
 

@@ -9,7 +9,7 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History, Pass, Value
 from afterward.model.site import Site
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 
 
 @rule("AFT111", Severity.ERROR, breaks=7)

@@ -12,8 +12,8 @@ from afterward.model.operations import operation
 from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
 from afterward.rules._cause import Case, case_of
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 
 
@@ -94,9 +94,8 @@ WORDS = {
     "": Words(
         fault=_FAULT,
         headline="a second `backward()`<, of {late},> over one forward pass of a DistributedDataParallel module",
-        why="DistributedDataParallel reduces each parameter's gradient once per forward pass. {freed_by} "
-        "[already did|does] "
-        "that; this `backward()` reaches the same parameters again.",
+        why="DistributedDataParallel reduces each parameter's gradient once per forward pass. {freed_by} [already "
+        "did|does] that; this `backward()` reaches the same parameters again.",
         labels={
             "built": "one forward pass",
             "freed": "[reduced|reduces] the gradients here",

@@ -8,7 +8,7 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 from afterward.rules._silent import FlatPart, flat_parts, warning
 
 TIMES = 2  # passes that were looked at over a loss with such a part: the first may be part of setting up

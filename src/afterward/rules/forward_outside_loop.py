@@ -10,9 +10,9 @@ from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+from afterward.rules._cause import Case, Cause, cases, leaves_directly_under
 from afterward.rules._computed_again import is_computed_again
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 from afterward.rules._retaining import both_fill_grad, graph_is_meant, is_cleared, is_spoilt, shared_parameters
 
@@ -22,10 +22,8 @@ _LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCro
 @rule("AFT104", Severity.ERROR, breaks=1)
 def forward_outside_loop(history: History) -> Iterator[Diagnosis]:
     """A forward pass is computed once, outside the loop that calls `backward()` through it in every iteration."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.FORWARD_OUTSIDE_LOOP:
-            yield _diagnose(case)
+    for case in cases(history, Cause.FORWARD_OUTSIDE_LOOP):
+        yield _diagnose(case)
 
 
 def _diagnose(case: Case) -> Diagnosis:

@@ -10,7 +10,7 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.facts import Fact, FactKind
 from afterward.model.history import History, Pass
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 
@@ -115,20 +115,18 @@ WORDS = {
     "": Words(
         fault=_FAULT,
         headline=_HEADLINE,
-        why="The `backward()` on {first} [already added|adds] the gradients of <{value}><!value:its loss>, and "
-        "this one [was|is] "
-        "called on <?sum:a sum that contains it><!sum:the same loss again>. Nothing [was|is] cleared in "
-        "between, so <?sum:that part of the gradient><!sum:the whole gradient> counts twice.",
+        why="The `backward()` on {first} [already added|adds] the gradients of <{value}><!value:its loss>, and this "
+        "one [was|is] called on <?sum:a sum that contains it><!sum:the same loss again>. Nothing [was|is] cleared "
+        "in between, so <?sum:that part of the gradient><!sum:the whole gradient> counts twice.",
         labels={"fault": "adds the gradients of {first} again", "first": "[added|adds] these gradients first"},
     ),
     "fresh": Words(
         fault=_FAULT,
         headline=_HEADLINE,
-        why="<In {times} that were looked at><!times:In each step>, {first} [called|calls] `backward()` on a "
-        "loss and this line "
-        "on another graph of it: the same parameters, as many nodes, the same value to the last bit. Nothing [was|is] "
-        "cleared or updated in between, so every gradient is twice what it should be, and the forward pass is computed "
-        "twice.",
+        why="<In {times} that were looked at><!times:In each step>, {first} [called|calls] `backward()` on a loss and "
+        "this line on another graph of it: the same parameters, as many nodes, the same value to the last bit. "
+        "Nothing [was|is] cleared or updated in between, so every gradient is twice what it should be, and the "
+        "forward pass is computed twice.",
         labels={
             "fault": "adds the gradients of the same loss as {first}<, {loss},> once more",
             "first": "[added|adds] these gradients first",

@@ -11,8 +11,8 @@ from afterward.model.gradients import Fate
 from afterward.model.history import History, Leaf, Pass
 from afterward.model.site import Site
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._idle import idle_optimizers
+from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
 
 PASSES = 3  # looked-at passes that added to one gradient, which nothing used, read or cleared

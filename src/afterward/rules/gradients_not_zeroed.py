@@ -10,7 +10,6 @@ from afterward.model.gradients import Use
 from afterward.model.history import History, Optimizer, Pass
 from afterward.model.site import dated_site
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._gradients import (
     Taken,
     in_one_iteration,
@@ -19,6 +18,7 @@ from afterward.rules._gradients import (
     steps_of_optimizers,
     steps_that_used,
 )
+from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up

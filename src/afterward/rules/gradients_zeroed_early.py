@@ -10,7 +10,6 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History
 from afterward.model.site import Site
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._gradients import (
     Taken,
     comes_before_backward,
@@ -23,6 +22,7 @@ from afterward.rules._gradients import (
     produced_between,
     steps_of_optimizers,
 )
+from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps of one optimizer, each left without gradients that were made for it

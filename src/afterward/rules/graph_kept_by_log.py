@@ -8,8 +8,8 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History, Kept
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._kept import records
+from afterward.rules._registry import rule
 from afterward.rules._silent import warning
 
 
@@ -47,8 +47,7 @@ def _words(unused: str) -> Words:
         f"({{growth_bytes}})>>.",
         labels={
             "fault": "<holds the graphs of {steps} ({nodes}<, {bytes} of saved values>)><!steps:stores a value "
-            "together with "
-            "its graph in every step>",
+            "together with its graph in every step>",
         },
     )
 

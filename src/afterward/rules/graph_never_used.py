@@ -8,8 +8,8 @@ from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._built import Unused, left_out, never_read, overwritten, unused
+from afterward.rules._registry import rule
 from afterward.rules._silent import left_without, warning
 
 TIMES = 3  # executions of a statement of which it is known that nothing used them

@@ -9,8 +9,8 @@ from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Role, Se
 from afterward.model.history import History, Pass
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
 from afterward.rules._cause import case_of
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis, unknown
 
 
@@ -50,27 +50,23 @@ WORDS = {
     "": Words(
         fault=_FAULT,
         headline="<{value} depends on a graph that {freed_by} [already freed|frees]><!value:" + _FAULT + ">",
-        why="This `backward()` reaches a part of the graph that {freed_by} [already freed|frees]. A freed part "
-        "cannot be "
-        "used again.",
+        why="This `backward()` reaches a part of the graph that {freed_by} [already freed|frees]. A freed part cannot "
+        "be used again.",
         labels={"built": "[built|is built] here< ({amount})>"},
     ),
     "unknown": Words(
         fault=_FAULT,
         headline="`backward()`< of {value}> goes through a graph that was already freed",
-        why="This `backward()` reaches a part of the graph that [was|is] freed before. The record does not show "
-        "which call "
-        "[freed|frees] it.",
+        why="This `backward()` reaches a part of the graph that [was|is] freed before. The record does not show which "
+        "call [freed|frees] it.",
         labels={"reused": "needs values that an earlier `backward()` [freed|frees]"},
     ),
     "refused": Words(
         fault="the graph of a compiled region cannot be kept",
         headline="`retain_graph=True` cannot keep the graph< of {value}>: it is that of a compiled region",
         why="`torch.compile` lets the backward of a region write over the values that the region [saved|saves] "
-        "(donated "
-        "buffers). That saves memory, and rules out a second `backward()`, so PyTorch refuses before it begins. "
-        "Nothing "
-        "[was|is] freed.",
+        "(donated buffers). That saves memory, and rules out a second `backward()`, so PyTorch refuses before it "
+        "begins. Nothing [was|is] freed.",
         labels={"reused": "asks to keep the graph, but the compiler reuses its buffers"},
     ),
 }

@@ -10,19 +10,17 @@ from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+from afterward.rules._cause import Case, Cause, cases, leaves_directly_under
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 
 
 @rule("AFT107", Severity.ERROR, breaks=1)
 def history_cached(history: History) -> Iterator[Diagnosis]:
     """Something kept beyond its step still has its graph, which an earlier `backward()` freed."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.HISTORY_CACHED:
-            step = facts.step("built_step", at.built_site(case))
-            yield diagnosis(case, step, remedies=remedies(case))
+    for case in cases(history, Cause.HISTORY_CACHED):
+        step = facts.step("built_step", at.built_site(case))
+        yield diagnosis(case, step, remedies=remedies(case))
 
 
 def remedies(case: Case) -> tuple[Remedy, ...]:
@@ -47,8 +45,7 @@ def _cuts_off(case: Case) -> bool:
 WORDS = Words(
     fault="a kept value still has a graph that was freed",
     headline="<{value}><!value:a kept value> still has its graph, which {freed_by} [already freed|frees]",
-    why="<{value}><!value:A value> [was|is] computed <in {built_step}><!built_step:once> and kept together with "
-    "its graph. "
-    "{freed_by} [freed|frees] that graph; this `backward()` reaches it again through what [was|is] kept.",
+    why="<{value}><!value:A value> [was|is] computed <in {built_step}><!built_step:once> and kept together with its "
+    "graph. {freed_by} [freed|frees] that graph; this `backward()` reaches it again through what [was|is] kept.",
     labels={"built": "<{value}><!value:a kept value> keeps the graph built here< ({amount})>"},
 )

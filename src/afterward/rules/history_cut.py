@@ -10,7 +10,7 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.facts import Note
 from afterward.model.history import BY_GRAD, Cut, History, Pass
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 
 
 @rule("AFT401", Severity.ERROR, breaks=4)
@@ -106,9 +106,8 @@ WORDS = {
     "unknown": Words(
         fault="`backward()` is called on a loss that is not connected to any parameter",
         headline="<{loss}><!loss:this loss> is not connected to any parameter",
-        why="<{loss}><!loss:This value> [was|is] not computed from anything that requires gradients. The record "
-        "does not show "
-        "a place where it was disconnected.",
+        why="<{loss}><!loss:This value> [was|is] not computed from anything that requires gradients. The record does "
+        "not show a place where it was disconnected.",
         labels={"reused": "<{loss}><!loss:this value> has no graph"},
     ),
     "": _KEEPS_NUMBERS,

@@ -9,7 +9,7 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severit
 from afterward.model.facts import Fact, FactKind
 from afterward.model.history import History, Pass, Value
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 TURNS = 5
@@ -20,12 +20,12 @@ FEW = 3  # where they were interpreted, and each iteration is like the last
 def history_grows(history: History) -> Iterator[Diagnosis]:
     """Every `backward()` goes through the graphs of all earlier steps again, further than the previous one."""
     for runs in passes_by_site(history):
-        growing = _growing(runs, TURNS if history.observed else FEW)
+        growing = growing_passes(runs, TURNS if history.observed else FEW)
         if growing:
             yield _diagnose(growing, _carried(history, growing))
 
 
-def _growing(runs: list[Pass], iterations: int) -> list[Pass]:
+def growing_passes(runs: list[Pass], iterations: int) -> list[Pass]:
     """Consecutive passes of one window, each longer than the one before, and with more of its nodes in common."""
     chain: list[Pass] = []
     shared = 0

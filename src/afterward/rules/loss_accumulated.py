@@ -8,18 +8,16 @@ from afterward.model.diagnosis import Diagnosis, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._cause import Case, Cause, cases
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 
 
 @rule("AFT106", Severity.ERROR, breaks=1)
 def loss_accumulated(history: History) -> Iterator[Diagnosis]:
     """`backward()` is called on a running sum that still contains losses whose graphs were freed."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.LOSS_ACCUMULATED:
-            yield diagnosis(case, remedies=_remedies(case))
+    for case in cases(history, Cause.LOSS_ACCUMULATED):
+        yield diagnosis(case, remedies=_remedies(case))
 
 
 def _remedies(case: Case) -> tuple[Remedy, ...]:

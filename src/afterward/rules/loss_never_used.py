@@ -8,8 +8,8 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._built import LeftOut, Overwritten, Unused, left_out, never_read, overwritten
+from afterward.rules._registry import rule
 from afterward.rules._silent import left_without, warning
 
 
@@ -99,13 +99,11 @@ WORDS = {
     "overwritten": Words(
         fault="losses are overwritten before `backward()` is called on them",
         headline="{name} is overwritten before `backward()` is called on it",
-        why="Each iteration builds a graph and gives {name} a new value; the `backward()` on {backward} comes "
-        "after the loop "
-        "and uses only the last one. The other losses are dropped: they have no effect on training.",
+        why="Each iteration builds a graph and gives {name} a new value; the `backward()` on {backward} comes after "
+        "the loop and uses only the last one. The other losses are dropped: they have no effect on training.",
         labels={
-            "fault": "{name} is computed <{times} for each `backward()`, and used once><!times:in each "
-            "iteration, and used "
-            "once, after the loop>",
+            "fault": "{name} is computed <{times} for each `backward()`, and used once><!times:in each iteration, and "
+            "used once, after the loop>",
             "used": "uses only the last one",
         },
     ),
@@ -120,11 +118,9 @@ WORDS = {
     "left_out": Words(
         fault="`backward()` is never called on a part of the loss",
         headline="`backward()` is never called on {name}",
-        why="{name} [was|is] computed from {parameters}, like {other}, which the `backward()` on {backward} "
-        "uses. <?nodes:In the "
-        "steps that were looked at, no `backward()` went through it: ><!nodes:No `backward()` goes through it: "
-        ">it has a "
-        "value, and no effect on training.",
+        why="{name} [was|is] computed from {parameters}, like {other}, which the `backward()` on {backward} uses. "
+        "<?nodes:In the steps that were looked at, no `backward()` went through it: ><!nodes:No `backward()` goes "
+        "through it: >it has a value, and no effect on training.",
         labels={
             "fault": "{name} has a graph of its own< ({nodes}<, {bytes}>)>, and no `backward()` uses it",
             "used": "uses {other} without it",

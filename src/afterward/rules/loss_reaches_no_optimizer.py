@@ -8,8 +8,8 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History, Leaf, Pass
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._idle import idle_optimizers
+from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 PASSES = 3  # that were looked at, from one statement
@@ -54,8 +54,7 @@ _WHO = "<{who}><!who:{parameters}>"
 WORDS = Words(
     fault="a loss gives gradients only to parameters that no optimizer holds",
     headline=f"this loss gives gradients only to {_WHO}, which no optimizer holds",
-    why="<In the {times} that were looked at, every><!times:Every> parameter that [got|gets] a gradient is held "
-    "by no optimizer "
-    "and [kept|keeps] its value, while optimizers [stepped|step]. This loss has no effect on training.",
+    why="<In the {times} that were looked at, every><!times:Every> parameter that [got|gets] a gradient is held by no "
+    "optimizer and [kept|keeps] its value, while optimizers [stepped|step]. This loss has no effect on training.",
     labels={"fault": f"gives gradients to {_WHO}, which nothing updates"},
 )

@@ -8,8 +8,8 @@ from afterward.model.diagnosis import Diagnosis, Form, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of, leaves_directly_under
+from afterward.rules._cause import Case, Cause, cases, leaves_directly_under
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 from afterward.rules._retaining import derivative_is_meant, is_cleared, is_reduced_once, is_spoilt, is_taken_apart
 
@@ -17,11 +17,9 @@ from afterward.rules._retaining import derivative_is_meant, is_cleared, is_reduc
 @rule("AFT102", Severity.ERROR, breaks=1)
 def losses_share_forward(history: History) -> Iterator[Diagnosis]:
     """Two losses depend on one forward pass; the first `backward()` frees what the second needs."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.LOSSES_SHARE_FORWARD:
-            feeds = history.feeds(case.reuse.early, late)
-            yield diagnosis(case, remedies=_remedies(case), form="derivative" if feeds else "")
+    for case in cases(history, Cause.LOSSES_SHARE_FORWARD):
+        feeds = history.feeds(case.reuse.early, case.reuse.late)
+        yield diagnosis(case, remedies=_remedies(case), form="derivative" if feeds else "")
 
 
 def _remedies(case: Case) -> tuple[Remedy, ...]:
@@ -64,19 +62,17 @@ WORDS = {
     "": Words(
         fault=_FAULT,
         headline=_HEADLINE,
-        why="Both losses [were|are] computed from <{value}><!value:one forward pass>. {freed_by} [went|goes] "
-        "through that "
-        "part and [freed|frees] it; this `backward()` reaches it again from the other loss.",
+        why="Both losses [were|are] computed from <{value}><!value:one forward pass>. {freed_by} [went|goes] through "
+        "that part and [freed|frees] it; this `backward()` reaches it again from the other loss.",
         labels={"built": "both losses are computed from this< ({amount})>"},
     ),
     "derivative": Words(
         fault=_FAULT,
         headline="<{value}><!value:one forward pass> is used by a derivative and by this loss, and the derivative "
         "[freed|frees] its graph",
-        why="What {freed_by} [returned|returns] [went|goes] into this loss without a graph. Computing it "
-        "[went|goes] through "
-        "the graph of <{value}><!value:the forward pass> and [freed|frees] it; this `backward()` reaches that graph by "
-        "another path.",
+        why="What {freed_by} [returned|returns] [went|goes] into this loss without a graph. Computing it [went|goes] "
+        "through the graph of <{value}><!value:the forward pass> and [freed|frees] it; this `backward()` reaches "
+        "that graph by another path.",
         labels={"built": "the derivative and this loss are computed from this< ({amount})>"},
     ),
 }

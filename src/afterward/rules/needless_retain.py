@@ -10,8 +10,8 @@ from afterward.model.facts import Fact
 from afterward.model.history import History, Pass
 from afterward.model.site import Site
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._built import graph_is_used, left_out
+from afterward.rules._registry import rule
 from afterward.rules._silent import flat_parts, passes_by_site, site_of, warning
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.rules import rule
 from afterward.rules._raised import raised, told
+from afterward.rules._registry import rule
 
 
 @rule("AFT504", Severity.ERROR)

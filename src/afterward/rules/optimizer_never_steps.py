@@ -10,8 +10,8 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.gradients import CLEARED, PRODUCED
 from afterward.model.history import History, Optimizer
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._gradients import never_stepping, unread
+from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
 
 

@@ -10,8 +10,8 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.gradients import Use
 from afterward.model.history import History
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._gradients import Taken, steps_of_optimizers
+from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps that another optimizer's loss got into: all that were looked at, but for the first

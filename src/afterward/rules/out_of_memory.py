@@ -9,8 +9,8 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History, Kept, Pass
 from afterward.model.raised import Raised
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._kept import records
+from afterward.rules._registry import rule
 
 GROWN = 1.5  # times the saved values of the first `backward()`: less is the size of a batch
 

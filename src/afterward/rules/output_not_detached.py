@@ -10,18 +10,16 @@ from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._cause import Case, Cause, cases
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 
 
 @rule("AFT105", Severity.ERROR, breaks=1)
 def output_not_detached(history: History) -> Iterator[Diagnosis]:
     """The output of one network is used in another one's loss without `detach()`, and both have their `backward()`."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.OUTPUT_NOT_DETACHED:
-            yield _diagnose(case)
+    for case in cases(history, Cause.OUTPUT_NOT_DETACHED):
+        yield _diagnose(case)
 
 
 def _diagnose(case: Case) -> Diagnosis:

@@ -9,10 +9,10 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History, Optimizer
 from afterward.model.site import Site, dated_site
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._built import left_out
 from afterward.rules._gradients import frozen_while_stepping
 from afterward.rules._idle import Idle, idle_optimizers
+from afterward.rules._registry import rule
 from afterward.rules._silent import warning
 
 ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
@@ -110,8 +110,7 @@ def _words(cause: str) -> Words:
         why=f"A step without gradients changes nothing: they keep their values. {cause}",
         labels={
             "fault": "{optimizer} <stepped {steps}><!steps:steps>, and <{number} of its {held}><!held:its "
-            "{parameters}> "
-            "got no gradient< ({who})>",
+            "{parameters}> got no gradient< ({who})>",
             "cut": "{cut} disconnects them from the loss",
             "replaced": "replaces them< ({instead})>",
         },

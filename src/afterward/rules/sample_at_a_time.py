@@ -9,7 +9,7 @@ from afterward.model.diagnosis import Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, Pass, Rows
 from afterward.model.site import Site
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 TIMES = 16  # rows that are taken one by one

@@ -9,18 +9,16 @@ from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._cause import Case, Cause, cases
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 
 
 @rule("AFT108", Severity.ERROR, breaks=1)
 def saved_read_after_free(history: History) -> Iterator[Diagnosis]:
     """A custom function's backward, or the program itself, reads values that an earlier `backward()` freed."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.SAVED_READ_AFTER_FREE:
-            yield _diagnose(case)
+    for case in cases(history, Cause.SAVED_READ_AFTER_FREE):
+        yield _diagnose(case)
 
 
 def _diagnose(case: Case) -> Diagnosis:
@@ -41,9 +39,8 @@ WORDS = {
     "": Words(
         fault=_FAULT,
         headline="a custom `backward()` reads saved values that {freed_by} [already freed|frees]",
-        why="This `backward()` reads what its `forward()` [saved|saves]. {freed_by} [already went|goes] through "
-        "here and "
-        "[freed|frees] it.",
+        why="This `backward()` reads what its `forward()` [saved|saves]. {freed_by} [already went|goes] through here "
+        "and [freed|frees] it.",
         labels=_SAVED,
     ),
     "nested": Words(

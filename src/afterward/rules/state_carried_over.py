@@ -10,18 +10,16 @@ from afterward.model.history import GRADIENT, History
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
-from afterward.rules import rule
-from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._cause import Case, Cause, cases
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 
 
 @rule("AFT103", Severity.ERROR, breaks=1)
 def state_carried_over(history: History) -> Iterator[Diagnosis]:
     """A value from an earlier step, replaced in every step, connects this step's loss to a freed graph."""
-    for late in history.broken_passes():
-        case = case_of(history, late) if late.error == "second_backward" else None
-        if case is not None and case.cause is Cause.STATE_CARRIED_OVER:
-            yield _diagnose(case)
+    for case in cases(history, Cause.STATE_CARRIED_OVER):
+        yield _diagnose(case)
 
 
 def _diagnose(case: Case) -> Diagnosis:

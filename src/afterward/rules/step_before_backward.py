@@ -8,8 +8,8 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
-from afterward.rules import rule
 from afterward.rules._gradients import Taken, comes_before_backward, steps_of_optimizers, too_late_for
+from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
 
 ENOUGH = 2  # steps, beside the first, that come before their backward

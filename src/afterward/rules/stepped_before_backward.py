@@ -13,8 +13,8 @@ from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
-from afterward.rules import rule
 from afterward.rules._cause import Case, Cause, case_of
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 from afterward.rules.history_cached import remedies as cached_remedies
 
@@ -96,9 +96,8 @@ def _notes(case: Case) -> tuple[Note, ...]:
 def _words(update: str) -> Words:
     return Words(
         fault="a parameter is modified in place before the `backward()` that needs it",
-        headline="<{parameter}><!parameter:a parameter> [was|is] modified in place before the `backward()` that "
-        "needs its old "
-        "values",
+        headline="<{parameter}><!parameter:a parameter> [was|is] modified in place before the `backward()` that needs "
+        "its old values",
         why="The forward pass [saved|saves] <{parameter}><!parameter:a parameter> for its backward. "
         f"{update} [modified|modifies] it in place after that, so the gradient would be wrong, and PyTorch refuses.",
         labels={

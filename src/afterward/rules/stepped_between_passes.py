@@ -8,7 +8,7 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, LeafId, Pass, Step
 from afterward.model.words import Words
-from afterward.rules import rule
+from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
 PASSES = 2  # of one call: a single one may be meant

@@ -10,8 +10,8 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role, Se
 from afterward.model.history import History, Write
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
-from afterward.rules import rule
 from afterward.rules._cause import Case, case_of
+from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis, unknown
 from afterward.rules.stepped_before_backward import writes_parameters
 
@@ -64,9 +64,8 @@ WORDS = {
     "": Words(
         fault=_FAULT,
         headline="<{target}><!target:a value> [was|is] overwritten in place before the `backward()` that needs it",
-        why="An operation [saved|saves] <{target}><!target:a value> for its backward, and it [was|is] "
-        "overwritten before that "
-        "`backward()` [ran|runs]. The original values are gone, so the gradient cannot be computed.",
+        why="An operation [saved|saves] <{target}><!target:a value> for its backward, and it [was|is] overwritten "
+        "before that `backward()` [ran|runs]. The original values are gone, so the gradient cannot be computed.",
         labels={
             "built": "[saved|saves] <{target}><!target:a value> for its backward<, in {at_step}>",
             "written": "overwrites <{target}><!target:it>< ({how})><, in {at_step}>",

@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from afterward.model.diagnosis import Diagnosis
 from afterward.model.figures import human
 from afterward.model.history import History, Node, Pass, Step, Write
+from afterward.model.operations import operation
 from afterward.model.reuse import Reuse
 from afterward.render.lifeline import lanes as choosing
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
 from afterward.render.lifeline.timing import Track, clock_of, old_part, passes_touching
 from afterward.render.lifeline.words import Words
-from afterward.render.source import SourceTexts, counted
+from afterward.render.source import SourceTexts
+from afterward.render.template import counted
 
 MINOR = 2  # events of no account shown in one column, unless there is much to show
 CROWDED = 11
@@ -179,7 +181,7 @@ class _Telling(Words):
         return None
 
     def _facts(self, nodes: list[Node], state: str) -> tuple[str, ...]:
-        ops = Counter(_plain(node.op) for node in nodes)
+        ops = Counter(operation(node.op) for node in nodes)
         shown = ", ".join(f"{count}× {op}" if count > 1 else op for op, count in ops.most_common(6))
         more = len(ops) - 6
         lines = Counter(node.where.site.line for node in nodes if node.where is not None)
@@ -346,10 +348,6 @@ _STATES = {
 
 def _slot_kind(event: Pass | Step | Write) -> str:
     return "pass" if isinstance(event, Pass) else "step"
-
-
-def _plain(op: str) -> str:
-    return op.removesuffix("Backward0").removesuffix("Backward1").removesuffix("Backward") or op
 
 
 def _call_name(text: str) -> str:

@@ -9,7 +9,8 @@ from xml.sax.saxutils import quoteattr
 from afterward.model.figures import human
 from afterward.render.lifeline.story import Beat, Block, Column, Event, Story
 from afterward.render.lifeline.ways import AXIS, BEAT, HALF, LABELS, LANE, Ways, pill_width, plain_text
-from afterward.render.source import counted, shortened, visible, without_ticks
+from afterward.render.source import shortened, visible, without_ticks
+from afterward.render.template import counted
 
 WIDE = 1500
 

@@ -12,7 +12,8 @@ from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.silent import call_title
 from afterward.render.lifeline.story import Block, Event, Lane, Link, Story
 from afterward.render.lifeline.ways import ending
-from afterward.render.source import SourceTexts, counted, shortened
+from afterward.render.source import SourceTexts, shortened
+from afterward.render.template import counted
 from afterward.render.wording import said
 from afterward.rules._built import LeftOut, Unused, left_out, unused
 from afterward.rules._silent import FlatPart, flat_parts

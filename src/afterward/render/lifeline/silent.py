@@ -11,10 +11,12 @@ from afterward.model.history import Cut, History, Kept, Pass, Step
 from afterward.model.site import Site
 from afterward.render.lifeline.sheet import Sheet
 from afterward.render.lifeline.story import Event, Lane, Link, Story
-from afterward.render.source import SourceTexts, counted, shortened
+from afterward.render.source import SourceTexts, shortened
+from afterward.render.template import counted
 from afterward.rules._built import Overwritten, overwritten
 from afterward.rules._idle import Idle, idle_optimizers
 from afterward.rules._kept import records
+from afterward.rules.history_grows import FEW, growing_passes
 
 CALL = 22  # letters of a call
 SHOWN = 3  # passes of a site shown; more would not fit a page
@@ -69,7 +71,7 @@ def silent_story(history: History, found: Diagnosis, sources: SourceTexts) -> St
     first = next((label.site for label in found.secondary if _passes_at(history, label.site)), None)
     if wanted == "remove_duplicate" and first is not None and runs:
         return _doubled(_passes_at(history, first), runs, sources)
-    growing = _growing(runs)
+    growing = growing_passes([run for run in runs if run.used is not None], FEW)[:SHOWN]
     if wanted == "detach_state" and growing:
         return _grows(growing, name, sources)
     if wanted == "remove_retain" and runs and all(run.retains_graph or run.creates_graph for run in runs):
@@ -300,21 +302,6 @@ def _busiest(history: History) -> list[Pass]:
     return max(groups.values(), key=len, default=[])
 
 
-def _growing(runs: list[Pass]) -> list[Pass]:
-    """The last few of consecutive passes of which each goes through what the one before did, and more."""
-    chain: list[Pass] = []
-    for run in runs:
-        if run.used is None:
-            continue
-        before = chain[-1].used or frozenset() if chain else frozenset()
-        if chain and not (len(run.used) > len(before) and run.used & before):
-            if len(chain) > 2:
-                break
-            chain = []
-        chain.append(run)
-    return chain[:SHOWN] if len(chain) > 2 else []
-
-
 def _lane(site: Site | None, sources: SourceTexts, name: str, role: str) -> Lane:
     if site is None:
         return Lane(name, role=role)
@@ -359,9 +346,13 @@ def pass_facts(run: Pass) -> tuple[str, ...]:
     return (*used, *_bytes(run), *kept)
 
 
-def _step(run: Pass, number: int) -> str:
+def step_of_pass(run: Pass) -> str:
     iteration = run.where.innermost_iteration if run.where is not None else None
-    return (iteration.cell or f"step {iteration.number}") if iteration is not None else f"step {number}"
+    return (iteration.cell or f"step {iteration.number}") if iteration is not None else ""
+
+
+def _step(run: Pass, number: int) -> str:
+    return step_of_pass(run) or f"step {number}"
 
 
 def _step_between(history: History, run: Pass, runs: list[Pass]) -> Step | None:

@@ -7,9 +7,10 @@ import itertools
 from afterward.model.clock import node_moment
 from afterward.model.history import History, Pass
 from afterward.render.lifeline.sheet import Sheet
-from afterward.render.lifeline.silent import pass_facts, pass_lane, pass_size, pass_title
+from afterward.render.lifeline.silent import pass_facts, pass_lane, pass_size, pass_title, step_of_pass
 from afterward.render.lifeline.story import Event, Story
-from afterward.render.source import SourceTexts, counted
+from afterward.render.source import SourceTexts
+from afterward.render.template import counted
 
 STEPS, PASSES = 3, 4
 
@@ -22,7 +23,7 @@ def sound_story(history: History, sources: SourceTexts) -> Story | None:
     sheet = Sheet()
     lanes: dict[tuple[str, int], int] = {}
     shown: list[tuple[int, int, Pass]] = []
-    for title, group in itertools.groupby(runs, _step):
+    for title, group in itertools.groupby(runs, step_of_pass):
         if len(sheet.columns) == STEPS:
             break
         sheet.column(title, "step" if title else "only")
@@ -49,11 +50,6 @@ def _say(sheet: Sheet, shown: list[tuple[int, int, Pass]]) -> None:
     sheet.say(f"The next forward pass builds {fresh} again.", "frees", block=built)
     last = shown[-1][1]
     sheet.say("No two of them share a node, so each `backward()` has the graph that it needs.", "frees", event=last)
-
-
-def _step(run: Pass) -> str:
-    iteration = run.where.innermost_iteration if run.where is not None else None
-    return (iteration.cell or f"step {iteration.number}") if iteration is not None else ""
 
 
 def _in_iteration(runs: list[Pass]) -> bool:

@@ -61,7 +61,7 @@ def clock_of(history: History, reuse: Reuse) -> Clock:
         shared = frozenset.intersection(*calls)
         inner = frozenset().union(*calls) - shared
         return Clock(starts=tuple(p.moment for p in same if p.moment < late.moment), inner=inner)
-    return clock_for(history, _loop(reuse))
+    return clock_for(history, reuse.loop)
 
 
 def clock_for(history: History, loop: Iteration | None) -> Clock:
@@ -75,16 +75,6 @@ def clock_for(history: History, loop: Iteration | None) -> Clock:
         iteration.number: iteration.cell for iteration in iterations if iteration.entry == loop.entry and iteration.cell
     }
     return Clock(loop, (), min(inside, default=0), names=cells)
-
-
-def _loop(reuse: Reuse) -> Iteration | None:
-    """The loop whose iterations the report counts as steps, as the rules choose it."""
-    part, built, late = reuse.passes_part, reuse.built_parts, reuse.late.where
-    if part is not None and part.loop is not None and part.how == "iterations":
-        return part.loop
-    if built is not None and built.how == "iterations":
-        return built.loop
-    return late.innermost_iteration if late is not None else None
 
 
 @dataclass
