@@ -239,6 +239,39 @@ def test_the_debugger_opens_in_the_failing_frame(tmp_path: Path) -> None:
     assert answers[:4] == ["3", "'AFT101'", "True", "True"]
 
 
+def test_the_debugger_has_what_a_framework_trains_at_hand(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "aft_loop.py").write_text(
+        "def fit(module):\n    for i in range(3):\n        module.step(i).backward()\n"
+    )
+    (tmp_path / "train.py").write_text(
+        """import sys
+sys.path.append("site-packages")
+import aft_loop
+import torch
+
+class Model:
+    def __init__(self):
+        self.weight = torch.ones(3, requires_grad=True)
+        self.state = torch.zeros(3)
+
+    def step(self, i):
+        self.state = torch.tanh(self.state * self.weight)
+        return self.state.sum()
+
+aft_loop.fit(Model())
+"""
+    )
+    done = _afterward(
+        "run", "--pdb", "train.py", cwd=tmp_path, input="p finding.code\np bridge.grad_fn.name()\np graph\nq\n"
+    )
+    answers = [line.removeprefix("(Pdb) ") for line in done.stdout.splitlines() if line.startswith("(Pdb) ")]
+    assert answers[:2] == ["'AFT103'", "'TanhBackward0'"]
+    assert answers[2].startswith("History(")
+    assert "at hand are `error`, `finding`, `graph`, `bridge`\n" in done.stderr
+
+
 def test_the_debugger_does_not_open_without_an_error(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("raise SystemExit(3)\n")
     done = _afterward("run", "--pdb", "train.py", cwd=tmp_path)

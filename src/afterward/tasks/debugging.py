@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import pdb
 import sys
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -13,13 +15,13 @@ from afterward.tasks.run import Outcome
 
 
 class Shown:
-    """A finding, which a debugger prints as a person reads it; its fields are those of the diagnosis."""
+    """Something at hand that a debugger prints as a person reads it; its fields are those of what it stands for."""
 
-    def __init__(self, found: Diagnosis, text: str) -> None:
-        self._found, self._text = found, text
+    def __init__(self, thing: Any, text: str) -> None:
+        self._thing, self._text = thing, text
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._found, name)
+        return getattr(self._thing, name)
 
     def __repr__(self) -> str:
         return self._text
@@ -42,13 +44,6 @@ class Debugger(pdb.Pdb):
         names: Any = self.curframe_locals
         for name, value in self.at_hand.items():
             names.setdefault(name, value)
-        for bridge in getattr(self.at_hand.get("finding"), "bridges", ()):
-            try:
-                value = eval(bridge.name, getattr(self.curframe, "f_globals", {}), names)
-            except Exception:  # it is known elsewhere, by another name
-                continue
-            names.setdefault("bridge", value)
-            return
 
 
 def debug(outcome: Outcome, text_of: Callable[[Diagnosis], str]) -> None:
@@ -61,10 +56,33 @@ def debug(outcome: Outcome, text_of: Callable[[Diagnosis], str]) -> None:
     at_hand: dict[str, Any] = {"error": error}
     numbers = [n for n, found in enumerate(outcome.report.findings) if not found.caught]
     if numbers:
-        found = outcome.report.findings[numbers[-1]]
+        found, graph = outcome.report.findings[numbers[-1]], outcome.saved().history_of(numbers[-1])
         at_hand["finding"] = Shown(found, text_of(found))
-        at_hand["graph"] = outcome.saved().history_of(numbers[-1])
-    print(f"afterward: {', '.join(f'`{name}`' for name in at_hand)} and `bridge` are at hand", file=sys.stderr)
+        if graph is not None:
+            sizes = f"{len(graph.nodes)} nodes, {len(graph.passes)} passes, {len(graph.steps)} steps"
+            at_hand["graph"] = Shown(graph, f"History({sizes})")
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
+        values = (value for bridge in found.bridges for value in _called(bridge.name, frames, is_user_file))
+        at_hand.update(zip(("bridge",), values, strict=False))
+    print(f"afterward: at hand are {', '.join(f'`{name}`' for name in at_hand)}", file=sys.stderr)
     debugger = Debugger(at_hand, is_user_file)
     debugger.reset()
     debugger.interaction(None, error.__traceback__)
+
+
+def _called(name: str, frames: Iterable[FrameType], is_user: Callable[[str], bool]) -> Iterator[Any]:
+    """What has this name: in frames of the program's own; in those of a library, as that of an object of the program's
+    (`self.hidden`)."""
+    from afterward.observe.provenance.frame_values import NOT_THERE, value_of
+    from afterward.observe.provenance.owners import Owners
+
+    owners = Owners(is_user)
+    for frame in frames:
+        spellings = [name]
+        if not is_user(frame.f_code.co_filename):
+            own = (local for local, value in frame.f_locals.items() if owners.is_class(type(value)))
+            spellings = [local + name[len("self") :] for local in own if name.startswith("self.")]
+        for spelling in spellings:
+            value = value_of(ast.parse(spelling, mode="eval").body, frame)
+            if value is not NOT_THERE and value is not None:
+                yield value
