@@ -19,6 +19,7 @@ from afterward.follow.path import Place, Program
 from afterward.follow.reading import Name, is_target, last_name, reads, sets, targets
 from afterward.model.history import Node, Value
 from afterward.model.names import stem
+from afterward.model.operations import SPLITTING, operation
 from afterward.model.site import Level, Where
 
 BUDGET = 400  # reads followed
@@ -300,7 +301,7 @@ class _Search:
 def _target(trail: Trail, giver: Place, name: Name, node: Node, output: int) -> Name | None:
     """The target of the making statement that is read; of a split, only the part that is meant."""
     found = trail.targets(giver)
-    splitting = node.op.startswith(("Split", "Unbind", "Chunk"))
+    splitting = operation(node.op) in SPLITTING
     for position, target in enumerate(found):
         same = target.text == name.text or (not target.is_plain and _kept_as(target.text) & _kept_as(name.text))
         if same and not (splitting and len(found) > 1 and position != output):

@@ -32,6 +32,16 @@ VIEWS = _names(
     "ReshapeAlias AsStrided Split SplitWithSizes UnsafeSplit Unbind Chunk Narrow Diagonal Unfold Detach"
 )
 COPIES = _names("Clone ToCopy")
+SPLITTING = _names("Split SplitWithSizes UnsafeSplit Unbind Chunk")  # several outputs, each a part
+PICKING = _names("Index IndexSelect Gather Stack Cat")  # no views, and yet only some of the same elements
+MEETING = _names("Mm Mv Addmm Addmv Bmm Baddbmm Dot Linear Cdist EuclideanDist")  # each of one with each of the other
+UNCHANGING = SCALING | COPIES | _names("Sum Mean View UnsafeView Squeeze Unsqueeze Expand Alias")  # but for a factor
+COMPARING = _names("MseLoss L1Loss SmoothL1Loss HuberLoss KlDiv BinaryCrossEntropy BinaryCrossEntropyWithLogits")
+# What losses usually end in: of one output, for a torch that does not tell how many a node has.
+ENDING = (
+    ARITHMETIC | COMPARING | _names("Mean Sum NllLoss Dot LinalgVectorNorm Squeeze View Logsumexp Exp Log Sqrt Abs")
+)
+FED = {"Addmm": "mat1", "Mm": "self", "Convolution": "input"}  # what a layer saves of what it is given
 # What modules compute that take `inplace=True`.
 ACTIVATIONS = _names("Relu LeakyRelu Elu Hardtanh Silu Threshold Hardswish Hardsigmoid Mish RreluWithNoise")
 

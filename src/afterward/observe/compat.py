@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
+from afterward.model.operations import ENDING, operation
+
 LEAF_ORDER = 2**64 - 1  # AccumulateGrad nodes carry the largest uint64
 
 
@@ -49,19 +51,11 @@ def counter_address() -> int | None:
         return None
 
 
-# What losses usually end in, for a torch that does not tell how many outputs a node has.
-_ONE_OUTPUT = (
-    "Add", "Sub", "Mul", "Div", "Neg", "Mean", "Sum", "Pow", "MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss",
-    "NllLoss", "BinaryCrossEntropy", "Dot", "LinalgVectorNorm", "Squeeze", "View", "Logsumexp", "Exp", "Log", "Sqrt",
-    "Abs",
-)  # fmt: skip
-
-
 def outputs_of(node: Any) -> int:
     """How many outputs a node has; 0 where this torch does not tell, and it is not an operation of one."""
     told = getattr(node, "_input_metadata", None)
     if told is None:
-        return 1 if node.name().startswith(_ONE_OUTPUT) else 0
+        return int(operation(node.name()) in ENDING)
     return len(told)
 
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from afterward.model.history import History, Node, Pass, Value
-from afterward.model.operations import ADDING, COPIES, SCALING, operation
+from afterward.model.operations import ADDING, SCALING, UNCHANGING, operation
 from afterward.model.reuse import Reuse, bridge_of, find_reuse, last_iteration_before, other_outputs
 from afterward.model.site import Iteration
-
-_UNCHANGED = SCALING | COPIES | {"Sum", "Mean", "View", "UnsafeView", "Squeeze", "Unsqueeze", "Expand", "Alias"}
 
 
 class Cause(Enum):
@@ -226,7 +224,7 @@ def _same_loss(history: History, reuse: Reuse) -> bool:
     if early is None or early.call != "backward" or reuse.entry.node.id not in {edge.node for edge in early.roots}:
         return False
     fresh = [history.node(number) for number in reuse.fresh]  # `-loss` and `loss.sqrt()` have gradients of their own
-    same = all(len(node.inputs) == 1 and operation(node.op) in _UNCHANGED for node in fresh)
+    same = all(len(node.inputs) == 1 and operation(node.op) in UNCHANGING for node in fresh)
     return len(reuse.entries) == 1 and same
 
 

@@ -7,11 +7,8 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from afterward.model.history import History, Node
-from afterward.model.operations import AFFINE, is_view, operation
+from afterward.model.operations import AFFINE, MEETING, PICKING, is_view, operation
 from afterward.rules._cause import Case, adds_up
-
-_PARTS = ("Index", "IndexSelect", "Gather", "Stack", "Cat")  # not views, and yet only some of the same elements
-_ALL_WITH_ALL = ("Mm", "Mv", "Addmm", "Addmv", "Bmm", "Baddbmm", "Dot", "Linear", "Cdist", "EuclideanDist")
 
 
 def is_computed_again(case: Case) -> bool:
@@ -40,9 +37,9 @@ def _goes_one_to_one(case: Case) -> bool:
         own = [size[one] for one in inputs if one in size]
         if not own:
             continue
-        if is_view(node.op) or operation(node.op) in _PARTS or len(own) == len(inputs):
+        if is_view(node.op) or operation(node.op) in PICKING or len(own) == len(inputs):
             size[node.id] = node.bytes or max(own)
-        elif operation(node.op) not in _ALL_WITH_ALL:
+        elif operation(node.op) not in MEETING:
             operands = [*own, *(_size(history, one) for one in inputs if one not in size)]
             if not all(operands) or node.bytes in operands:
                 return True

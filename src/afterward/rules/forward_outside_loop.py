@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from afterward.model import facts
 from afterward.model.diagnosis import Diagnosis, Form, Remedy, Severity
 from afterward.model.history import History
+from afterward.model.operations import COMPARING, operation
 from afterward.model.words import Words
 from afterward.rules import _remedies as remedy
 from afterward.rules import _sites as at
@@ -15,8 +16,6 @@ from afterward.rules._computed_again import is_computed_again
 from afterward.rules._registry import rule
 from afterward.rules._report import diagnosis
 from afterward.rules._retaining import both_fill_grad, graph_is_meant, is_cleared, is_spoilt, shared_parameters
-
-_LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KlDiv", "BinaryCrossEntropy")
 
 
 @rule("AFT104", Severity.ERROR, breaks=1)
@@ -39,7 +38,7 @@ def is_target(case: Case) -> bool:
     if case.bridge is not None and case.bridge.is_target:
         return True
     consumer, node = case.reuse.entry.consumer, case.reuse.entry.node
-    if consumer is None or not consumer.op.startswith(_LOSSES) or len(consumer.inputs) < 2:
+    if consumer is None or operation(consumer.op) not in COMPARING or len(consumer.inputs) < 2:
         return False
     return consumer.inputs[1].node == node.id
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from afterward.follow.path import Place
 from afterward.follow.reading import parts_run, reads, targets
 from afterward.model.history import Rows
+from afterward.model.operations import FED, operation
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, Walk, storage_key, walk
 from afterward.observe.node_numbers import order_of
@@ -19,7 +20,6 @@ from afterward.observe.recording.events import PassSeen
 from afterward.observe.replay.ended_run import EndedRun
 from afterward.observe.silent.touches import kind_of
 
-_INPUT = {"AddmmBackward0": "mat1", "MmBackward0": "self", "ConvolutionBackward0": "input"}
 _LOOPS = (ast.ListComp, ast.GeneratorExp)
 
 
@@ -77,7 +77,7 @@ class RowNotes:
 
 def _inputs(node: Any) -> list[Any]:
     """What a linear layer or a convolution was given; nothing for other operations."""
-    name = _INPUT.get(node.name())
+    name = FED.get(operation(node.name()))
     saved = compat.saved_states(node) if name is not None else ()
     return [tensor for kept, _, tensor in saved if kept == name and tensor is not None]
 
