@@ -9,6 +9,11 @@ from collections.abc import Iterable, Sequence
 from afterward.model.methods import PUTTING
 from afterward.model.names import stem
 
+STEPS = 3  # graphs of so many steps make a record
+FEW = 2  # where a program was interpreted, and its loops gone through as often as tells something
+NEARLY = 0.8  # of all steps so far: a record has something of so many, a window of the last few has less
+WINDOW = 100  # what holds so many at most, and forgets the oldest, forgets soon enough
+
 
 def forgets(nodes: Iterable[ast.AST], name: str) -> bool:
     """Does the program take something out of this name again, keep a part of it (`recent[-5:]`), or put new ones in

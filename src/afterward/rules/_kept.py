@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from afterward.model.history import History, Kept
+from afterward.model.records import FEW, STEPS, WINDOW
 
-STEPS = 3  # graphs of so many steps
-FEW = 2  # where a program was interpreted, and its loops gone through as often as tells something
 STATE = 2  # passes that used the same part: a state that goes from step to step, no record of them
-WINDOW = 100  # more than so many, and what is taken out again is not taken out soon enough
 UNUSED = 8  # graphs that no pass has used, and what is taken out again is none of them
 
 

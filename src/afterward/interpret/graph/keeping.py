@@ -18,15 +18,13 @@ from afterward.model.history import Kept
 from afterward.model.history import Value as Named
 from afterward.model.names import container_of
 from afterward.model.operations import JOINING, operation
-from afterward.model.records import are_under_keys, forgets, has_fixed_places
+from afterward.model.records import FEW, STEPS, are_under_keys, forgets, has_fixed_places
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
     from afterward.interpret.library.torch.passes import PassMade
     from afterward.interpret.machine.machine import Machine
 
-STEPS = 3  # graphs of so many steps must be held before a record is said to keep them
-CONFIRMED = 2  # so many are enough in a later run, which goes through its loops less often and only confirms the first
 EARLY = 2  # the pass after which it is first noted who holds what it used
 LOOKS = (4, 8, 16, 32)  # passes after which records are looked at; they are too at the end of a loop
 
@@ -55,7 +53,7 @@ def loop_left(machine: Any, before: int) -> None:
 
 
 def _enough(machine: Any) -> int:
-    return CONFIRMED if machine.confirms else STEPS
+    return FEW if machine.confirms else STEPS
 
 
 def _look_for_records(machine: Machine) -> None:

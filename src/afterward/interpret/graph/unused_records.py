@@ -17,12 +17,12 @@ from afterward.interpret.graph.unused_parts import Edge, are_unused_parts
 from afterward.interpret.machine.core import site_of
 from afterward.interpret.machine.values import Instance, Value
 from afterward.model.history import Kept
+from afterward.model.records import STEPS
 from afterward.model.site import Site
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.machine import Machine
 
-ITERATIONS = 3  # of the loop, whose graphs a record must hold
 _JOINING = ("cat", "concat", "concatenate", "hstack", "vstack")
 _INSIDE = ("forward", "__call__")  # what a network collects there is part of its result
 
@@ -42,7 +42,7 @@ class Collected:
 
 def shows(machine: Machine, loop: ast.stmt, number: int) -> bool:
     """Has a loop collected graphs, in fewer iterations so far than tell a record?"""
-    return 0 < number < ITERATIONS and any(True for _ in _collected(machine, loop))
+    return 0 < number < STEPS and any(True for _ in _collected(machine, loop))
 
 
 def fills_a_list(machine: Machine, loop: ast.stmt) -> bool:
@@ -115,7 +115,7 @@ def _kept(machine: Machine, used: set[int], leaves_of_interest: set[int]) -> Ite
     for site, found in machine.account.collected.items():
         under = machine.graph.reach(found.nodes)
         own = {one.number for one in under if one.leaf is None}
-        if found.iterations < ITERATIONS or own & used:
+        if found.iterations < STEPS or own & used:
             continue
         leaves = [_leaves(machine, node) for node in found.nodes]
         of_one = leaves and all(one == leaves[0] for one in leaves) and leaves[0] & leaves_of_interest

@@ -21,15 +21,12 @@ from afterward.follow.nodes import LOOPS
 from afterward.follow.reading import head_end
 from afterward.observe.looking import warn
 from afterward.observe.marks.marking import marking_of
-from afterward.observe.marks.monitored import can_monitor, monitored
+from afterward.observe.marks.monitored import MARKER, can_monitor, monitored
 from afterward.observe.marks.notebook_cells import name_of_cell
 from afterward.observe.marks.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, WHOLE, Statement
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.recorder import Recorders
-
-_TOOL = 4  # sys.monitoring has six places for tools; this one is not reserved
-
 
 TRACED = "afterward: a debugger or a coverage tool traces this program, so no line can be named; use `afterward run`"
 
@@ -326,17 +323,17 @@ def _monitoring(marker: LineMarker) -> Iterator[None]:
         events.PY_UNWIND: unwound,
         events.JUMP: jumped,
     }
-    monitoring.use_tool_id(_TOOL, "afterward")
+    monitoring.use_tool_id(MARKER, "afterward")
     try:
         wanted = 0
         for event, callback in callbacks.items():
-            monitoring.register_callback(_TOOL, event, callback)
+            monitoring.register_callback(MARKER, event, callback)
             wanted |= event
-        monitoring.set_events(_TOOL, wanted)
+        monitoring.set_events(MARKER, wanted)
         yield
     finally:
-        monitoring.set_events(_TOOL, 0)
+        monitoring.set_events(MARKER, 0)
         for event in callbacks:
-            monitoring.register_callback(_TOOL, event, None)
-        monitoring.free_tool_id(_TOOL)
+            monitoring.register_callback(MARKER, event, None)
+        monitoring.free_tool_id(MARKER)
         monitoring.restart_events()

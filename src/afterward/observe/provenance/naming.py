@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from afterward.model.records import WINDOW
 from afterward.observe import compat
 from afterward.observe.looking import (
     attribute,
@@ -58,9 +59,6 @@ class Held:
     output: int
     depth: int  # how many attributes or items away from a variable
     tensor: int  # its identity
-
-
-WINDOW = 100  # a queue of at most so many forgets soon enough
 
 
 @dataclass

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from afterward.model.operations import ADDING, SCALING, operation
 from afterward.observe import compat
+from afterward.observe.failure.walk import SUMMANDS
 from afterward.observe.node_numbers import order_of
-
-TERMS = 64  # numbers that a loss is the sum of, told apart
 
 
 class Counted(NamedTuple):
@@ -32,7 +31,7 @@ def terms_of(roots: Iterable[Any]) -> dict[Any, Counted]:
     found: dict[Any, Counted] = {}
     for root in roots:
         times[root] = times.get(root, Counted()).also(Counted(1, 1.0))
-    while times and len(found) < TERMS:
+    while times and len(found) < SUMMANDS:
         node = max(times, key=order_of)
         count = times.pop(node)
         below = [child for child, _ in node.next_functions if child is not None]

@@ -16,6 +16,7 @@ from typing import Any
 from afterward.model.memory import Allocator, LineBytes, Memory, PassBytes
 from afterward.observe import compat
 from afterward.observe.failure.walk import LOOK_NODES, roots_of, storage_key, walk
+from afterward.observe.looking import parameters_held_by
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.marks.userfiles import is_user_file
@@ -25,7 +26,6 @@ from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.engine import Hook
 from afterward.observe.recording.recorder import Recorder, Recorders
 from afterward.observe.replay.executing import Executing
-from afterward.observe.silent.updates import parameters_of
 
 FIRST, EVERY = 8, 64  # passes of a site for which other living graphs are searched too
 
@@ -169,7 +169,7 @@ class Account:
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """An optimizer has stepped: the passes are over, and what is allocated now is not the graph's."""
         try:
-            device = next((str(p.device) for p in parameters_of(optimizer) if p.is_cuda), None)
+            device = next((str(p.device) for p in parameters_held_by(optimizer) if p.is_cuda), None)
             if device is not None:
                 self._optimizers[id(optimizer)] = weakref.ref(optimizer)
                 self._step = (device, self._allocated(device))
@@ -213,7 +213,7 @@ class Account:
 def _gradient_bytes(optimizers: Iterable[Any]) -> int:
     """Bytes of the gradients that these optimizers' parameters have on a GPU."""
     sizes: dict[int, int] = {}
-    for parameter in (one for optimizer in optimizers for one in parameters_of(optimizer)):
+    for parameter in (one for optimizer in optimizers for one in parameters_held_by(optimizer)):
         gradient = parameter.grad
         if gradient is not None and gradient.is_cuda and not gradient.is_sparse:
             address, size = storage_key(gradient)

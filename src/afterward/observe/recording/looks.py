@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from afterward.model.history import History
 from afterward.observe import compat, node_numbers
 from afterward.observe.failure.walk import Shown, look, roots_of
-from afterward.observe.looking import unseen
+from afterward.observe.looking import parameters_held_by, unseen
 from afterward.observe.marks.own_modules import own_modules
 from afterward.observe.marks.stack import called_by_library, library_calls, runs_inside_another
 from afterward.observe.marks.statements import SHIFT
@@ -25,7 +25,7 @@ from afterward.observe.recording.replicas import Replicas
 from afterward.observe.silent.flat_parts import Bare
 from afterward.observe.silent.ledger import LedgerWriter
 from afterward.observe.silent.survey import Detail, Surveyor
-from afterward.observe.silent.updates import STEPS, Updates, loss_value, parameters_of
+from afterward.observe.silent.updates import STEPS, Updates, loss_value
 
 if TYPE_CHECKING:
     from afterward.observe.recording.session import Session
@@ -232,7 +232,7 @@ class Looks:
         if recorder is not self.session.recorders.main:
             self.ledger.unseen()
         else:
-            self.ledger.stepped(optimizer, parameters_of(optimizer), recorder.moment, recorder.unlooked)
+            self.ledger.stepped(optimizer, parameters_held_by(optimizer), recorder.moment, recorder.unlooked)
         self.updates.stepped(optimizer, recorder.moment, next_node())
 
     def _wants_more(self) -> bool:

@@ -17,9 +17,9 @@ from afterward.follow.reading import parts_run
 from afterward.model.history import Kept
 from afterward.model.names import container_of, form_of, is_in_row
 from afterward.model.operations import JOINING, operation
-from afterward.model.records import are_under_keys, forgets, has_fixed_places
+from afterward.model.records import NEARLY, STEPS, are_under_keys, forgets, has_fixed_places
 from afterward.observe import compat
-from afterward.observe.failure.walk import saved_bytes, walk
+from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
 from afterward.observe.marks.statements import SHIFT
 from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.naming import Held, Names
@@ -31,10 +31,7 @@ from afterward.observe.silent.growth import Grown
 from afterward.observe.silent.stored_graphs import Storage, of_several
 from afterward.observe.silent.used_nodes import contains
 
-NEARLY = 0.8  # of the steps that have gone by must have left something in a container of objects
 SLOW = 2  # of values under keys, graphs of every second step at least: a record, not the newest of each
-STEPS = 3  # graphs of fewer steps are not noted
-NODES = 4000  # of a kept graph, looked at
 
 
 class Records:
@@ -162,7 +159,7 @@ def _under_keys(members: list[Held]) -> bool:
 
 def walk_some(starts: Iterable[Any]) -> list[Any]:
     """The nodes behind these, up to a limit."""
-    found = walk(starts, limit=NODES)
+    found = walk(starts, limit=LOOK_NODES)
     return found.nodes
 
 

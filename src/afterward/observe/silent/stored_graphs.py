@@ -13,17 +13,15 @@ from math import prod
 
 from afterward.model.history import Kept
 from afterward.model.names import form_of, is_in_row
+from afterward.model.records import NEARLY, STEPS, WINDOW
 from afterward.observe import compat
-from afterward.observe.failure.walk import saved_bytes, walk
+from afterward.observe.failure.walk import LOOK_NODES, saved_bytes, walk
 from afterward.observe.node_numbers import order_of
-from afterward.observe.provenance.naming import WINDOW, Held, Names
+from afterward.observe.provenance.naming import Held, Names
 from afterward.observe.recording.events import PassSeen
 
-STEPS = 3  # of which graphs must lie there
-SHARE = 0.8  # of all steps so far: a window of the last few holds less than that
 ENOUGH, EARLY = 8, 4  # or of so many, the oldest of which is of the first quarter of the run: one for each epoch
 CHANCES = 2  # passes of each call site that have left the oldest graph alone
-NODES = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class Storage:
             number, oldest = self._before.get(group, (0, -1))
             self._before[group] = (len(ages), min(orders))
             grew = len(ages) > number > 0 and oldest == min(orders)
-            few = len(_elsewhere(group, ages_of)) < max(STEPS, SHARE * len(counters)) and len(ages) <= WINDOW
+            few = len(_elsewhere(group, ages_of)) < max(STEPS, NEARLY * len(counters)) and len(ages) <= WINDOW
             early = EARLY * bisect_right(counters, min(orders)) <= len(counters)
             last = at_end and len(ages) >= STEPS and not _is_part(group, groups)
             of_all_run = last or (len(ages) >= ENOUGH and early)
@@ -114,7 +112,7 @@ def _elsewhere(group: str, ages_of: dict[str, set[int]]) -> set[int]:
 
 def _live(members: list[Held]) -> tuple[int, int] | None:
     """(nodes, bytes) of graphs that no pass has freed; None where one has, or where nothing is saved."""
-    nodes = walk((held.node for held in members), limit=NODES).nodes
+    nodes = walk((held.node for held in members), limit=LOOK_NODES).nodes
     inner = [node for node in nodes if order_of(node) != compat.LEAF_ORDER]
     if any(state == "freed" for node in inner for _, state, _ in compat.saved_states(node)):
         return None

@@ -34,6 +34,7 @@ from afterward.model.history import (
 from afterward.model.names import stem
 from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
+from afterward.observe.failure.walk import LOOK_NODES
 from afterward.observe.marks.stack import user_frames
 from afterward.observe.marks.statements import COUNTER
 from afterward.observe.marks.userfiles import is_user_file
@@ -54,8 +55,6 @@ from afterward.observe.silent.rows import RowNotes
 from afterward.observe.silent.touches import steps_not_run, touches_of
 from afterward.observe.silent.updates import Known, Updates
 from afterward.observe.silent.used_nodes import contains
-
-NODES = 4000  # of a kept graph, looked at
 
 
 @dataclass(slots=True)
@@ -280,7 +279,7 @@ class Surveyor:
 
 def _names_of(names: Names, seen: PassSeen) -> Iterator[Value]:
     """The names that hold a part of what a pass is about to use."""
-    for held in names.held[:NODES]:
+    for held in names.held[:LOOK_NODES]:
         order = order_of(held.node)
         if seen.used is not None and contains(seen.used, order):
             yield Value(held.name, held.kind, order, held.output, read_at=clock_of(seen))

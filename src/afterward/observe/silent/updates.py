@@ -127,7 +127,7 @@ class Updates:
         for parameter in written_unnoticed(optimizer):
             number = self.leaves.of(parameter)
             self._unnoticed[number] = (self._unnoticed.get(number, (0, 0))[0] + 1, counter)
-        parameters = list(parameters_of(optimizer))
+        parameters = list(parameters_held_by(optimizer))
         changed = self._look(known, parameters, moment)
         known.looks += 1
         known.still = 0 if changed else known.still + 1
@@ -139,8 +139,8 @@ class Updates:
         known = self._known(optimizer)
         if name != name_of(type(optimizer)):
             known.name = name
-        known.had_gradient |= any(plainly(p).grad is not None for p in parameters_of(optimizer))
-        self._look(known, parameters_of(optimizer), known.moved_at)
+        known.had_gradient |= any(plainly(p).grad is not None for p in parameters_held_by(optimizer))
+        self._look(known, parameters_held_by(optimizer), known.moved_at)
 
     def living(self) -> dict[int, tuple[str, Any]]:
         """The optimizers met so far that are still there, by address, under the names of their classes."""
@@ -157,7 +157,7 @@ class Updates:
         for known in list(self.known.values()):
             optimizer = known.reference()
             if optimizer is not None:
-                self._look(known, parameters_of(optimizer), moment)
+                self._look(known, parameters_held_by(optimizer), moment)
                 known.complete = True
 
     def _known(self, optimizer: Any) -> Known:
@@ -205,10 +205,6 @@ class Updates:
         if changed:
             known.moved_at = moment
         return changed
-
-
-def parameters_of(optimizer: Any) -> Iterable[Any]:
-    return parameters_held_by(optimizer)
 
 
 def loss_value(outputs: Any) -> float | None:
