@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from afterward.model.shapes import detached, holding, likely_shape
 from afterward.observe.proving.structure import structure_of
 from afterward.repair import Workshop
-from afterward.repair.detaching import Shapes, detached, holding, likely_shape
+from afterward.repair.detaching import Shapes
 from afterward.repair.source import Source
 
 
@@ -159,10 +160,8 @@ def test_names_of_one_level_do_not_hide_those_of_another() -> None:
 
 
 def test_without_trials_an_index_tells_what_the_whole_is() -> None:
-    assert (
-        Shapes(Workshop({}), likely_shape("state[1]", None)).expression("state") == "tuple(t.detach() for t in state)"
-    )
-    assert Shapes(Workshop({}, tries=True), likely_shape("state[1]", None)).expression("state") == "state.detach()"
+    assert Shapes(Workshop({}), likely_shape("[1]", None)).expression("state") == "tuple(t.detach() for t in state)"
+    assert Shapes(Workshop({}, tries=True), likely_shape("[1]", None)).expression("state") == "state.detach()"
 
 
 def test_a_loop_takes_no_name_of_the_program() -> None:

@@ -63,6 +63,7 @@ class Bridge:
     site: Site | None = None
     of_parts: bool = False  # it holds several tensors that lead there
     from_none: bool = False  # and may hold None
+    filled: int = 0  # places of the container that it lies in which statements fill, one by one
 
 
 @dataclass(frozen=True, slots=True)

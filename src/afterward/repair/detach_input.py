@@ -8,8 +8,9 @@ import libcst as cst
 
 from afterward.model.diagnosis import Form
 from afterward.model.names import container_of
+from afterward.model.shapes import detached
 from afterward.repair import targets_of_losses
-from afterward.repair.detaching import Shapes, detached
+from afterward.repair.detaching import Shapes
 from afterward.repair.names import (
     assigned_names,
     assignment,

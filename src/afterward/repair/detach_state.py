@@ -11,9 +11,10 @@ from afterward.model import facts
 from afterward.model.diagnosis import Form
 from afterward.model.facts import Fact
 from afterward.model.names import container_of
+from afterward.model.shapes import cut_lines, likely_shape
 from afterward.model.site import Site
 from afterward.repair import idle_cuts, resets
-from afterward.repair.detaching import Shapes, cut_lines, likely_shape, shapes_in
+from afterward.repair.detaching import Shapes, shapes_in
 from afterward.repair.names import assignable, assignment, named, normal, root, targets, wrapped
 from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.scopes import known_at, names_at_loop
@@ -241,7 +242,7 @@ def _read_as(job: Job, source: Source) -> str:
 
 def _shapes(job: Job, source: Source, before: Statement, name: str) -> Candidates:
     """`name = name.detach()` before a statement, in the shape that the value turns out to have."""
-    shapes = Shapes(job.shop, likely_shape(job.name, job.found.bridge), job.found.bridge)
+    shapes = Shapes(job.shop, likely_shape(_element(job), job.found.bridge), job.found.bridge)
     while shapes:
         lines = shapes.lines(name, source, before)
         if lines:
@@ -328,8 +329,13 @@ def _stored_value(job: Job, source: Source, value: cst.BaseExpression) -> Candid
             shapes.learn((yield job.patch(source, edit, said=_as_stored(job))))
 
 
+def _element(job: Job) -> str:
+    """`[0]` of `state[0]`."""
+    return job.name[len(container_of(job.name)) :]
+
+
 def _after(job: Job, source: Source, statement: Statement, name: str) -> Candidates:
-    shapes = Shapes(job.shop, likely_shape(job.name, job.found.bridge), job.found.bridge)
+    shapes = Shapes(job.shop, likely_shape(_element(job), job.found.bridge), job.found.bridge)
     while shapes:
         lines = shapes.lines(name, source, statement)
         if lines:

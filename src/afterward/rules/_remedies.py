@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from afterward.model import facts
-from afterward.model.diagnosis import Effect, Form, Remedy
+from afterward.model.diagnosis import Bridge, Effect, Form, Remedy
 from afterward.model.facts import Fact
 from afterward.model.history import Write
+from afterward.model.shapes import TENSOR, cut_lines, likely_shape
 from afterward.model.site import Level, Site
 from afterward.rules import _sites as at
 from afterward.rules._cause import Case
@@ -23,24 +24,22 @@ def detach_state(case: Case) -> Remedy:
         case.bridge.site if case.bridge is not None else None,
         name,
         own,
-        facts=(facts.code("target", name), facts.code("code", own or (detaching(case, name) if name else ""))),
+        facts=(
+            facts.code("target", name),
+            facts.code("code", own or (detaching(at.bridge(case), name) if name else "")),
+        ),
     )
 
 
-def detaching(case: Case, name: str) -> str:
+def detaching(bridge: Bridge | None, name: str) -> str:
     """The statement that detaches a value, in the form that fits what holds it: `state` of `state[0]` is a tuple."""
-    stem, _, key = name.rpartition("[")
-    value = case.bridge
-    if value is not None and value.of_parts:
-        code, stem = f"{name} = tuple(t.detach() for t in {name})", name
-    elif stem and key[:1] not in "\"'":
-        filled = value is not None and value.filled  # then it is no tuple
-        code = f"{stem} = [t.detach() for t in {stem}]" if filled else f"{stem} = tuple(t.detach() for t in {stem})"
-    elif stem and value is not None and value.filled > 1:
-        code = f"{stem} = {{k: v.detach() for k, v in {stem}.items()}}"
-    else:
-        code, stem = f"{name} = {name}.detach()", name
-    return f"if {stem} is not None: {code}" if value is not None and value.from_none else code
+    assert bridge is not None
+    whole = name[: name.rindex("[")] if name.endswith("]") and not bridge.of_parts else name
+    shape = likely_shape(name[len(whole) :], bridge)
+    if shape.kind == "dict" and bridge.filled <= 1:  # beside this one it holds something else
+        whole, shape = name, TENSOR
+    (code,) = cut_lines(whole, shape)
+    return f"if {whole} is not None: {code}" if bridge.from_none else code
 
 
 def detach_kept(case: Case) -> Remedy:

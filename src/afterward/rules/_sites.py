@@ -67,7 +67,7 @@ def bridge(case: Case) -> Bridge | None:
     if value is None:
         receiver = case.reuse.late.receiver
         return Bridge(receiver, "expression") if receiver else None
-    return Bridge(value.name, value.kind, value.site, value.of_parts, value.from_none)
+    return Bridge(value.name, value.kind, value.site, value.of_parts, value.from_none, value.filled)
 
 
 def known_name(case: Case) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from afterward.errors import SourceUnreadable
-from afterward.interpret import Assumption, Door, Outcome, Sources, interpret_file, parse
+from afterward.interpret import Assumption, Door, Outcome, Part, Sources, interpret_file, parse
 from afterward.interpret.fragments.missing import completed
 from afterward.interpret.fragments.reading import read_fragment
-from afterward.interpret.project.notebook import as_program, to_read
+from afterward.interpret.project.notebook import Cells, as_program, to_read
 from afterward.interpret.project.programs import Reach, acts
 from afterward.interpret.project.project import Relevance, calls_backward, read
 from afterward.interpret.search.coverage import backward_calls
@@ -61,21 +62,39 @@ def unreadable(file: str, why: str) -> Checked:
     return Checked(file, error=why.replace(os.getcwd() + os.sep, ""))
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The content of a file as it is interpreted, and how its lines and columns lie in what the reader has."""
+
+    data: bytes
+    tree: ast.Module
+    cells: Cells | None = None
+    moved: Sequence[int] = ()
+
+    def as_written(self, found: Diagnosis) -> Diagnosis:
+        found = as_pasted(found, self.moved)
+        return self.cells.moved(found) if self.cells is not None else found
+
+
+def _read(file: str, data: bytes, alone: bool) -> _Read:
+    if alone:
+        reading = read_fragment(data.decode("utf-8-sig", "replace"))
+        if reading is not None:
+            return _Read(reading.text.encode(), completed(reading.tree), moved=reading.moved)
+    if file.endswith(".ipynb"):
+        data, cells = as_program(data, file, to_read)
+        return _Read(data, parse(data, file), cells)
+    return _Read(data, parse(data, file))
+
+
 def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> Checked:
     """Check the content of a file. `alone`: it is not on disk, so nothing is known about files around it."""
     sources, relevance = shared.sources, shared.relevance
-    lines = None
-    reading = None
     try:
-        if file.endswith(".ipynb"):
-            data, lines = as_program(data, file, to_read)
-        if alone:
-            reading = read_fragment(data.decode("utf-8-sig", "replace"))
-        tree = parse(data, file) if reading is None else completed(reading.tree)
+        read_as = _read(file, data, alone)
     except SourceUnreadable as error:
         return unreadable(file, str(error))
-    if reading is not None:
-        data = reading.text.encode()
+    data, tree = read_as.data, read_as.tree
     own = alone or calls_backward(data)
     does = own or acts(tree)
     relevant = alone or (does and relevance.relevant(file, data))
@@ -93,29 +112,26 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
             raise
         why = f"could not be interpreted: {type(error).__name__}: {error}"
         return Checked(file, gaps=(f"{file}: {why}",), looked=Looked(missed=((file, 1, why),)))
-    findings: list[Diagnosis] = []
-    for part in outcome.parts:
-        for found in part.findings:
-            depends = Depends(found.always, found.assumed, part.door)
-            findings += [_predicted(one, depends, found.caught) for one in diagnose(found.history)]
-        always = len(part.silent) == part.runs and not part.alone
-        depends = Depends(always, part.silent[0].assumed if part.silent else (), part.door)
-        findings += [_predicted(one, depends, False) for one in silent_findings(part)]
+    findings = [in_code_points(found, sources.texts) for part in outcome.parts for found in _findings(part)]
+    told = (*_heeded(findings, sources), *_unused(file, data, tuple(findings)))
+    kept = tuple(map(read_as.as_written, told))
     gaps = tuple(
         f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
         for gap in outcome.gaps
     )
-    findings = [in_code_points(found, sources.texts) for found in findings]
-    kept = _heeded(findings, sources)
-    kept += _unused(file, data, tuple(findings))
-    if reading is not None:
-        kept = tuple(as_pasted(one, reading.moved) for one in kept)
-    if lines is not None:
-        kept = tuple(lines.moved(one) for one in kept)
-    looked = _looked(file, tree, outcome)
     chapters = _chapters(outcome, kept) if alone else ()
     read_too = tuple(sorted({*reach, *outcome.modules} - {file}))
-    return Checked(file, kept, gaps, read=read_too, looked=looked, chapters=chapters)
+    return Checked(file, kept, gaps, read=read_too, looked=_looked(file, tree, outcome), chapters=chapters)
+
+
+def _findings(part: Part) -> Iterator[Diagnosis]:
+    """What fails in a run of one program, and what all of its runs show that raises nothing."""
+    for found in part.findings:
+        depends = Depends(found.always, found.assumed, part.door)
+        yield from (_predicted(one, depends, found.caught) for one in diagnose(found.history))
+    always = len(part.silent) == part.runs and not part.alone
+    depends = Depends(always, part.silent[0].assumed if part.silent else (), part.door)
+    yield from (_predicted(one, depends, False) for one in silent_findings(part))
 
 
 def _chapters(outcome: Outcome, kept: tuple[Diagnosis, ...]) -> tuple[Chapter, ...]:

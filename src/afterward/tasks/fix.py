@@ -47,16 +47,9 @@ GRACE = 15.0  # seconds that a trial may take to begin and to end, beside those 
 HANGS = 2  # trials whose ranks hang: a change may be the reason of one
 PATIENCE = 100.0  # seconds for all trials together, or as many as ten runs of the program take
 
-_FOLLOW_UPS = (
-    "remove_retain",
-    "item_for_logging",
-    "detach_state",
-    "detach_input",
-    "recompute_forward",
-    "remove_duplicate",
-    "zero_grad",
-    "no_grad",
-)
+# What may go with a patch that has brought a fault to light which raises nothing.
+_FOLLOW_UPS = ("remove_retain", "item_for_logging", "detach_state", "detach_input", "recompute_forward",
+               "remove_duplicate", "zero_grad", "no_grad")  # fmt: skip
 
 RETAIN = "retain_graph"
 NOT_FINITE = "AFT510"  # what a second run can tell more of
