@@ -191,3 +191,107 @@ for step in range(100):
 
 def test_a_pass_for_an_input_is_not_one_for_the_optimizer(tmp_path: Path) -> None:
     assert codes(ATTACK, tmp_path) == []
+
+
+DEEP = """
+import torch
+import torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = []
+        for i in range(8):
+            layer = nn.Linear(4, 4)
+            setattr(self, f"layer{i}", layer)
+            self.layers.append(layer)
+    def forward(self, x):
+        for i in range(8):
+            x = self.layers[i](x)
+            x = torch.tanh(x)
+        return x
+nets = [Net() for i in range(4)]
+optimizers = [torch.optim.Adam(net.parameters()) for net in nets]
+scores = []
+for epoch in range(3):
+    for net in nets:
+        scores.append(net(torch.randn(3, 4)).mean().data[0])
+    for x in torch.randn(9, 3, 4):
+        for net, optimizer in zip(nets, optimizers):
+            optimizer.zero_grad()
+            net(x).mean().backward()
+            optimizer.step()
+"""
+
+
+def test_each_layer_of_a_list_is_come_to_however_long_the_program_has_run(tmp_path: Path) -> None:
+    assert codes(DEEP, tmp_path) == []
+
+
+GUARDED = """
+import torch
+class Memory:
+    def __init__(self):
+        self.seen = 0
+    def add(self, x):
+        self.seen += 1
+    def can_sample(self, batch):
+        return self.seen > batch
+net, memory = torch.nn.Linear(2, 1), Memory()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for t in range(1_000_000):
+    memory.add(t)
+    if t > 5_000 and memory.can_sample(32):
+        net(torch.randn(3, 2)).mean().backward()
+        opt.step()
+"""
+TWICE = GUARDED.replace("t > 5_000 and memory.can_sample(32)", "t > 5_000").replace(
+    "        net(", "        if not memory.can_sample(32):\n            continue\n        net("
+)
+
+
+@pytest.mark.parametrize("source", [GUARDED, TWICE])
+def test_what_keeps_a_program_from_all_of_its_passes_is_opened(tmp_path: Path, source: str) -> None:
+    assert codes(source, tmp_path) == ["AFT402"]
+
+
+PENALTY = """
+import torch
+critic = torch.nn.Linear(2, 1)
+opt = torch.optim.Adam(critic.parameters())
+for real, _ in loader:
+    {asks}
+    score = critic(real)
+    slope = torch.autograd.grad(score.sum(), real, create_graph=True)[0]
+    opt.zero_grad()
+    {backward}
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("asks", ["real.requires_grad = True", "real.requires_grad_()"])
+def test_a_batch_that_is_asked_for_its_gradient(tmp_path: Path, asks: str) -> None:
+    used = "(score.mean() + slope.norm(2, dim=1).mean()).backward()"
+    head = "from somewhere import loader\n"
+    assert codes(head + PENALTY.format(asks=asks, backward=used), tmp_path) == []
+    kept = (
+        head
+        + "kept = []\n"
+        + PENALTY.format(asks=asks, backward=used)
+        + "    kept.append(score.mean() + slope.sum())\n"
+    )
+    assert codes(kept, tmp_path) == ["AFT301"]
+
+
+def test_what_is_asked_for_its_forward_is_a_network(tmp_path: Path) -> None:
+    source = """
+import torch
+class Step:
+    def __init__(self, G, D, optim_G):
+        self.G, self.D, self.optim_G = G, D, optim_G
+    def train(self, mode):
+        fake = self.D.forward(self.G.forward(torch.randn(4, 8), mode), mode)
+        self.optim_G.zero_grad()
+        (-fake.mean()).backward(retain_graph=True)
+        self.optim_G.step()
+"""
+    assert codes(source, tmp_path) == ["AFT303"]

@@ -111,7 +111,7 @@ class Meanings:
                     self._set(key, Role.OPTIMIZER, "zero_grad" in names)
             elif "zero_grad" in names and any(word.startswith(vocabulary.OPTIMIZER) for word in words):
                 self._set(key, Role.OPTIMIZER, False)
-            elif names & vocabulary.OF_MODULES or ("zero_grad" in names and is_called):
+            elif names & vocabulary.OF_MODULES or "forward" in names or ("zero_grad" in names and is_called):
                 self._set(key, Role.NETWORK, True)
             elif names & {"requires_grad_", "retain_grad"} and not is_called:
                 self._set(key, Role.TENSOR, True)

@@ -323,6 +323,8 @@ def function(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def part_of_network(machine: Machine, owner: Instance, name: str, node: ast.AST | None) -> Value:
     """An attribute of a stand-in network: a method or a layer of it."""
+    if name == "forward":
+        return Native(lambda m, args, kwargs: owner.inner["forward"](m, owner, args, kwargs), name)
     if ready.is_ready(owner):
         return ready.part(machine, owner, name)
     meaning = machine.assumed.attribute(machine, machine.frame, node)

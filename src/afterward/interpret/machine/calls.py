@@ -64,7 +64,7 @@ class Calls(Part):
             self.machine.account.blind = True
             self.machine.gap(f"`{spelled(node.func.value)}` is not known here, so neither is its backward pass", node)
         if _makes_leaf(node) and args in ([], [True]):
-            return self.machine.graph.leaf()
+            return self._make_leaf(node.func.value)  # type: ignore[union-attr]
         if not _only_notes(node):
             self.machine.escape(args, kwargs)
         # A method of a number that was read out of a tensor, or what is computed from such numbers.
@@ -226,6 +226,12 @@ class Calls(Part):
         if made.derives_from("enum."):
             made.special = "enum"
 
+    def _make_leaf(self, target: ast.expr) -> Tensor:
+        leaf = self.machine.graph.leaf()
+        if isinstance(target, ast.Name):
+            self.machine.store(target, leaf)
+        return leaf
+
     def make_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> Function:
         frame = self.machine.frame
         scope = frame.scope
@@ -249,10 +255,12 @@ def _only_notes(node: ast.AST | None) -> bool:
 
 
 def _makes_leaf(node: ast.AST | None) -> bool:
-    """`x.detach().clone().requires_grad_()`: whatever was detached, this is a leaf."""
+    """`x.detach().clone().requires_grad_()`: whatever was detached, this is a leaf; so is a batch `x` itself."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"):
         return False
     inner: ast.expr = node.func.value
+    if isinstance(inner, ast.Name):
+        return True
     while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
         if inner.func.attr == "detach":
             return True

@@ -64,6 +64,9 @@ class Effects(Part):
             self.machine.note_change(owner.scope.names, name)
             owner.scope.names[name] = value
         elif isinstance(owner, Unknown):
+            if name == "requires_grad" and value is True and isinstance(node, ast.Attribute):
+                self.machine.store(node.value, self.machine.graph.leaf())  # a batch that is asked for its gradient
+                return
             self.machine.unknown_attributes[id(owner), name] = value
             self.machine.account.lose([value])
             self.machine.kept_alive.append(owner)

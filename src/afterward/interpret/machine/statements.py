@@ -223,7 +223,7 @@ class Statements(Part):
         goes_on = items.known or not _is_range(statement.iter)  # what was filled by another such loop has as many items
         while iterations.number < limit or (goes_on and iterations.shows) or iterations.goes_on() or self._is_asked():
             enough = iterations.number >= 4 and limit <= _COUNTED_TURNS[0] and not iterations.shows
-            if enough and self.machine.budget.used > SHORT and not self._is_asked():
+            if enough and self.machine.budget.used > SHORT and not (self._is_asked() or iterations.goes_on()):
                 break  # what was to happen has happened
             if not each and iterations.settled() and not self._is_asked():
                 break
