@@ -172,14 +172,14 @@ class Depends:
 def _predicted(found: Diagnosis, depends: Depends, caught: bool) -> Diagnosis:
     """As a prediction. What would be measured in a run is not known: an interpreted program's figures are its own."""
     known = tuple(fact for fact in found.facts if not fact.measured)
-    door = (Condition(depends.door.test, depends.door.side),) if depends.door is not None else ()
+    doors = depends.door.all if depends.door is not None else ()
     found = replace(
         found,
         facts=known,
         notes=(*found.notes, *_assuming(depends.assumed)),
         certainty=Certainty.PREDICTED,
         always=depends.always,
-        conditions=door,
+        conditions=tuple(Condition(one.test, one.side) for one in doors),
         caught=caught,
     )
     return found if found.severity is Severity.ERROR else replace(found, nodes=0, bytes=0)

@@ -33,6 +33,11 @@ class Door:
     side: bool
     test: str
     settings: frozenset[str] = frozenset()  # names and attributes that are constants as shipped
+    before: Door | None = None  # one that was opened first, and showed this one
+
+    @property
+    def all(self) -> tuple[Door, ...]:
+        return (*(self.before.all if self.before is not None else ()), self)
 
 
 def closed_doors(
@@ -86,12 +91,17 @@ def _surveyed(tree: ast.AST) -> _Surveyed:
 
 def _about_settings(statement: ast.If, trains: bool) -> bool:
     """Does a test ask about names, attributes and lengths only, and not whether something is there at all? One that
-    compares sizes, or that a block is left by, may ask an object: `memory.size() < batch`, `not memory.is_ready()`."""
+    compares sizes, that a block is left by, or that keeps a program from all of its passes may ask an object:
+    `memory.size() < batch`, `not memory.is_ready()`, `t > start and memory.can_sample(batch)`."""
     test = statement.test
     asks = isinstance(test, ast.Compare) and all(isinstance(one, _SIZES) for one in test.ops)
-    asks = asks or leaves(statement.body)
+    may_ask = asks or leaves(statement.body) or not trains
     for node in ast.walk(test):
-        if isinstance(node, ast.Call) and not asks and not (isinstance(node.func, ast.Name) and node.func.id in _ASKS):
+        if (
+            isinstance(node, ast.Call)
+            and not may_ask
+            and not (isinstance(node.func, ast.Name) and node.func.id in _ASKS)
+        ):
             return False
         if isinstance(node, ast.Name) and node.id == "__name__":
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from afterward.interpret.fragments.reading import begun_before_loops, clears_gradients, is_body, snippets
@@ -136,7 +136,9 @@ class _Search:
         """Run a program, and then again with each test the other way that kept it from a pass."""
         part = self.explore(run, alone, None)
         for door in part.closed:
-            self.explore(run, alone, door)
+            behind = self.explore(run, alone, door)
+            for inner in behind.closed[:1]:
+                self.explore(run, alone, replace(inner, before=door))
 
     def explore(self, run: Callable[[Choices], Machine | None], alone: str, door: Door | None) -> Part:
         """Run a program until its tests on unknown values have gone both ways."""
@@ -168,7 +170,7 @@ class _Search:
         if part.silent:
             ran = set().union(*(one.ran for one in part.silent))
             part.not_run = lambda: NotRun(modules.values(), ran, executed)
-        if door is None:
+        if door is None or (door.before is None and not (part.passes or part.findings)):
             part.closed = closed_doors(modules.values(), all_ran, executed, known, bool(part.passes or part.findings))
         return part
 
@@ -290,10 +292,9 @@ def _schedule(part: Part) -> Iterator[Choices]:
 
 def _choices(default: str, door: Door | None, *flipped: Place) -> Choices:
     made = Choices(default, frozenset(flipped))
-    if door is not None and door.settings:
-        made.settings = frozenset((door.place[0], path) for path in door.settings)
-    elif door is not None:
-        made.forced = {door.place: door.side}
+    doors = door.all if door is not None else ()
+    made.settings = frozenset((one.place[0], path) for one in doors for path in one.settings)
+    made.forced = {one.place: one.side for one in doors if not one.settings}
     return made
 
 
