@@ -255,17 +255,8 @@ def _only_notes(node: ast.AST | None) -> bool:
 
 
 def _makes_leaf(node: ast.AST | None) -> bool:
-    """`x.detach().clone().requires_grad_()`: whatever was detached, this is a leaf; so is a batch `x` itself."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"):
-        return False
-    inner: ast.expr = node.func.value
-    if isinstance(inner, ast.Name):
-        return True
-    while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
-        if inner.func.attr == "detach":
-            return True
-        inner = inner.func.value
-    return False
+    """`x.requires_grad_()`, `x.clone().requires_grad_()`: who asks for that has a value without a graph."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
 
 
 @kept
