@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from afterward.model.built import Execution, Statement
 from afterward.model.history import History, Number, Pass
 from afterward.model.site import Site
+from afterward.rules._often import AGAIN, SEVERAL
 
 LATER = 2  # passes, all looked at, that must have come after an execution before it counts as never used
-OVERWRITTEN = 2  # passes, each over the last of several values of a loss
 OVERWRITTEN_ONCE = 5  # or so many values of it, where the whole program has but one pass
-LEFT_OUT = 2  # times that a part of a loss was computed and is known not to be used
-UNREAD = 3  # executions, known to be in vain, of a statement whose value nothing reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ def never_read(history: History) -> list[Unused]:
     return (
         []
         if not history.observed
-        else [one for one in unused(history) if one.unread and one.judged >= UNREAD and not one.after_last]
+        else [one for one in unused(history) if one.unread and one.judged >= SEVERAL and not one.after_last]
     )
 
 
@@ -134,9 +132,7 @@ def never_read(history: History) -> list[Unused]:
 def overwritten(history: History) -> list[Overwritten]:
     """Losses of which only the last of several values is used, again and again; or in the one pass of a whole run."""
     alone = history.observed and sum(run.call == "backward" for run in history.passes) == 1
-    return [
-        one for one in _overwritten(history) if one.passes >= OVERWRITTEN or (alone and one.times >= OVERWRITTEN_ONCE)
-    ]
+    return [one for one in _overwritten(history) if one.passes >= AGAIN or (alone and one.times >= OVERWRITTEN_ONCE)]
 
 
 def _overwritten(history: History) -> Iterator[Overwritten]:
@@ -256,7 +252,7 @@ def left_out(history: History) -> list[LeftOut]:
             known[statement.site] = [one for one in statement.executions if is_judged(history, one)]
         judged = known[statement.site]
         vain = [one for one in judged if not meets(used, one.first + offset, one.first + offset + 1)]
-        if len(vain) >= LEFT_OUT and len(vain) == len(judged):
+        if len(vain) >= AGAIN and len(vain) == len(judged):
             part = _part(history, number, statement, used)
             found.update({statement.site: part} if part is not None else {})
     return list(found.values())

@@ -10,8 +10,8 @@ from afterward.model import gradients
 from afterward.model.gradients import Empty, Use
 from afterward.model.history import History, LeafId, Optimizer, Pass, Step
 from afterward.model.site import Site, Where, dated_site, parting
+from afterward.rules._often import AGAIN, SEVERAL
 
-UNUSED = 2  # passes whose gradients for an optimizer were cleared unused, before it is one that never steps
 BY_HAND = -2  # in place of an optimizer: the program updates these parameters itself
 
 
@@ -154,7 +154,7 @@ def never_stepping(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
         if optimizer.id in stepping or optimizer.step_not_run or -1 in stepping:
             continue
         runs = _cleared_unused(history, optimizer)
-        if len(runs) >= UNUSED:
+        if len(runs) >= AGAIN:
             yield optimizer, runs
 
 
@@ -173,7 +173,7 @@ def unread(history: History) -> Iterator[tuple[Optimizer, list[int]]]:
             if leaves >= optimizer.leaves and not _is_for_another(history, run, optimizer)
         ]
         fates = [fate for (_, leaf), fate in history.ledger.fates.items() if leaf in optimizer.leaves]
-        if len(reached) > UNUSED and not any(fate.used_by or fate.read or fate.unseen for fate in fates):
+        if len(reached) >= SEVERAL and not any(fate.used_by or fate.read or fate.unseen for fate in fates):
             yield optimizer, reached
 
 

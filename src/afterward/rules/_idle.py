@@ -11,9 +11,7 @@ from itertools import pairwise
 
 from afterward.model.history import Cut, History, Leaf, Optimizer, Pass, Step
 from afterward.model.site import Site, dated_site
-
-STEPS = 2  # of an optimizer, each with a backward before it
-STILL = 2  # of its steps, the last ones, that changed nothing though earlier ones did; and passes beside them
+from afterward.rules._often import AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def _idle(history: History, optimizer: Optimizer) -> Idle | None:
     in_sight = not optimizer.hidden and all(leaf.followed for leaf in trained)
     if in_sight and not optimizer.had_gradient and trained in ((never, unreached) if optimizer.of_torch else (never,)):
         return None if any(run.open for run in history.passes) else group.as_a_whole()
-    late = group.steps[-optimizer.still :] if optimizer.still >= STILL else []
+    late = group.steps[-optimizer.still :] if optimizer.still >= AGAIN else []
     if in_sight and group.left_behind(late):
         found = group.found(trained)
         return replace(found, steps=len(late), site=dated_site(late[0].where) or found.site)
@@ -61,7 +59,7 @@ def _passes_between(history: History, steps: list[Step]) -> bool:
     """Was there a pass before several of these steps, after the step before?"""
     moments = [run.moment for run in history.passes]
     before = [0, *(bisect_right(moments, step.moment) for step in steps)]
-    return sum(later > earlier for earlier, later in pairwise(before)) >= STEPS
+    return sum(later > earlier for earlier, later in pairwise(before)) >= AGAIN
 
 
 @dataclass(slots=True)
@@ -98,12 +96,12 @@ class _Group:
 
     def left_behind(self, late: list[Step]) -> bool:
         """Has nothing of it changed since passes began to reach others, or a cut came before it?"""
-        if len(late) < STILL or not _passes_between(self.history, late):
+        if len(late) < AGAIN or not _passes_between(self.history, late):
             return False
         since = self.steps[-1 - len(late)].moment if len(late) < len(self.steps) else -1
         runs = [run for run in _looked(self.history) if run.moment > since]
         mine = {leaf.id for leaf in self.trained}
-        if len(runs) < STILL or any(run.open or run.reached & mine for run in runs):
+        if len(runs) < AGAIN or any(run.open or run.reached & mine for run in runs):
             return False
         return bool(_in_place_of(self.history, self.trained) or _cut_of(self.history, self.trained))
 

@@ -8,17 +8,16 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import FlatPart, flat_parts, warning
-
-TIMES = 2  # passes that were looked at over a loss with such a part: the first may be part of setting up
 
 
 @rule("AFT407", Severity.WARNING, breaks=4)
 def derivative_without_graph(history: History) -> Iterator[Diagnosis]:
     """A penalty or another part of a loss is a derivative computed without `create_graph=True`: it has no effect."""
     for part in flat_parts(history):
-        if part.times >= TIMES:
+        if part.times >= AGAIN:
             yield _diagnose(part)
 
 

@@ -10,6 +10,7 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.facts import Fact, FactKind
 from afterward.model.history import History, Pass
 from afterward.model.words import Words
+from afterward.rules._often import AGAIN, SEVERAL
 from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
@@ -19,12 +20,12 @@ def gradients_doubled(history: History) -> Iterator[Diagnosis]:
     """`backward()` adds the gradients of a loss that an earlier one already added; nothing was cleared in between."""
     for runs in passes_by_site(history):
         pairs = [(earlier, run) for run in runs if (earlier := _already_added(history, run)) is not None]
-        if len(pairs) >= 2:
+        if len(pairs) >= AGAIN:
             yield _diagnose(*pairs[0])
             continue
         pairs = [(earlier, run) for run in runs if (earlier := _computed_before(history, run)) is not None]
         # A loss that is the same step after step is a constant, and says nothing about the batch.
-        if len(pairs) >= 3 and len({run.value for _, run in pairs}) >= 2:
+        if len(pairs) >= SEVERAL and len({run.value for _, run in pairs}) > 1:
             shares = all(_shared(*pair) for pair in pairs)
             yield _diagnose(*pairs[0]) if shares else _diagnose_fresh(*pairs[0], len(pairs))
 

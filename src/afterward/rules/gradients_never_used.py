@@ -12,11 +12,9 @@ from afterward.model.history import History, Leaf, Pass
 from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules._idle import idle_optimizers
+from afterward.rules._often import AGAIN, SEVERAL
 from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
-
-PASSES = 3  # looked-at passes that added to one gradient, which nothing used, read or cleared
-STEPS = 2  # of any optimizer between the first of them and the last
 
 
 @rule("AFT411", Severity.INFO, breaks=7)
@@ -31,11 +29,11 @@ def gradients_never_used(history: History) -> Iterator[Diagnosis]:
     for leaf in history.leaves if held else ():
         since = _unheld_since(history, leaf)
         mine = {run: one for run, one in fates.get(leaf.id, {}).items() if history.run(run).moment >= since}
-        if leaf.taken is None or len(mine) < PASSES or any(map(_has_an_end, mine.values())):
+        if leaf.taken is None or len(mine) < SEVERAL or any(map(_has_an_end, mine.values())):
             continue
         runs = [history.run(run) for run in sorted(mine)]
         times[leaf.id] = len(runs)
-        if len(history.steps_between(runs[0].moment, runs[-1].moment)) >= STEPS:
+        if len(history.steps_between(runs[0].moment, runs[-1].moment)) >= AGAIN:
             site = _statement(leaf, held)
             groups.setdefault((site.file, site.line), []).append((leaf, runs[-1]))
     for found in groups.values():

@@ -18,10 +18,9 @@ from afterward.rules._gradients import (
     steps_of_optimizers,
     steps_that_used,
 )
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
-
-ENOUGH = 2  # steps of one optimizer that used gradients again: the first may be part of setting up
 
 
 @rule("AFT402", Severity.WARNING, breaks=5)
@@ -36,14 +35,14 @@ def gradients_not_zeroed(history: History) -> Iterator[Diagnosis]:
     for steps in again.values():
         leaves = frozenset(use.leaf for step in steps for use in _used_again(history, step))
         few = history.observed and not _ever_cleared(history, leaves)
-        if (len(steps) >= ENOUGH or few) and not leaves <= told:
+        if (len(steps) >= AGAIN or few) and not leaves <= told:
             told |= leaves
             yield _diagnose(history, [_adding(history, step) for step in steps], leaves)
     if any(never_stepping(history)):
         return  # AFT410: another optimizer's step was meant
     for steps in steps_of_optimizers(history):
         twice = [step for step in steps if _used_before(history, step)]
-        if len(twice) >= ENOUGH:
+        if len(twice) >= AGAIN:
             yield _diagnose_same(history, twice)
 
 

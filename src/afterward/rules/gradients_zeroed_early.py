@@ -22,10 +22,9 @@ from afterward.rules._gradients import (
     produced_between,
     steps_of_optimizers,
 )
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
-
-ENOUGH = 2  # steps of one optimizer, each left without gradients that were made for it
 
 
 @rule("AFT405", Severity.WARNING, breaks=6)
@@ -43,7 +42,7 @@ def gradients_zeroed_early(history: History) -> Iterator[Diagnosis]:
             yield _diagnose(history, emptied[-1], len(emptied))
             continue
         partly = [(step, run) for step, run in _partly(history, steps) if not _is_meant_for(history, run, too_soon)]
-        if len(partly) >= ENOUGH:
+        if len(partly) >= AGAIN:
             yield _diagnose_part(history, *partly[0], len(partly))
 
 
@@ -54,7 +53,7 @@ def _emptied(steps: list[Taken]) -> list[Taken]:
         by_place.setdefault((step.site.file, step.site.line) if step.site is not None else None, []).append(step)
     for mine in by_place.values():
         emptied = [step for step in mine if step.lost]
-        if len(emptied) >= ENOUGH and not any(step.uses for step in mine):
+        if len(emptied) >= AGAIN and not any(step.uses for step in mine):
             return emptied
     return []
 

@@ -9,10 +9,10 @@ from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Severity
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules._built import Unused, left_out, never_read, overwritten, unused
+from afterward.rules._often import SEVERAL
 from afterward.rules._registry import rule
 from afterward.rules._silent import left_without, warning
 
-TIMES = 3  # executions of a statement of which it is known that nothing used them
 NODES = 50  # that it built
 SHARE = 0.1  # of all nodes that were recorded
 
@@ -44,7 +44,7 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
 
 def _is_much(history: History, one: Unused) -> bool:
     """In evaluation mode a graph is never wanted. How many nodes there are otherwise is known of a run alone."""
-    much = one.judged >= TIMES and one.nodes >= max(NODES, SHARE * history.built.nodes)
+    much = one.judged >= SEVERAL and one.nodes >= max(NODES, SHARE * history.built.nodes)
     return one.evaluates or (history.observed and much)
 
 

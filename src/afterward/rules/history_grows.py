@@ -12,7 +12,7 @@ from afterward.model.words import Words
 from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
 
-TURNS = 5
+STEPS = 5  # each of which goes further back than the one before
 FEW = 3  # where they were interpreted, and each iteration is like the last
 
 
@@ -20,7 +20,7 @@ FEW = 3  # where they were interpreted, and each iteration is like the last
 def history_grows(history: History) -> Iterator[Diagnosis]:
     """Every `backward()` goes through the graphs of all earlier steps again, further than the previous one."""
     for runs in passes_by_site(history):
-        growing = growing_passes(runs, TURNS if history.observed else FEW)
+        growing = growing_passes(runs, STEPS if history.observed else FEW)
         if growing:
             yield _diagnose(growing, _carried(history, growing))
 

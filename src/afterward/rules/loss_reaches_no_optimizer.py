@@ -9,11 +9,9 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Remedy, Severit
 from afterward.model.history import History, Leaf, Pass
 from afterward.model.words import Words
 from afterward.rules._idle import idle_optimizers
+from afterward.rules._often import AGAIN, SEVERAL
 from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
-
-PASSES = 3  # that were looked at, from one statement
-STEPS = 2  # of any optimizer between the first of them and the last
 
 
 @rule("AFT406", Severity.WARNING, breaks=7)
@@ -25,7 +23,7 @@ def loss_reaches_no_optimizer(history: History) -> Iterator[Diagnosis]:
         reached = {leaf for run in runs for leaf in run.reached if run.call == "backward"}
         leaves = [leaf for leaf in history.leaves if leaf.id in reached]
         steps = history.steps_between(runs[0].moment, runs[-1].moment)
-        if len(runs) >= PASSES and len(steps) >= STEPS and leaves and all(map(_is_untrained, leaves)):
+        if len(runs) >= SEVERAL and len(steps) >= AGAIN and leaves and all(map(_is_untrained, leaves)):
             yield _diagnose(runs, leaves)
 
 

@@ -11,6 +11,7 @@ from afterward.model.history import History, Pass
 from afterward.model.site import Site
 from afterward.model.words import Words
 from afterward.rules._built import graph_is_used, left_out
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import flat_parts, passes_by_site, site_of, warning
 
@@ -32,7 +33,7 @@ def needless_retain(history: History) -> Iterator[Diagnosis]:
         if len(kept) != len(runs) or not kept or len({run.creates_graph for run in kept}) > 1:
             continue
         judged = [used for run in kept if (used := _used(history, run, runs)) is not None]
-        if len(judged) >= 2 and not any(judged):
+        if len(judged) >= AGAIN and not any(judged):
             yield _diagnose(kept)
 
 

@@ -11,10 +11,9 @@ from afterward.model.gradients import Use
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules._gradients import Taken, steps_of_optimizers
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
-
-ENOUGH = 2  # steps that another optimizer's loss got into: all that were looked at, but for the first
 
 
 @rule("AFT409", Severity.WARNING, breaks=7)
@@ -23,7 +22,7 @@ def other_loss_in_step(history: History) -> Iterator[Diagnosis]:
     for steps in steps_of_optimizers(history):
         used = [step for step in steps if step.uses and step.step is not None]
         mixed = [(step, found) for step in used if (found := _foreign(history, step))]
-        if len(mixed) >= max(ENOUGH, len(used) - 1):
+        if len(mixed) >= max(AGAIN, len(used) - 1):
             yield _diagnose(history, *mixed[-1], len(mixed))
 
 

@@ -12,10 +12,9 @@ from afterward.model.words import Words
 from afterward.rules._built import left_out
 from afterward.rules._gradients import frozen_while_stepping
 from afterward.rules._idle import Idle, idle_optimizers
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import warning
-
-ENOUGH = 2  # steps with frozen parameters alone, after the last one that used a gradient
 
 
 @rule("AFT404", Severity.WARNING, breaks=7)
@@ -27,7 +26,7 @@ def parameters_never_reached(history: History) -> Iterator[Diagnosis]:
             yield _diagnose(idle)
     for optimizer, late in frozen_while_stepping(history):
         site = dated_site(history.step(late[0]).where)
-        if len(late) >= ENOUGH and site is not None:
+        if len(late) >= AGAIN and site is not None:
             yield _frozen(history, optimizer, len(late), site)
 
 

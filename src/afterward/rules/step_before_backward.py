@@ -9,10 +9,9 @@ from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, 
 from afterward.model.history import History
 from afterward.model.words import Words
 from afterward.rules._gradients import Taken, comes_before_backward, steps_of_optimizers, too_late_for
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import site_of, warning
-
-ENOUGH = 2  # steps, beside the first, that come before their backward
 
 
 @rule("AFT408", Severity.WARNING, breaks=6)
@@ -21,7 +20,7 @@ def step_before_backward(history: History) -> Iterator[Diagnosis]:
     for steps in steps_of_optimizers(history):
         early = comes_before_backward(history, steps)
         trained = any(step.uses for step in steps)
-        if len(early) >= ENOUGH or (early and not trained):  # of a run that trained nothing, one will do
+        if len(early) >= AGAIN or (early and not trained):  # of a run that trained nothing, one will do
             yield _diagnose(history, early, alone=not steps[0].uses)
 
 

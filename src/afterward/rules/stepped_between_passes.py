@@ -8,10 +8,9 @@ from afterward.model import facts
 from afterward.model.diagnosis import Bridge, Diagnosis, Effect, Label, Remedy, Severity
 from afterward.model.history import History, LeafId, Pass, Step
 from afterward.model.words import Words
+from afterward.rules._often import AGAIN
 from afterward.rules._registry import rule
 from afterward.rules._silent import passes_by_site, site_of, warning
-
-PASSES = 2  # of one call: a single one may be meant
 
 
 @rule("AFT203", Severity.WARNING, breaks=2)
@@ -23,7 +22,7 @@ def stepped_between_passes(history: History) -> Iterator[Diagnosis]:
         if wrong:
             run, step = wrong[0]
             yield _diagnose(history, run, step, len(wrong), run.overwritten & step.leaves, "fused")
-        elif len(late) >= PASSES:
+        elif len(late) >= AGAIN:
             run, step = late[0]
             yield _diagnose(history, run, step, len(late), run.stale & step.leaves)
 

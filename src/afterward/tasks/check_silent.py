@@ -11,11 +11,10 @@ from afterward.model.history import History
 from afterward.model.methods import PASSES
 from afterward.model.site import Site
 from afterward.rules import diagnose
+from afterward.rules._often import AGAIN, SEVERAL
 from afterward.rules.needless_retain import is_needed
 
-_ENOUGH = 2  # steps that a run must have come to, to say something against another
 _OF_STEPS = "AFT4"  # rules about gradients look at several updates
-_SHOWN = 3  # passes at one place, by which a rule can tell what becomes of their graphs
 _ZERO = frozenset({"zero_grad", "grad", "zero_"})
 # Words in code that no run came to, beside passes, that a finding does not stand up to.
 _UNDOES = {
@@ -38,7 +37,7 @@ def silent_findings(outcome: Part) -> list[Diagnosis]:
         return []
     found = list(said_of(first.history) if outcome.said is None else outcome.said)
     for run in others:
-        if found and run.history is not None and not run.blind and _steps(run.history) >= _ENOUGH:
+        if found and run.history is not None and not run.blind and _steps(run.history) >= AGAIN:
             there = {one.key for one in diagnose(run.history)}
             found = [one for one in found if one.key in there or not _contradicts(run, one)]
     if not found:
@@ -62,11 +61,11 @@ def _contradicts(run: Quiet, found: Diagnosis) -> bool:
         return False
     if found.code == "AFT303":
         return is_needed(run.history, found.primary.site)
-    if found.code.startswith(_OF_STEPS) and len(run.history.steps) < _ENOUGH:
+    if found.code.startswith(_OF_STEPS) and len(run.history.steps) < AGAIN:
         return False
     sites = [one.where.site for one in run.history.passes if one.where is not None]
     times = sum(found.freed is not None and one.same_lines(found.freed) for one in sites)
-    return not (run.cut_short and (times or _steps(run.history)) < _SHOWN)
+    return not (run.cut_short and (times or _steps(run.history)) < SEVERAL)
 
 
 def _steps(history: History) -> int:
