@@ -161,6 +161,7 @@ def test_names_of_one_level_do_not_hide_those_of_another() -> None:
 
 def test_without_trials_an_index_tells_what_the_whole_is() -> None:
     assert Shapes(Workshop({}), likely_shape("[1]", None)).expression("state") == "tuple(t.detach() for t in state)"
+    assert Shapes(Workshop({}), likely_shape("[:, 1]", None)).expression("state") == "state.detach()"
     assert Shapes(Workshop({}, tries=True), likely_shape("[1]", None)).expression("state") == "state.detach()"
 
 

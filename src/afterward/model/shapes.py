@@ -127,4 +127,6 @@ def likely_shape(element: str, bridge: Bridge | None) -> Shape:
         return holding("tuple")
     if element[:2] in ("['", '["'):
         return holding("dict")
-    return holding("list" if bridge is not None and bridge.filled else "tuple") if element else TENSOR
+    if not element or ":" in element or "," in element:  # what is sliced is a tensor
+        return TENSOR
+    return holding("list" if bridge is not None and bridge.filled else "tuple")

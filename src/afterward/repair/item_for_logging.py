@@ -9,7 +9,7 @@ import libcst as cst
 
 from afterward.repair import number_at_source
 from afterward.repair.names import assignment, is_read, named, normal, wrapped
-from afterward.repair.passes import called_name, own_nodes
+from afterward.repair.passes import called_name, only_call, own_nodes
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
@@ -49,9 +49,8 @@ _JOINING = frozenset({"stack", "cat", "concat", "concatenate", "vstack", "hstack
 
 def _added(statement: Statement) -> list[cst.BaseExpression]:
     """`x` of `log.append(x)`, where that is the whole statement."""
-    alone = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-    call = alone.value if isinstance(alone, cst.Expr) else None
-    return [argument.value for argument in call.args] if isinstance(call, cst.Call) else []
+    call = only_call(statement)
+    return [argument.value for argument in call.args] if call is not None else []
 
 
 def _is_joined(job: Job) -> bool:
@@ -80,30 +79,22 @@ def _by_the_caller(job: Job, source: Source, function: cst.FunctionDef) -> Candi
 def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression]:
     """What a statement puts into a record: the value added, appended, or put under a key."""
     made = assignment(statement)
-    if isinstance(made, cst.AugAssign):
-        if isinstance(made.value, (cst.Dict, cst.Tuple, cst.List)):  # `log += [loss]`: what is in it
-            yield from _inner(source, (made.value, *descendants(made.value)))
-        else:
-            yield made.value
-        return
-    if isinstance(made, cst.Assign):
-        value = made.value
-        target = normal(source.code(made.targets[0].target))
-        if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
-            sides = [side for side in (value.left, value.right) if normal(source.code(side)) != target]
-            if len(sides) == 1 and isinstance(sides[0], (cst.Dict, cst.Tuple, cst.List)):
-                yield from _inner(source, (sides[0], *descendants(sides[0])))
-                return
-            if len(sides) == 1:
-                yield sides[0]
-                return
-        if not isinstance(value, (cst.Dict, cst.Tuple, cst.List)):
-            yield value
-        else:
-            yield from _inner(source, (value, *descendants(value)))
-        return
-    if isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], (cst.Expr, cst.Return)):
+    if isinstance(made, (cst.Assign, cst.AugAssign)):
+        value = _new_part(source, made)
+        several = isinstance(value, (cst.Dict, cst.Tuple, cst.List))  # `log += [loss]`: what is in it
+        yield from _inner(source, (value, *descendants(value))) if several else (value,)
+    elif isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], (cst.Expr, cst.Return)):
         yield from _inner(source, own_nodes(statement))
+
+
+def _new_part(source: Source, made: cst.Assign | cst.AugAssign) -> cst.BaseExpression:
+    """`x` of `log = log + x`, and of `log += x`."""
+    value = made.value
+    if isinstance(made, cst.AugAssign) or not isinstance(value, cst.BinaryOperation):
+        return value
+    target = normal(source.code(made.targets[0].target))
+    sides = [side for side in (value.left, value.right) if normal(source.code(side)) != target]
+    return sides[0] if len(sides) == 1 and isinstance(value.operator, cst.Add) else value
 
 
 def _inner(source: Source, nodes: Iterable[cst.CSTNode]) -> Iterator[cst.BaseExpression]:
