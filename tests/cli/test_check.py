@@ -111,6 +111,17 @@ def test_stdin(tmp_path: Path) -> None:
     assert ":6:1: AFT101" in done.stdout
 
 
+def test_of_a_pasted_text_silence_is_no_clean_result(tmp_path: Path) -> None:
+    unknown = check(tmp_path, "-", stdin="def sweep(loss):\n    loss.backward()\n")
+    assert unknown.stderr.splitlines() == [
+        "afterward: not analysed: <stdin>:2: `loss` is not known here, so neither is its backward pass",
+        "Nothing could be checked: no call of `backward()` in the text could be analysed.",
+    ]
+    said = check(tmp_path, "-", stdin="it trains for hours (but why\n").stderr.splitlines()
+    assert said[0].endswith("<stdin>:1: this line was not read as code")
+    assert said[1].startswith("No problems found, but the text has no call of `backward()`")
+
+
 def test_a_comment_silences_its_line_and_an_unused_one_is_told(tmp_path: Path) -> None:
     lines = FAULTY.splitlines()
     lines[5] += "  # afterward: ignore[backward-twice]"

@@ -17,6 +17,26 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 """
 
 SCRIPTS = {
+    "never cleared as shipped, where a flag is off": """
+HALF = False
+scaler = torch.amp.GradScaler("cpu", enabled=False)
+for x in torch.randn(6, 4, 2):
+    loss = net(x).pow(2).mean()
+    if HALF:
+        opt.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(opt)
+    else:
+        loss.backward()  # warning: AFT402
+        opt.step()
+""",
+    "every second step, counted from 0, and cleared in each": """
+for i, x in enumerate(torch.randn(8, 4, 2)):
+    opt.zero_grad()  # warning: AFT405
+    net(x).pow(2).mean().backward()
+    if i % 2 == 0:
+        opt.step()
+""",
     "a meter two objects deep": """
 class Meter:
     def __init__(self):

@@ -89,36 +89,48 @@ def _once(options: argparse.Namespace, settings: Settings) -> int:
     _report(result.report, options)
     if options.fix:
         _fix(result.report)
-    if options.show_gaps:
-        _gaps(result.report)
+    if options.show_gaps or stdin is not None:
+        _gaps(result.report, options.show_gaps or not _looked(result.report))
     if options.statistics:
         _statistics(result)
-    _last_line(result.report, options, len(result.errors))
+    _last_line(result.report, options, len(result.errors), stdin is not None)
     return result.exit
 
 
-def _gaps(report: Report) -> None:
+def _looked(report: Report) -> bool:
+    return report.looked_at is not None and report.looked_at.training_loops > 0
+
+
+def _gaps(report: Report, unknown: bool) -> None:
     """What was not analysed, and then the places where something was not known."""
     missed = report.looked_at.not_analysed if report.looked_at is not None else ()
     for one in missed:
         _say(f"not analysed: {_relative(one.file)}:{one.line}: {one.reason}")
     said = {f"{one.file}:{one.line}: {one.reason}" for one in missed}
-    for gap in report.gaps:
+    for gap in report.gaps if unknown else ():
         if gap not in said:
             _say(f"not known: {_relative(gap)}")
 
 
-def _last_line(report: Report, options: argparse.Namespace, unread: int) -> None:
+def _last_line(report: Report, options: argparse.Namespace, unread: int, pasted: bool) -> None:
     """What was looked at, without which "clean" could mean "did not look"; what was found, and what to do next."""
     looked_at = report.looked_at
     if looked_at is None:
         return
+    from afterward.cli._output import say
+
+    if pasted and not report.findings and not unread and not _looked(report):
+        say(_NOT_ANALYSED if looked_at.not_analysed else _NO_PASS)
+        return
     parts = [_count(looked_at.files, "file"), _count(looked_at.training_loops, "training loop")]
     if looked_at.not_analysed:
         parts.append(f"{len(looked_at.not_analysed):,} not analysed" + ("" if options.show_gaps else " (--show-gaps)"))
-    from afterward.cli._output import say
-
     say(f"{_verdict(report, unread)} {', '.join(parts)}.{_next(report)}")
+
+
+# Of a text that was piped in.
+_NOT_ANALYSED = "Nothing could be checked: no call of `backward()` in the text could be analysed."
+_NO_PASS = "No problems found, but the text has no call of `backward()`: most faults show only there."
 
 
 def _verdict(report: Report, unread: int) -> str:

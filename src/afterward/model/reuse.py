@@ -69,10 +69,9 @@ class Reuse:
             return built.loop
         return late.innermost_iteration if late is not None else None
 
-    @property
-    def read_parts(self) -> Parting | None:
-        """How the place where the part is read again lies to the pass."""
-        return _lies(self.entry.consumer, self) if self.entry.consumer is not None else None
+    def lies(self, node: Node) -> Parting | None:
+        """How the place that built a node lies to the pass."""
+        return _lies(node, self)
 
 
 def _lies(node: Node, reuse: Reuse) -> Parting | None:

@@ -163,7 +163,7 @@ def _cause(history: History, reuse: Reuse, bridge: Value | None, foreign: bool) 
     early = reuse.early
     if part.how == "after" and early is not None and early.call == "backward" and _summed_in(history, reuse):
         return Cause.LOSS_ACCUMULATED
-    if built.how == "outside" and not _loss_built_outside(reuse):
+    if built.how == "outside" and not _loss_built_outside(history, reuse):
         kept = bridge is not None and _belongs_to_object(bridge)
         return Cause.HISTORY_CACHED if kept and not foreign else Cause.FORWARD_OUTSIDE_LOOP
     if foreign:
@@ -239,10 +239,10 @@ def _written_again(history: History, reuse: Reuse, early: Pass) -> bool:
     return own and (early.id, reuse.late.id) in history.repeats
 
 
-def _loss_built_outside(reuse: Reuse) -> bool:
+def _loss_built_outside(history: History, reuse: Reuse) -> bool:
     """Is all of it outside, the losses too, and the loop does nothing but use them one by one?"""
-    read = reuse.read_parts
-    return read is not None and read.how == "outside"
+    parts = (reuse.lies(history.node(number)) for number in reuse.fresh)
+    return all(part is not None and part.how == "outside" for part in parts)
 
 
 def _renewed(history: History, reuse: Reuse, bridge: Value | None) -> bool:

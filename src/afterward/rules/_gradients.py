@@ -235,10 +235,10 @@ def _is_own(history: History, step: Taken, leaf: int) -> bool:
 
 
 def _from(history: History, step: Taken, place: object) -> Taken:
-    """What a step used of the passes from one statement, where no other optimizer had used them before."""
+    """What a step used of the passes from one statement, where no other optimizer used them."""
     uses = []
     for use in step.uses:
-        mine = tuple(r for r in use.runs if place_of(history, r) == place and not _shared(history, r, use.leaf, step))
+        mine = tuple(r for r in use.runs if place_of(history, r) == place and _is_for(history, r, step))
         uses += [replace(use, runs=mine)] if mine else []
     return replace(step, uses=uses, empty=[one for one in step.empty if not one.begun])
 
@@ -257,8 +257,11 @@ def too_late_for(history: History, step: Taken) -> int:
 def own_passes(history: History, step: Taken, runs: Sequence[int]) -> Sequence[int]:
     """Of some passes, those whose gradients no other optimizer has used, if there are any: the others may have added to
     these gradients in passing."""
-    own = [r for r in runs if not any(_shared(history, r, leaf, step) for leaf in history.ledger.produced_by(r))]
-    return own or runs
+    return [r for r in runs if _is_for(history, r, step)] or runs
+
+
+def _is_for(history: History, run: int, step: Taken) -> bool:
+    return not any(_shared(history, run, leaf, step) for leaf in history.ledger.produced_by(run))
 
 
 def place_of(history: History, run: int) -> tuple[str, int] | None:

@@ -70,6 +70,7 @@ class _Read:
     tree: ast.Module
     cells: Cells | None = None
     moved: Sequence[int] = ()
+    no_code: Sequence[int] = ()
 
     def as_written(self, found: Diagnosis) -> Diagnosis:
         found = as_pasted(found, self.moved)
@@ -80,7 +81,7 @@ def _read(file: str, data: bytes, alone: bool) -> _Read:
     if alone:
         reading = read_fragment(data.decode("utf-8-sig", "replace"))
         if reading is not None:
-            return _Read(reading.text.encode(), completed(reading.tree), moved=reading.moved)
+            return _Read(reading.text.encode(), completed(reading.tree), None, reading.moved, reading.no_code)
     if file.endswith(".ipynb"):
         data, cells = as_program(data, file, to_read)
         return _Read(data, parse(data, file), cells)
@@ -112,13 +113,15 @@ def check_bytes(file: str, data: bytes, shared: Shared, alone: bool = False) -> 
             raise
         why = f"could not be interpreted: {type(error).__name__}: {error}"
         return Checked(file, gaps=(f"{file}: {why}",), looked=Looked(missed=((file, 1, why),)))
-    findings = [in_code_points(found, sources.texts) for part in outcome.parts for found in _findings(part)]
+    found_once = _once(found for part in outcome.parts for found in _findings(part))
+    findings = [in_code_points(found, sources.texts) for found in found_once]
     told = (*_heeded(findings, sources), *_unused(file, data, tuple(findings)))
     kept = tuple(map(read_as.as_written, told))
     gaps = tuple(
         f"{gap.site.file}:{gap.site.line}: {gap.what}" if gap.site is not None else f"{file}: {gap.what}"
         for gap in outcome.gaps
     )
+    gaps += tuple(f"{file}:{number}: this line was not read as code" for number in read_as.no_code)
     chapters = _chapters(outcome, kept) if alone else ()
     read_too = tuple(sorted({*reach, *outcome.modules} - {file}))
     return Checked(file, kept, gaps, read=read_too, looked=_looked(file, tree, outcome), chapters=chapters)
@@ -132,6 +135,15 @@ def _findings(part: Part) -> Iterator[Diagnosis]:
     always = len(part.silent) == part.runs and not part.alone
     depends = Depends(always, part.silent[0].assumed if part.silent else (), part.door)
     yield from (_predicted(one, depends, False) for one in silent_findings(part))
+
+
+def _once(findings: Iterator[Diagnosis]) -> Iterator[Diagnosis]:
+    """Each fault that raises nothing once, though it shows under several conditions."""
+    known = set()
+    for one in findings:
+        if one.severity is Severity.ERROR or one.key not in known:
+            yield one
+        known.add(one.key)
 
 
 def _chapters(outcome: Outcome, kept: tuple[Diagnosis, ...]) -> tuple[Chapter, ...]:

@@ -42,6 +42,7 @@ class Line:
     text: str
     moved: int = 0
     was_prose: bool = False  # a sentence stood here, between pieces of code
+    was_no_code: bool = False  # it stood between code, and could not be read as such
 
     @property
     def indent(self) -> int:
@@ -67,6 +68,7 @@ class Around:
     second_pass: bool = False  # it quotes the error of a graph that is gone
     in_place: bool = False  # of a value that was overwritten
     leaf: bool = False  # of a parameter that is written in place
+    unseen: frozenset[str] = frozenset()  # names that are imported from modules of the program, which was not copied
 
 
 def note_around(tree: ast.Module, text: str, lines: list[Line]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from afterward.interpret.fragments.around import around_of
 from afterward.interpret.fragments.meaning import Role, meanings_of, tree_of
-from afterward.interpret.fragments.uses import path_of
+from afterward.interpret.fragments.paths import path_of
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.core import Frame
@@ -40,4 +40,9 @@ def computed_first(tree: ast.Module) -> list[str]:
     return meanings_of(tree).paths(Role.LOSS) if around_of(tree).in_place else []
 
 
-__all__ = ["computed_first", "is_differentiated", "share_forward"]
+def losses_begun(tree: ast.Module) -> list[str]:
+    """The losses that what was not copied begins in each iteration, also those to which something is added then."""
+    return meanings_of(tree).paths(Role.LOSS)
+
+
+__all__ = ["computed_first", "is_differentiated", "losses_begun", "share_forward"]

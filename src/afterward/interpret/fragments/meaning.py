@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from afterward.follow.nodes import LOOPS, children, inside, kept, of_file
 from afterward.interpret.fragments import vocabulary
 from afterward.interpret.fragments.around import around_of
-from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written, path_of
+from afterward.interpret.fragments.paths import compares, is_class, makes, object_of, path_of
+from afterward.interpret.fragments.uses import SELF, Key, Place, Uses, Written
 from afterward.interpret.fragments.vocabulary import names_network, tokens
 
 if TYPE_CHECKING:
@@ -56,8 +57,13 @@ class Meanings:
         self.uses = Uses(tree)
         self.known: dict[Key, Meaning] = {}
         self.on_way: set[int] = set()  # ids of the calls on the way to a loss
+        self.towards: set[Key] = set()  # values on the way to a loss
         self._asked: dict[tuple[int, str], Meaning | None] = {}
         self._walked: set[tuple[int, bool]] = set()
+        self._applied = self._losses_applied()
+        strange = self._applied | around_of(tree).unseen
+        self.usual = {name: path for name, path in vocabulary.USUAL.items() if name not in strange} | self._modules()
+        self._second_pass = around_of(tree).second_pass
         self._by_use(tree)
         self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
         self._factors: list[Written] = []  # of the matrix products on the way to a loss
@@ -88,6 +94,12 @@ class Meanings:
     def _set(self, key: Key, role: Role, by_use: bool) -> None:
         self.known.setdefault(self.uses.one(key), Meaning(role, by_use))
 
+    def _modules(self) -> dict[str, str]:
+        """Names of which only classes of one module of torch are asked for: `import torch.distributions as D`."""
+        asked = {key[1]: names for key, names in self.uses.methods.items() if not self.uses.values.get(key)}
+        found = {name: vocabulary.module_with(names) for name, names in asked.items() if all(map(is_class, names))}
+        return {name: module for name, module in found.items() if module is not None and name.isidentifier()}
+
     # What use alone shows
 
     def _by_use(self, tree: ast.Module) -> None:
@@ -97,8 +109,9 @@ class Meanings:
         for key, names in uses.methods.items():
             merged.setdefault(uses.one(key), set()).update(names)
         for owner, given in uses.stepped:
-            if "scale" in merged.get(uses.one(owner), ()):
+            if merged.get(uses.one(owner), set()) & vocabulary.OF_SCALERS:
                 merged.setdefault(uses.one(given), set()).update(("zero_grad", "step"))
+                self._set(owner, Role.SCALER, True)
         for key, names in merged.items():
             if key[1] == SELF and key[0] in uses.methods_of:
                 continue  # an object of a class that is shown
@@ -119,7 +132,7 @@ class Meanings:
                 self._set(key, Role.LIST, True)
         for key in sorted(uses.differentiated, key=lambda one: one[1]):  # in the same order in every process
             is_there = not uses.values.get(key) or key in uses.changed_first
-            if key[1] not in self._imported() and is_there and uses.one(key) not in called:
+            if key[1].split(".")[0] not in self._imported() and is_there and uses.one(key) not in called:
                 self._set(key, Role.LEAF, False)
         for key in sorted(uses.written_in_place, key=lambda one: one[1]) if around_of(tree).leaf else ():
             if (self._is_open(key) and not uses.values.get(key)) or key in uses.changed_first:
@@ -138,7 +151,8 @@ class Meanings:
         """Is it a name of the module that nothing assigns, nor calls, nor may have imported?"""
         key = place.key(path)
         is_global = place.outer is None and isinstance(place.node, ast.Module) and path.isidentifier()
-        free = not self.uses.values.get(key) and key not in self.uses.calls and self._is_open(key)
+        begun = not self.uses.values.get(key) or (key in self.uses.added_to and not self._second_pass)
+        free = begun and key not in self.uses.calls and self._is_open(key)
         return is_global and free and key not in self.uses.runs_pass
 
     # What the way back from a loss shows
@@ -157,6 +171,8 @@ class Meanings:
             self._factors += [Written(node.left, place), Written(node.right, place)]
         path = path_of(node)
         if path is not None:
+            if to_loss:
+                self.towards.add(place.key(path))
             for value in self.uses.values.get(place.key(path), ()):
                 self._follow(value, to_loss)
             if not isinstance(node, ast.Name):
@@ -202,7 +218,8 @@ class Meanings:
         if not self._is_open(key):
             return None
         words = set(tokens(path))
-        if owner and owner != "self" and self._is_open(place.key(owner)) and names_network(owner):
+        is_part = owner and owner != "self" and not self._holds_several(place.key(owner))
+        if is_part and self._is_open(place.key(owner)) and names_network(owner):
             self._set(place.key(owner), Role.NETWORK, False)  # a method of a network
             return Role.NETWORK
         if (names_network(path) or id(written.node) in uses.hands_on) and not words & vocabulary.LOSS:
@@ -210,13 +227,17 @@ class Meanings:
             return Role.NETWORK
         if not to_loss and (not self._is_layer(place, owner) or words & vocabulary.BEGINNINGS):
             return None
-        if (words & vocabulary.DATA and not words & vocabulary.LOSS) or _is_class(name):
+        if (words & vocabulary.DATA and not words & vocabulary.LOSS) or (is_class(name) and name not in self._applied):
             return None
         seen = {id(written.node)}  # what it returned before is no other source
         takes_network = any(self._is_given_as_network(one) for one in given)
         role = Role.FUNCTION if takes_network or any(self._has_source(one, seen) for one in given) else Role.NETWORK
         self._set(key, role, role is Role.FUNCTION)
         return role
+
+    def _holds_several(self, owner: Key) -> bool:
+        """Has it several optimizers of its own? Then it holds several networks, each under a name of its own."""
+        return sum(scope == owner[0] and path.startswith(f"{owner[1]}.") for scope, path in self._given) > 1
 
     def _is_given_as_network(self, written: Written) -> bool:
         """`penalty(discriminator, real, fake)`: is this argument a network, by its use elsewhere or by its word?"""
@@ -245,7 +266,12 @@ class Meanings:
         return root not in self._imported()
 
     def _imported(self) -> frozenset[str]:
-        return _names_imported(next(iter(self.uses.places.values())).node)
+        return _names_imported(next(iter(self.uses.places.values())).node) | self.usual.keys()
+
+    def _losses_applied(self) -> set[str]:
+        """Names of classes of losses that are called with what a loss compares: instances of theirs, then."""
+        calls = {key[1]: [one.node for one in written] for key, written in self.uses.calls.items()}
+        return {name for name in calls.keys() & vocabulary.LOSS_CLASSES if compares(calls[name])}
 
     def _is_value(self, written: Written) -> bool:
         """Is this computed or looped over here, so that its methods are a tensor's?"""
@@ -256,7 +282,7 @@ class Meanings:
         if any(key[0] == scope and key[1].startswith(f"{own}.") for key in self._given):
             return False  # something with an optimizer of its own is no tensor
         values = self.uses.values.get((scope, own), ())
-        return any(not isinstance(one.node, ast.Constant) and not _makes(one.node) for one in values)
+        return any(not isinstance(one.node, ast.Constant) and not makes(one.node) for one in values)
 
     def _has_source(self, written: Written, seen: set[int]) -> bool:
         """Does a value come out of a call that may have parameters?"""
@@ -264,6 +290,8 @@ class Meanings:
         if id(node) in seen or len(seen) > 400:
             return False
         seen.add(id(node))
+        if isinstance(node, ast.Call) and any(word.arg == "requires_grad" for word in node.keywords):
+            return True
         if isinstance(node, ast.Call):
             path = path_of(node.func)
             words = set(tokens(path)) if path is not None else set()
@@ -299,7 +327,8 @@ class Meanings:
         for key, values in self.uses.values.items():
             made = self.known.get(self.uses.one(key))
             for value in values if made is not None and made.role is Role.NETWORK else ():
-                path = path_of(value.node.func) if isinstance(value.node, ast.Call) else None
+                made_by = object_of(value.node)
+                path = path_of(made_by.func) if isinstance(made_by, ast.Call) else None
                 maker = self.uses.one(value.place.key(path)) if path is not None else None
                 if maker in self.known and maker != self.uses.one(key) and not self.known[maker].by_use:
                     del self.known[maker]
@@ -352,19 +381,7 @@ def _words(tree: ast.AST) -> set[str]:
 def _names_imported(tree: ast.AST) -> frozenset[str]:
     imports = (node for node in of_file(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
     bound = ((one.asname or one.name).split(".")[0] for node in imports for one in node.names)
-    return frozenset(bound) | vocabulary.USUAL.keys()
-
-
-def _is_class(name: str) -> bool:
-    """`Transition`, but neither `D` nor `MSE`: what people call classes."""
-    return name[:1].isupper() and any(letter.islower() for letter in name)
-
-
-def _makes(node: ast.expr) -> bool:
-    """`Net(...)`, `nn.LSTM(...)`: makes an object, and is no tensor."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cuda"):
-        node = node.func.value
-    return isinstance(node, ast.Call) and (path_of(node.func) or "").rsplit(".", 1)[-1][:1].isupper()
+    return frozenset(bound)
 
 
 def tree_of(frame: Frame) -> ast.Module | None:

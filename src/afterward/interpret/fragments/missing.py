@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from dataclasses import replace
 from functools import reduce
 
 from afterward.follow.nodes import FUNCTIONS, inside
@@ -21,12 +22,15 @@ _TRAINS = PASSES | {"step", "zero_grad"}
 def completed(tree: ast.Module) -> ast.Module:
     """A pasted tree with what was around it."""
     around = around_of(tree)
-    tree = ast.Module([one for one in tree.body if not _is_of_unseen(one)] or tree.body[:0], tree.type_ignores)
+    dropped = (one for one in tree.body if isinstance(one, ast.ImportFrom) and _is_of_unseen(one))
+    unseen = frozenset(one.asname or one.name for node in dropped for one in node.names)
+    body = [_in_place(one) for one in tree.body if not _is_of_unseen(one)]
+    tree = ast.Module([*body, *_after_returns(tree)], tree.type_ignores)
     tree = _as_forward(tree)
     for function in [one for one in ast.walk(tree) if isinstance(one, FUNCTIONS) and one.name == "forward"]:
         _ended(function)
     made = _as_classes(tree)
-    made._around = around  # type: ignore[attr-defined]
+    made._around = replace(around, unseen=unseen)  # type: ignore[attr-defined]
     return made
 
 
@@ -35,6 +39,23 @@ def _is_of_unseen(node: ast.stmt) -> bool:
     if not isinstance(node, ast.ImportFrom):
         return False
     return bool(node.level) or (node.module or "").split(".")[0] not in _KNOWN
+
+
+def _in_place(node: ast.stmt) -> ast.stmt:
+    """A `return` outside a function ends one that was not copied whole: what follows it is there all the same."""
+    if not isinstance(node, ast.Return):
+        return node
+    return ast.copy_location(ast.Pass() if node.value is None else ast.Expr(node.value), node)
+
+
+def _after_returns(tree: ast.Module) -> list[ast.stmt]:
+    """What stands in a function after its `return` was copied from elsewhere: it is taken out."""
+    found = []
+    for function in (one for one in ast.walk(tree) if isinstance(one, FUNCTIONS)):
+        end = next((n for n, one in enumerate(function.body, 1) if isinstance(one, ast.Return)), len(function.body))
+        found += function.body[end:]
+        del function.body[end:]
+    return found
 
 
 def _as_classes(tree: ast.Module) -> ast.Module:

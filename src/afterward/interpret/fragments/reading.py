@@ -25,11 +25,12 @@ _CUT_OFF = 5  # lines at the end that may be missing their rest
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Text that parses, and by how many columns each of its lines was moved to the left."""
+    """Text that parses, by how many columns each of its lines was moved to the left, and the lines that are no code."""
 
     text: str
     tree: ast.Module
     moved: tuple[int, ...]
+    no_code: tuple[int, ...]
 
 
 def read_fragment(text: str) -> Reading | None:
@@ -54,7 +55,8 @@ def read_fragment(text: str) -> Reading | None:
 
 def _reading(lines: list[Line], tree: ast.Module, text: str) -> Reading:
     note_around(tree, text, lines)
-    return Reading(_joined(lines), tree, tuple(line.moved for line in lines))
+    no_code = tuple(number for number, line in enumerate(lines, 1) if line.was_no_code)
+    return Reading(_joined(lines), tree, tuple(line.moved for line in lines), no_code)
 
 
 def _joined(lines: list[Line]) -> str:
@@ -125,6 +127,7 @@ def _repair_bracket(lines: list[Line], number: int) -> int:
     dropped = [one for one in lines[first : number + 1] if not one.is_blank]
     for one in dropped:
         one.clear()
+        one.was_no_code = True
     return len(dropped)
 
 
@@ -170,6 +173,7 @@ def _give_up(line: Line) -> int:
     space = " " * line.indent
     opens = line.text.rstrip().endswith(":") and line.indent
     line.clear()
+    line.was_no_code = True
     line.text = f"{space}if True:" if opens else f"{space}pass"
     return 1
 
@@ -203,6 +207,13 @@ def clears_gradients(tree: ast.Module) -> bool:
     attributes = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
     by_hand = (one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.attr == "grad")
     return "zero_grad" in attributes or any(isinstance(one.ctx, ast.Store) for one in by_hand)
+
+
+def ends_in_pass(tree: ast.Module) -> bool:
+    """Is the last line a pass? Then what comes after it was not copied."""
+    plain = [one for one in ast.walk(tree) if isinstance(one, ast.Expr)]
+    last = max((one.lineno for one in ast.walk(tree) if isinstance(one, ast.stmt)), default=0)
+    return any(one.lineno == last and _called([one], "backward") for one in plain)
 
 
 def begun_before_loops(tree: ast.Module) -> set[str]:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from afterward.interpret.machine.core import Frame
 
 
-def class_shown(module: Module | None, name: str, role: Role) -> Class | None:
+def class_shown(module: Module | None, name: str, role: Role, asked_in: ast.AST | None) -> Class | None:
     """The class of modules that a name must be an object of: the file shows it and builds none, and it shares a word
-    with the name, or there is no other network that it could be."""
+    with the name, or there is no other network that it could be. It is not the one whose method asks."""
     if module is None or module.tree is None or role not in (Role.NETWORK, Role.FUNCTION):
         return None
     meanings = meanings_of(module.tree)
@@ -26,6 +26,7 @@ def class_shown(module: Module | None, name: str, role: Role) -> Class | None:
         one
         for one in module.scope.names.values()
         if isinstance(one, Class) and one.derives_from("torch.nn.Module") and one.name not in built
+        if not any(isinstance(member, Function) and member.node is asked_in for member in one.attributes.values())
     ]
     alike = [one for one in classes if set(tokens(one.name)) & set(tokens(name))]
     if len(alike) == 1:

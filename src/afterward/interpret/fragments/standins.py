@@ -15,9 +15,10 @@ from afterward.interpret.fragments import outputs, vocabulary
 from afterward.interpret.fragments.losses import computed_first, is_differentiated, share_forward
 from afterward.interpret.fragments.meaning import Meaning, Role, meanings_of, tokens, tree_of
 from afterward.interpret.fragments.outputs import Output
+from afterward.interpret.fragments.paths import path_of
 from afterward.interpret.fragments.shown import class_asked_for, class_shown, meaning_of
 from afterward.interpret.fragments.trained import ASSUMED, TRAINER, before_use
-from afterward.interpret.fragments.uses import path_of
+from afterward.interpret.fragments.unseen import computed_from
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.torch import module_tree, optim, ready
 from afterward.interpret.machine.values import (
@@ -75,25 +76,29 @@ class Assumed:
             return None
         meaning = meaning_of(frame, name)
         is_optimizer = meaning is not None and meaning.role is Role.OPTIMIZER  # `optim.step()`: no module
-        if name in vocabulary.USUAL and not is_optimizer:
-            return Lib(vocabulary.USUAL[name])
+        tree = tree_of(frame)
+        usual = meanings_of(tree).usual if tree is not None else vocabulary.USUAL
+        if name in usual and not is_optimizer:
+            return Lib(usual[name])
         if meaning is None or (meaning.role is Role.LOSS and self.body is None):
             return None
         key = (id(tree_of(frame)), name)
         if key not in self.given:
-            shown = class_shown(frame.scope.module, name, meaning.role)
+            shown = class_shown(frame.scope.module, name, meaning.role, frame.node)
             made = machine.instantiate(shown, [], {}, None) if shown is not None else None
             self.given[key] = made if made is not None else self.make(machine, meaning.role, name)
             if meaning.role is Role.LIST and frame.scope.module is not None:  # what it holds, the program holds
                 frame.scope.module.scope.names[name] = self.given[key]
         return self.given[key]
 
-    def stored(self, machine: Machine, frame: Frame, target: ast.expr, before: Value) -> Value | None:
+    def stored(self, machine: Machine, frame: Frame, target: ast.expr, before: Value, value: Unknown) -> Value | None:
         """Something unknown is given a name: what that name is taken for, if its use shows it."""
         path = path_of(target)
         if path is not None and self.lenient and not machine.graph.records and is_differentiated(frame, path):
             return outputs.data(machine.cut_in_mode())
         meaning = meaning_of(frame, path) if path is not None else None
+        if path is not None and meaning is None and self.lenient and value.cut is None:
+            return computed_from(machine, frame, path)
         if path is None or meaning is None or meaning.role is Role.LIST or not self._applies(meaning):
             return None
         if isinstance(before, Instance):  # wrapped, moved or prepared: still the same
@@ -126,7 +131,7 @@ class Assumed:
         module = function.scope.module
         shown = class_asked_for(module, meanings, place.key(name)) if meaning.role is Role.NETWORK else None
         if shown is None and self.lenient:
-            shown = class_shown(module, name, meaning.role)
+            shown = class_shown(module, name, meaning.role, function.node)
         if shown is None:
             return self.make(machine, meaning.role, name)
         self.roles.setdefault(name, meaning.role)
@@ -275,9 +280,6 @@ def _stand_in(assumed: Assumed, machine: Machine, made: Instance, path: str) -> 
     made.inner.update({ASSUMED: path, "layer": "Module", "forward": call_network})
     made.attributes.update(training=True, weight=machine.graph.leaf(f"{path}.weight", True))
     assumed.networks.append(made)
-
-
-# Calls
 
 
 def call_network(machine: Machine, owner: Instance, args: Args, kwargs: Kwargs) -> Value:

@@ -12,27 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from afterward.follow.nodes import FUNCTIONS, children
+from afterward.interpret.fragments.paths import gone_over, object_of, path_of, place_of, summands
 
 Key = tuple[int, str]  # the id of the scope's node, and the path
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "double", "half", "to_device", "module"})
-_GOES_OVER = frozenset({"enumerate", "zip", "tqdm", "iter", "reversed", "islice", "cycle", "trange", "list"})
 _PUTS = frozenset({"append", "extend", "insert", "add", "appendleft"})
 SELF = "self"
-
-
-def path_of(node: ast.AST) -> str | None:
-    """`a.b['c']`, where a value is named without calling anything."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        owner = path_of(node.value)
-        return f"{owner}.{node.attr}" if owner is not None else None
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        owner = path_of(node.value)
-        return f"{owner}[{node.slice.value!r}]" if owner is not None else None
-    return None
 
 
 @dataclass(slots=True)
@@ -95,6 +81,7 @@ class Uses:
         self.joined: dict[Key, Key] = {}
         self._groups: dict[Key, list[Key]] = {}
         self.changed_first: set[Key] = set()  # `w -= ...` before anything is assigned to it: it was there
+        self.added_to: set[Key] = set()  # `total = total + loss` before anything else is
         self.written_in_place: set[Key] = set()  # `w[0] = ...`, `w += ...`
         self.differentiated: set[Key] = set()  # whose `.grad` is read or set
         self.hands_on: set[int] = set()  # ids of calls that give back a state they were given, beside something else
@@ -151,6 +138,10 @@ class Uses:
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         outer = self.place
         inner = Place(node, outer, {*_parameters(node), *_own_names(node.body)})
+        for name, default in _defaults(node.args):
+            path = path_of(default)
+            if path is not None:
+                self._join(outer.key(path), inner.key(name))
         if isinstance(outer.node, ast.ClassDef):
             inner.owner = outer.node
             static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in node.decorator_list)
@@ -191,8 +182,16 @@ class Uses:
             if given & back - {None} and back - given:
                 self.hands_on.add(id(node.value))
         for target in node.targets:
+            if isinstance(node.value, ast.BinOp) and path_of(target) in map(path_of, summands(node.value)):
+                self._note_sum(target)
             self._assign(target, node.value)
         self._visit_inner(node)
+
+    def _note_sum(self, target: ast.expr) -> None:
+        path = path_of(target)
+        key = self.place.key(path) if path is not None else None
+        if key is not None and key not in self.values:
+            self.added_to.add(key)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -204,6 +203,7 @@ class Uses:
         written = [self.place.key(path) for one in (owner, node.target) if one and (path := path_of(one)) is not None]
         self.changed_first.update(key for key in written if key not in self.values)
         self.written_in_place.update(written[:1])
+        self._note_sum(node.target)
         self._assign(node.target, node.value)
         self.collected.append(Written(node.value, self.place))
         self._visit_inner(node)
@@ -233,17 +233,24 @@ class Uses:
             return
         key = self.place.key(path)
         self.values.setdefault(key, []).append(Written(value, self.place))
-        same = _same_object(value)
+        same = path_of(object_of(value))
         if same is not None:
             self._join(self.place.key(same), key)
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        for over in _gone_over(node.iter):
+        for over in gone_over(node.iter):
             path = path_of(over)
             if path is not None:
                 self.iterated.add(self.place.key(path))
+                self._join_items(path, node.target if over is node.iter else None)
         self._assign(node.target, node.iter)
         self._visit_inner(node)
+
+    def _join_items(self, container: str, item: ast.expr | None) -> None:
+        """What is put into a container, or taken from it one by one, is one of its items."""
+        path = place_of(item) if item is not None else None
+        if path is not None:
+            self._join(self.place.key(path), self.place.key(f"{container}[*]"))
 
     visit_AsyncFor = visit_For
 
@@ -260,17 +267,18 @@ class Uses:
         self._visit_inner(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        path = path_of(node.func)
+        path = place_of(node.func)
         if path is not None:
             self.calls.setdefault(self.place.key(path), []).append(Written(node, self.place))
         if isinstance(node.func, ast.Attribute):
-            owner = path_of(node.func.value)
+            owner = place_of(node.func.value)
             if owner is not None:
                 self.methods.setdefault(self.place.key(owner), set()).add(node.func.attr)
             self._pass(node, node.func, path or "")
             if owner is not None and node.func.attr in _PUTS and node.args:  # a list is made of what is put into it
                 self.values.setdefault(self.place.key(owner), []).append(Written(node.args[-1], self.place))
                 self.collected.append(Written(node.args[-1], self.place))
+                self._join_items(owner, node.args[-1])
             given = path_of(node.args[0]) if node.func.attr == "step" and node.args else None
             if given is not None and owner is not None:
                 self.stepped.add((self.place.key(owner), self.place.key(given)))
@@ -289,6 +297,9 @@ class Uses:
             self.runs_pass[self.place.key(owner)] = Written(node.args[0], self.place)
         if path in ("torch.autograd.grad", "autograd.grad", "torch.autograd.backward") and node.args:
             self.losses.append(Written(node.args[0], self.place))
+        if path in ("torch.autograd.grad", "autograd.grad") and len(node.args) > 1:
+            inputs = map(path_of, getattr(node.args[1], "elts", node.args[1:2]))
+            self.differentiated.update(self.place.key(one) for one in inputs if one is not None)
 
     # Arguments and parameters
 
@@ -353,6 +364,12 @@ def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> It
             yield one.arg
 
 
+def _defaults(spec: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    names = [one.arg for one in (*spec.posonlyargs, *spec.args)]
+    yield from zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True)
+    yield from ((one.arg, value) for one, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if value)
+
+
 def _own_names(body: list[ast.stmt]) -> set[str]:
     """What the statements of a scope bind, but for what they declare global."""
     found: set[str] = set()
@@ -373,21 +390,3 @@ def _own_names(body: list[ast.stmt]) -> set[str]:
         elif not isinstance(node, ast.Lambda):
             todo.extend(children(node))
     return found - foreign
-
-
-def _same_object(value: ast.expr) -> str | None:
-    """The path of the value itself, or of what `.to(device)` and its kin give back."""
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _SAME_OBJECT:
-        value = value.func.value
-    return path_of(value)
-
-
-def _gone_over(node: ast.expr) -> Iterator[ast.expr]:
-    """What a loop goes over, without `enumerate` and its kin."""
-    if isinstance(node, ast.Call):
-        name = path_of(node.func) or ""
-        if name.rsplit(".", 1)[-1] in _GOES_OVER:
-            for one in node.args:
-                yield from _gone_over(one)
-        return
-    yield node

@@ -28,6 +28,7 @@ DATA = words(
     "transform transforms to"
 )
 LOADER = words("loader dataloader dl data dataset batches batch train valid val test iterator inout samples trainset")
+OF_SCALERS = words("scale update unscale_")
 OF_MODULES = words("parameters named_parameters state_dict load_state_dict train eval named_modules")
 OF_TENSORS = words(
     "size dim view reshape detach clone item numpy cpu cuda to float long double mean sum max min backward "
@@ -50,21 +51,30 @@ USUAL = {
     "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
     "numpy": "numpy", "T": "torch", "th": "torch", "Variable": "torch.autograd.Variable", "autograd": "torch.autograd",
     "DataLoader": "torch.utils.data.DataLoader", "Dataset": "torch.utils.data.Dataset",
-    "TensorDataset": "torch.utils.data.TensorDataset", "Categorical": "torch.distributions.Categorical",
-    "Normal": "torch.distributions.Normal", "distributions": "torch.distributions", "random": "random", "math": "math",
-    "time": "time", "os": "os", "sys": "sys", "copy": "copy", "deque": "collections.deque", "plt": "matplotlib.pyplot",
+    "TensorDataset": "torch.utils.data.TensorDataset", "random": "random", "math": "math", "time": "time",
+    "os": "os", "sys": "sys", "copy": "copy", "deque": "collections.deque", "plt": "matplotlib.pyplot",
     "namedtuple": "collections.namedtuple", "count": "itertools.count", "tqdm": "tqdm.tqdm", "trange": "tqdm.trange",
     "pd": "pandas", "autocast": "torch.autocast", "GradScaler": "torch.amp.GradScaler", "Tensor": "torch.Tensor",
     "itertools": "itertools", "datasets": "torchvision.datasets", "transforms": "torchvision.transforms",
-    "clip_grad_norm_": "torch.nn.utils.clip_grad_norm_", "Adam": "torch.optim.Adam", "SGD": "torch.optim.SGD",
+    "clip_grad_norm_": "torch.nn.utils.clip_grad_norm_",
     "defaultdict": "collections.defaultdict", "wandb": "wandb", "gym": "gym", "lightning": "lightning",
     "pl": "lightning.pytorch", "logging": "logging", "json": "json",
 }  # fmt: skip
 # Classes by their names alone: of layers only those that people do not give to networks of their own.
 _LAYERS = (layers.NORMS, layers.WEIGHT_AND_BIAS, layers.ACTIVATIONS, layers.LOSSES, layers.DROPOUTS, layers.CONTAINERS)
-USUAL |= {name: f"torch.nn.{name}" for several in _LAYERS for name in several}
-USUAL |= {name: f"torch.distributions.{name}" for name in distributions.PARAMETERS}
-USUAL |= {name: f"torch.optim.{name}" for name in ("AdamW", "RMSprop", "LBFGS", "Adagrad")}
+LOSS_CLASSES = layers.LOSSES.keys()
+_CLASSES = {
+    "torch.nn": frozenset().union(*_LAYERS),
+    "torch.distributions": distributions.PARAMETERS.keys() | {"Categorical"},
+    "torch.optim": words("Adam SGD AdamW RMSprop LBFGS Adagrad"),
+}
+USUAL |= {name: f"{module}.{name}" for module, names in _CLASSES.items() for name in names}
+
+
+def module_with(classes: set[str]) -> str | None:
+    """The module of torch that has all these classes, as far as they are known: `D.Normal`, `D.Independent`."""
+    return next((module for module, names in _CLASSES.items() if names & classes), None)
+
 
 _TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 

@@ -48,6 +48,7 @@ class Account:
         self.gradients: dict[int, Gradient] = {}
         self.lost: dict[int, GraphNode] = {}  # their tensors were given to something unknown
         self.touched: dict[int, Tensor] = {}  # leaves that something unknown can reach, by their ids
+        self.steered: set[int] = set()  # those of optimizers that something unknown was given
         self.switched: set[int] = set()  # leaves of which it is not known whether they ask for gradients
         self.asked: dict[int, Instance] = {}  # modules whose parameters were asked for
         self.strange: list[Instance] = []  # objects with methods that are not known
@@ -215,6 +216,7 @@ class Account:
     def _lose_object(self, value: Instance | Bound | Function, depth: int) -> None:
         if isinstance(value, Instance):
             self.lose(list(value.attributes.values()), depth + 1)
+            self.steered.update(id(leaf) for leaf in value.inner.get("params", ()))
             self.lose([value.inner.get("items"), value.inner.get("params"), value.inner.get("values")], depth + 1)
         elif isinstance(value, Bound):
             self.lose([value.owner, value.function], depth + 1)

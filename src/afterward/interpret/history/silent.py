@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from afterward.follow.nodes import of_file
+from afterward.interpret.fragments.unseen import trust
 from afterward.interpret.graph.flat_parts import find_flat_parts
 from afterward.interpret.graph.graph import Cutting, GraphNode, Tensor
 from afterward.interpret.graph.keeping import with_text
@@ -51,6 +52,7 @@ def history(machine: Machine) -> History:
     """What one run of a program that does not fail has shown."""
     account = machine.account
     account.lose(account.strange)
+    trust(machine)
     held = (leaf for one in machine.optimizers for leaf in one.inner.get("params", ()) if isinstance(leaf, Tensor))
     every = list({id(leaf): leaf for leaf in (*machine.graph.leaves, *held)}.values())
     leaves = {id(leaf): number for number, leaf in enumerate(every)}

@@ -49,7 +49,7 @@ class Assigning(Part):
             self.store(target.value, value)
 
     def _assumed_of(self, target: ast.expr, before: Value, value: Unknown) -> Value:
-        made = self.machine.assumed.stored(self.machine, self.machine.frames[-1], target, before)
+        made = self.machine.assumed.stored(self.machine, self.machine.frames[-1], target, before, value)
         return value if made is None else made
 
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from afterward.interpret import library
 from afterward.interpret.fragments import standins
-from afterward.interpret.fragments.uses import path_of
+from afterward.interpret.fragments.paths import path_of
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic, containers
 from afterward.interpret.machine.iterations import took

@@ -90,14 +90,15 @@ class Iterations:
         """Does it take or replace the items of a list one by one, and has it not come to the last one? As many as there
         are is what it was written for, however few iterations filled the list here. Or does it collect graphs, and
         not yet enough of them to tell what becomes of them? Or does it test a remainder, and has not come round
-        twice?"""
+        twice, counted from the first iteration, where a count that begins with 0 does?"""
         if self.number < self.machine.renewed.get(self.entry, 0):
             return True
         if not self.seen and self.number < min(self.machine.indexed.get(self.entry, 0), _THINGS):
             return True
         if self.number < self.count <= _FILLED and not self.trains:
             return unused_records.fills_a_list(self.machine, self.loop)
-        if self.number < 2 * self.machine.periods.get(self.entry, 0) <= self.most:
+        period = self.machine.periods.get(self.entry, 0)
+        if period and self.number <= 2 * period <= self.most:
             return True
         return unused_records.shows(self.machine, self.loop, self.number)
 

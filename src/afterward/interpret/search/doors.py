@@ -8,14 +8,14 @@ setting decides, it is the setting that is not known in these runs, so that all 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from afterward.follow.nodes import FUNCTIONS, LOOPS, blocks, children, inside, kept, of_file
-from afterward.interpret.fragments.uses import path_of
+from afterward.follow.nodes import FUNCTIONS, blocks, kept
 from afterward.interpret.machine.branches import leaves
 from afterward.interpret.machine.core import Place, spelled
 from afterward.interpret.machine.values import Module
+from afterward.interpret.search.settings import settings_in
 from afterward.interpret.search.unexecuted import Key, words_in
 from afterward.model.methods import BACKWARD
 
@@ -63,7 +63,7 @@ def closed_doors(
             unseen = [one for one in behind if (file, one.lineno, one.col_offset) not in ran]
             if rest and rest[0] not in unseen:
                 unseen = [one for one in unseen if one not in rest]
-            settings = _settings(statement.test, tree)
+            settings = settings_in(statement.test, tree)
             if (settings or not _is_flag(statement.test)) and any(_comes_to_a_pass(one, never) for one in unseen):
                 found.append(Door(place, not went, spelled(statement.test), settings))
     return found[:MOST]
@@ -116,43 +116,6 @@ def _is_flag(test: ast.expr) -> bool:
     """`flag`, `not self.flag`: a value that the program sets and resets says more than that a pass is near."""
     inner = test.operand if isinstance(test, ast.UnaryOp) else test
     return isinstance(inner, (ast.Name, ast.Attribute))
-
-
-def _settings(test: ast.expr, tree: ast.AST) -> frozenset[str]:
-    """The names and attributes that a test asks about, if all of them are set once at most, outside of loops."""
-    if any(isinstance(one, (ast.Call, ast.BinOp, ast.Subscript)) for one in ast.walk(test)):
-        return frozenset()
-    paths = {path for one in _outermost(test) if (path := path_of(one)) is not None}
-    changing = _changing(tree)
-    return frozenset(paths) if not any(_last(path) in changing for path in paths) else frozenset()
-
-
-def _last(path: str) -> str:
-    """The name, or the attribute with its dot: `args.config` is not what a variable `config` is."""
-    return path[path.rfind(".") :] if "." in path else path
-
-
-def _outermost(test: ast.expr) -> Iterator[ast.expr]:
-    todo: list[ast.AST] = [test]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            yield node
-        else:
-            todo.extend(children(node))
-
-
-@kept
-def _changing(tree: ast.AST) -> frozenset[str]:
-    """Names, and attributes with their dot, that are set more than once, in a loop, or by a loop."""
-    times: dict[str, int] = {".training": 2}  # a module's mode, which `train()` and `eval()` set
-    for node in of_file(tree):
-        weight = 2 if isinstance(node, LOOPS) else 0
-        for one in inside(node) if weight else (node,):
-            if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(one.ctx, ast.Store):
-                name = one.id if isinstance(one, ast.Name) else f".{one.attr}"
-                times[name] = times.get(name, 0) + (weight or 1)
-    return frozenset(name for name, count in times.items() if count > 1)
 
 
 def _comes_to_a_pass(node: ast.AST, never: dict[str, list[ast.AST]]) -> bool:

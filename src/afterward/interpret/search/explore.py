@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from afterward.interpret.fragments.losses import losses_begun
 from afterward.interpret.fragments.reading import begun_before_loops, clears_gradients, is_body, snippets
 from afterward.interpret.fragments.standins import Assumption
 from afterward.interpret.history import silent
@@ -249,7 +250,7 @@ def _repeat(machine: Machine, module: Module) -> None:
         kept = [*module.scope.names.values(), *machine.assumed.given.values()]
         machine.account.lose(kept if clears_gradients(tree) else [*kept, *machine.optimizers])
         machine.assumed.begin_again()
-        for name in begun_before_loops(tree):
+        for name in (*begun_before_loops(tree), *losses_begun(tree)):
             module.scope.names.pop(name, None)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from afterward.follow.nodes import FUNCTIONS, blocks, inside, of_file
 from afterward.interpret.machine.values import Module
+from afterward.interpret.search.settings import settings_in
 from afterward.model.site import Site
 
 Key = tuple[str, int, int]  # file, line and column of a statement
@@ -56,7 +57,7 @@ class NotRun:
                 if isinstance(node, FUNCTIONS) and id(node) not in executed:
                     defined.setdefault(node.name, []).append(node)
         for file, tree in self.trees.items():
-            for statement, around in _skipped(file, tree, tree.body, ran, executed):
+            for statement, around in _skipped(file, tree, tree, tree.body, ran, executed):
                 parts = _with_called(statement, defined)
                 words = frozenset().union(*(words_in(one) for one in parts))
                 attributes = frozenset(
@@ -94,22 +95,27 @@ def _with_called(statement: ast.AST, defined: dict[str, list[ast.AST]]) -> list[
 
 
 def _skipped(
-    file: str, around: ast.AST, body: list[ast.stmt], ran: set[Key], executed: set[int]
+    file: str, tree: ast.Module, around: ast.AST, body: list[ast.stmt], ran: set[Key], executed: set[int]
 ) -> Iterator[tuple[ast.stmt, ast.AST]]:
     for statement in body:
         if isinstance(statement, FUNCTIONS):
             if id(statement) in executed:
-                yield from _skipped(file, statement, statement.body, ran, executed)
+                yield from _skipped(file, tree, statement, statement.body, ran, executed)
             continue
         if (file, statement.lineno, statement.col_offset) not in ran:
             yield statement, around
             continue
-        if isinstance(statement, ast.If) and _is_main_guard(statement):
-            first = statement.body[0]
-            if (file, first.lineno, first.col_offset) not in ran:
-                continue  # of an imported module: it does not run
-        for block in blocks(statement):
-            yield from _skipped(file, around, block, ran, executed)
+        if isinstance(statement, ast.If) and _is_main_guard(statement) and not _began(file, statement.body, ran):
+            continue  # of an imported module: it does not run
+        inner = list(blocks(statement))
+        if isinstance(statement, ast.If) and settings_in(statement.test, tree):
+            inner = [block for block in inner if block and _began(file, block, ran)] or inner  # the other never runs
+        for block in inner:
+            yield from _skipped(file, tree, around, block, ran, executed)
+
+
+def _began(file: str, block: list[ast.stmt], ran: set[Key]) -> bool:
+    return (file, block[0].lineno, block[0].col_offset) in ran
 
 
 def _is_main_guard(statement: ast.If) -> bool:
