@@ -110,6 +110,15 @@ def test_a_sum_keeps_the_gradients_and_cuts_nothing() -> None:
         assert any(outcome == "effect wrong" for outcome, _ in told)
 
 
+def test_a_sum_of_losses_changes_gradients_that_are_cleared_in_between() -> None:
+    cleared = SHARED.replace("    z.pow(2)", "    opt.zero_grad()\n    z.pow(2)")
+    with placed(cleared) as folder:
+        run = effects.watched(folder)
+        assert run is not None
+        said = {one.kind: one.effect for found in run.report.findings for one in found.remedies}
+    assert said["combine_losses"] is Effect.CHANGES_GRADIENTS
+
+
 def test_a_patch_that_resets_a_state_says_that_it_changes_gradients() -> None:
     with placed(RESET) as folder:
         run = effects.watched(folder)

@@ -10,7 +10,7 @@ from afterward.model.shapes import TENSOR, cut_lines, likely_shape
 from afterward.model.site import Level, Site
 from afterward.rules import _sites as at
 from afterward.rules._cause import Case
-from afterward.rules._retaining import gradients_of
+from afterward.rules._retaining import add_up, gradients_of
 
 
 def detach_state(case: Case) -> Remedy:
@@ -125,7 +125,8 @@ def restore_input(case: Case, statement: str) -> Remedy:
 
 
 def combine_losses(case: Case) -> Remedy:
-    return Remedy("combine_losses", Effect.SAME_GRADIENTS, "", at.freed_site(case), at.bridge_name(case))
+    effect = Effect.SAME_GRADIENTS if add_up(case) else Effect.CHANGES_GRADIENTS
+    return Remedy("combine_losses", effect, "", at.freed_site(case), at.bridge_name(case))
 
 
 def retain_graph(case: Case, form: str = "") -> Remedy:

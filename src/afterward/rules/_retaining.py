@@ -216,6 +216,11 @@ def is_cleared(case: Case) -> bool:
     return bool(old) and all(produced[leaf].cleared and not produced[leaf].unseen for leaf in old)
 
 
+def add_up(case: Case) -> bool:
+    """Are the gradients of both passes used together: is nothing cleared, and nothing stepped, between the two?"""
+    return _grad(case) is Grad.ADD_UP and _stepped(case) is Stepped.NOTHING
+
+
 def is_taken_apart(case: Case) -> bool:
     """Does the program read what the earlier pass added, and clear it before the later one: gradients one by one?"""
     early = case.reuse.early
