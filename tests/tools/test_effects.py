@@ -115,8 +115,9 @@ def test_a_sum_of_losses_changes_gradients_that_are_cleared_in_between() -> None
     with placed(cleared) as folder:
         run = effects.watched(folder)
         assert run is not None
-        said = {one.kind: one.effect for found in run.report.findings for one in found.remedies}
-    assert said["combine_losses"] is Effect.CHANGES_GRADIENTS
+        said = {one.kind: (one.effect, one.form) for found in run.report.findings for one in found.remedies}
+    assert said["combine_losses"] == (Effect.CHANGES_GRADIENTS, "")
+    assert said["retain_graph"] == (Effect.SAME_GRADIENTS, "cleared")
 
 
 def test_a_patch_that_resets_a_state_says_that_it_changes_gradients() -> None:

@@ -61,6 +61,7 @@ HELPS: dict[str, dict[str, str]] = {
         "": _RETAIN.format("{effect}"),
         "other": "pass `retain_graph=True` to the first `backward()`; keeps its graph in memory",
         "add_up": _RETAIN.format("the gradients of both calls add up"),
+        "cleared": _RETAIN.format("the gradients of the first call are cleared before the next one"),
         "apart": _RETAIN.format("the gradients of each call are read and cleared before the next one"),
         "returned": _RETAIN.format("`autograd.grad` returns what it computes and does not touch `.grad`"),
         "first_returned": _RETAIN.format("the first call does not touch `.grad`"),

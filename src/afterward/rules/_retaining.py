@@ -268,7 +268,9 @@ def gradients_of(case: Case) -> str:
         return "returned"
     if case.reuse.early is not None and case.reuse.early.call == "grad":
         return "first_returned"
-    return "apart" if is_taken_apart(case) else "add_up"
+    if is_taken_apart(case):
+        return "apart"
+    return "cleared" if _grad(case) is Grad.CLEARED else "add_up"
 
 
 def is_spoilt(case: Case) -> bool:
