@@ -63,7 +63,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "running calls are located": (marking, "_position"),
     "the post-mortem": (postmortem, "examine"),
     "names are searched": (postmortem, "search"),
-    "the failing graph is walked": (postmortem, "walk"),
+    "the failing graph is walked": (postmortem, "graph_behind"),
     "the nodes are read": (postmortem.Autopsy, "history"),
     "the finding is made": (Watched, "broken"),
     "the run is looked back on": (survey.Surveyor, "history"),

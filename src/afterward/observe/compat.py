@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -217,14 +218,13 @@ class SavedReader:
             known = self._attributes[kind] = tuple("_raw_saved_" + name for name in _names_saved_by(kind))
         return known
 
-    def states(self, node: Any, links: Any, all_there: bool) -> tuple[tuple[str, str, Any], ...]:
-        """(name, state, tensor or None), as `saved_states` has it; `links` are the node's inputs, None where there is
-        none."""
+    def states(self, node: Any, there: tuple[bool, ...]) -> tuple[tuple[str, str, Any], ...]:
+        """(name, state, tensor or None), as `saved_states` has it; of each of the node's inputs, has it a graph?"""
         kind = type(node)
         for attribute in self.attributes(node):
             if _has_data(node, attribute):
                 return tuple(saved_states(node))
-        key: Any = (kind, len(links)) if all_there else (kind, *[one is None for one, _ in links])
+        key = (kind, there)
         certain = self._certain.get(key)
         if certain is not None:
             return certain
@@ -261,13 +261,15 @@ def _saved_by_function(node: Any) -> Iterator[tuple[str, str, Any]]:
 
 def _plain_data(raw: Any) -> Any:
     """The saved tensor itself; None when a hook has taken it elsewhere, or this torch does not tell."""
-    if getattr(raw, "unpack_hook", None) is not None:
-        return None
+    return _data(raw) if getattr(raw, "unpack_hook", None) is None else None
+
+
+def _data(raw: Any) -> Any:
     try:
         data = getattr(raw, "data", None)
     except RuntimeError:  # FSDP has given the memory of a parameter back until it is needed
         return None
-    return data if isinstance(data, torch_module().Tensor) else None
+    return data if is_tensor(data) else None
 
 
 _hooks_used = False  # has the program put hooks on saved values, under a torch that does not tell which have one?
@@ -301,7 +303,7 @@ def mind_saved_hooks(tell: Callable[[str], None]) -> Callable[[], None]:
 def _state(node: Any, attribute: str, raw: Any, position: int | None = None) -> tuple[str, Any] | None:
     if _hooks_used or getattr(raw, "unpack_hook", None) is not None:
         return "live", None
-    data = _plain_data(raw)
+    data = _data(raw)
     try:
         value = getattr(node, attribute)
     except RuntimeError as error:
@@ -338,10 +340,15 @@ def value_bytes(node: Any) -> int:
     try:
         size = 0
         for one in node._input_metadata:
-            size += prod(one.shape) * one.dtype.itemsize
+            size += prod(one.shape) * _item_size(one.dtype)
         return int(size)
     except (AttributeError, RuntimeError, TypeError, ValueError):
         return 0
+
+
+@cache
+def _item_size(dtype: Any) -> int:
+    return int(dtype.itemsize)
 
 
 _operation_names: dict[type, str] = {}

@@ -13,17 +13,14 @@ small step.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import sys
 import threading
-from _thread import allocate_lock, start_new_thread
 from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from afterward.observe import compat, compiler
 from afterward.observe.compat import LEAF_ORDER
+from afterward.observe.node_layout import current_thread, thread_reader
 from afterward.observe.own_hooks import hooks_numbered_apart
 
 if TYPE_CHECKING:
@@ -177,57 +174,3 @@ def next_node() -> int:
 def works_for_the_program() -> bool:
     """Is this one of the engine's threads, in which a pass of the program's runs while that waits?"""
     return threading.get_ident() in numbers.engines
-
-
-def current_thread() -> int:
-    """Torch's own number of this thread; 0 where it does not tell."""
-    torch = compat.torch_module()
-    try:
-        name = "libtorch_cpu.dylib" if sys.platform == "darwin" else "libtorch_cpu.so"
-        library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", name), mode=os.RTLD_NOLOAD)
-        number = library["_ZN2at14RecordFunction15currentThreadIdEv"]  # at::RecordFunction::currentThreadId()
-        number.restype = ctypes.c_uint64
-        return int(number())
-    except (AttributeError, OSError, TypeError):
-        return 0
-
-
-def thread_reader() -> Callable[[Any], int] | None:
-    """A function that says which thread made a node; None where this torch keeps that elsewhere.
-
-    Torch notes it in each node and shows it to nobody, three words behind the number of the node. Where that is, two
-    nodes tell that are made for it in a thread of its own, whose number is known: the program's counters stay.
-    """
-    made: list[tuple[Any, int]] = []
-    done = allocate_lock()
-    done.acquire()
-
-    def make() -> None:
-        try:
-            torch = compat.torch_module()
-            leaf = torch.ones(1, device="cpu").requires_grad_()
-            made.extend((one.grad_fn, current_thread()) for one in (leaf * 2, leaf * 3))
-        finally:
-            done.release()
-
-    start_new_thread(make, ())
-    done.acquire()
-    for word in range(1, 6):
-        offset = 8 * word
-        if made and all(
-            _word(node, offset) == node._sequence_nr() and 0 < thread == _word(node, offset + 24)
-            for node, thread in made
-        ):
-            return lambda node: _word(node, offset + 24) if _is_built_in(node) else 0
-    return None
-
-
-def _word(node: Any, offset: int) -> int:
-    """So many bytes into the C++ object behind a node."""
-    behind = ctypes.c_uint64.from_address(id(node) + object.__basicsize__).value
-    return ctypes.c_uint64.from_address(behind + offset).value
-
-
-def _is_built_in(node: Any) -> bool:
-    """Is it an operation of torch's own? A custom function's node lies elsewhere."""
-    return not isinstance(node, compat.torch_module()._C._FunctionBase)

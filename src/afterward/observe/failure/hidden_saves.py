@@ -7,25 +7,24 @@ which value it met: where no value that can be read has that text, one that cann
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
 
 from afterward.follow.path import Program
 from afterward.model.history import Node, Saved
 from afterward.model.reuse import hides_what_it_saved
 from afterward.observe import compat
+from afterward.observe.failure.graph import Graph
 
 
-def with_hidden(nodes: tuple[Node, ...], raws: Sequence[Any], error: str, sources: Program) -> tuple[Node, ...]:
+def with_hidden(nodes: tuple[Node, ...], found: Graph, error: str, sources: Program) -> tuple[Node, ...]:
     """The nodes of a pass that failed with this text, with the overwritten value of the one at which it stopped."""
-    spoilt = [(node.order, raw) for node, raw in zip(nodes, raws, strict=True) if node.overwritten]
-    if any(error.startswith(text) for _, raw in spoilt for text in compat.overwritten_texts(raw)):
+    spoilt = [node for node in nodes if node.overwritten]
+    if any(error.startswith(text) for node in spoilt for text in compat.overwritten_texts(found.ask(node.id))):
         return nodes
     if any(saved.name.startswith("tensors[") for one in nodes for saved in one.saved):
         return nodes  # of an `autograd.Function`: these are not shown as overwritten either
-    newest = max((order for order, _ in spoilt), default=-1)
+    newest = max((node.order for node in spoilt), default=-1)
     hidden = (one for one in nodes if one.order > newest and hides_what_it_saved(one) and not _copies(one, sources))
     culprit = max(hidden, key=attrgetter("order"), default=None)
     return tuple(replace(one, saved=(Saved("", "overwritten"),)) if one is culprit else one for one in nodes)

@@ -11,23 +11,24 @@ from afterward.model.history import Edge, Node, Saved
 from afterward.model.operations import COMPILED, is_view
 from afterward.model.quick import quickly
 from afterward.observe import compat
-from afterward.observe.failure.walk import Walk
+from afterward.observe.failure.graph import Graph, each
 from afterward.observe.failure.writes import Spoilt
-from afterward.observe.provenance.leaves import leaf_saved
+from afterward.observe.provenance.leaves import leaf_saved, passes_on
 from afterward.observe.replay.places import Wording
 
 node_of, edge_of = quickly(Node), quickly(Edge)
+VIEWS = 8  # of a leaf, one of the other, that are looked through
 
 
 class FailedGraph:
     """The nodes of one graph, and the leaves that they feed or have saved, each with a number."""
 
-    def __init__(self, found: Walk, orders: list[int]) -> None:
+    def __init__(self, found: Graph) -> None:
         self.found = found
-        self.orders = orders
         self.leaf_ids: dict[int, int] = {}
         self.variables: list[Any] = []
         self._reader = compat.SavedReader()
+        self._behind: dict[int, Any] = {}
         self._operations: dict[str, tuple[str, bool]] = {}
         self._kinds: dict[tuple[Any, ...], Saved] = {}
         self._alike: dict[tuple[Saved, ...], tuple[Saved, ...]] = {}
@@ -36,17 +37,18 @@ class FailedGraph:
         nodes = []
         name_of = compat.operation_name
         found, reader, where_of = self.found, self._reader, wording.where
-        # The numbers are those of the walk: an object less for each node.
-        for (raw, position), order, inputs in zip(found.position.items(), self.orders, found.inputs, strict=True):
+        for position, (order, raw) in enumerate(zip(found.orders, each(found), strict=True)):
             name = name_of(raw)
             short, has_memory = self._operations.get(name) or self._operation(name)
-            place = places.get(order)
+            place, links = places.get(order), found.links(position)
+            is_leaf = order == compat.LEAF_ORDER
+            size = compat.value_bytes(raw) if has_memory and not is_leaf else 0
+            fed = self._leaf_fed(raw) if is_leaf else None
+            outputs = compat.outputs_of(raw) if short.startswith(COMPILED) else 1
             saved: tuple[Saved, ...] = ()
             if reader.attributes(raw):
-                links = raw.next_functions  # as torch gives them: (node or None, output), made whenever asked for
-                states = reader.states(raw, links, len(inputs) == len(links))
+                states = reader.states(raw, tuple([one >= 0 for one, _ in links]))
                 saved = self._saved(name, links, states, place, wording) if states else ()
-            is_leaf = order == compat.LEAF_ORDER
             nodes.append(
                 node_of(
                     position,
@@ -54,11 +56,11 @@ class FailedGraph:
                     order,
                     0 if is_leaf else node_moment(order),
                     where_of(place),
-                    tuple([edge_of(node, output) for node, output in inputs]),
+                    tuple([edge_of(node, output) for node, output in links if node >= 0]),
                     saved,
-                    self._leaf_fed(raw) if is_leaf else None,
-                    compat.value_bytes(raw) if has_memory and not is_leaf else 0,
-                    compat.outputs_of(raw) if short.startswith(COMPILED) else 1,
+fed,
+                    size,
+                    outputs,
                 )
             )
         return tuple(nodes)
@@ -66,9 +68,10 @@ class FailedGraph:
     def spoilt(self, nodes: tuple[Node, ...]) -> list[Spoilt]:
         """The saved tensors that were written over, with the node that had saved each; None for what is not shown."""
         spoilt = []
-        for node, raw in zip(nodes, self.found.nodes, strict=True):
+        for node in nodes:
             if node.overwritten:
-                shown = [tensor for _, state, tensor in compat.saved_states(raw) if state == "overwritten"]
+                states = compat.saved_states(self.found.ask(node.id))
+                shown = [tensor for _, state, tensor in states if state == "overwritten"]
                 spoilt += [Spoilt(node, tensor) for tensor in shown or (None,)]
         return spoilt
 
@@ -80,9 +83,9 @@ class FailedGraph:
     def _saved(self, op: str, links: Any, states: Any, place: Place | None, wording: Wording) -> tuple[Saved, ...]:
         # Once freed, a node no longer tells that a hook kept its values, to be made again when they are needed.
         elsewhere = wording.mentions(place, "checkpoint")
-        saved = []
+        saved, behind = [], [self._leaf_behind(one) for one, _ in links]
         for name, state, tensor in states:
-            variable = leaf_saved(op, links, name, tensor)
+            variable = leaf_saved(op, behind, name, tensor)
             leaf = self._leaf_id(variable) if variable is not None else None
             kind = (name, state, leaf, 0, elsewhere)
             known = self._kinds.get(kind)
@@ -91,6 +94,24 @@ class FailedGraph:
             saved.append(known)
         all_saved = tuple(saved)
         return self._alike.setdefault(all_saved, all_saved)
+
+    def _leaf_behind(self, place: int) -> Any:
+        """The leaf that a node passes on unchanged, looking through views of it."""
+        if place not in self._behind:
+            self._behind[place] = self._looked_through(place)
+        return self._behind[place]
+
+    def _looked_through(self, place: int) -> Any:
+        for _ in range(VIEWS):
+            if place < 0:
+                return None
+            if self.found.orders[place] == compat.LEAF_ORDER:
+                return getattr(self.found.ask(place), "variable", None)
+            links = self.found.links(place)
+            if not links or not passes_on(compat.operation_name(self.found.ask(place))):
+                return None
+            place = links[0][0]
+        return None
 
     def _leaf_fed(self, raw: Any) -> int | None:
         variable = getattr(raw, "variable", None)

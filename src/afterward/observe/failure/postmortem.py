@@ -21,9 +21,10 @@ from afterward.model.site import Where
 from afterward.model.steps import with_library_steps
 from afterward.observe import compat
 from afterward.observe.failure.frozen import frozen_by, stepped_after
+from afterward.observe.failure.graph import Graph, graph_behind
 from afterward.observe.failure.hidden_saves import with_hidden
 from afterward.observe.failure.node_reader import FailedGraph
-from afterward.observe.failure.walk import Walk, leading_to, roots_of, walk
+from afterward.observe.failure.walk import leading_to, roots_of
 from afterward.observe.failure.writes import find_writes, with_rewritten
 from afterward.observe.looking import is_fused, parameters_held_by, warn
 from afterward.observe.marks.lines import TRACED
@@ -35,7 +36,7 @@ from afterward.observe.marks.stack import (
     user_frames,
 )
 from afterward.observe.marks.statements import COUNTER
-from afterward.observe.node_numbers import next_node, order_of, orders_of
+from afterward.observe.node_numbers import next_node, order_of
 from afterward.observe.provenance.bridges import Bridges
 from afterward.observe.provenance.cuts import find_cuts
 from afterward.observe.provenance.naming import Names, living_optimizers, search
@@ -103,9 +104,9 @@ class Autopsy:
         self.names = search(self.frames, self.is_user)
         self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
         self.gathered = compat.gathered_parameters()
-        self.found: Walk = walk(node for node, _ in self.roots)
-        self.orders = orders_of(self.found.nodes)
-        self.failed_graph = FailedGraph(self.found, self.orders)
+        self.found: Graph = graph_behind(node for node, _ in self.roots)
+        self.orders = self.found.orders
+        self.failed_graph = FailedGraph(self.found)
         self.places = self._replay()
         self.paths = Trail(self.sources, self.trail)
 
@@ -145,7 +146,7 @@ class Autopsy:
         nodes = self.failed_graph.nodes(self.places, self.wording)
         late, passes = self._passes(error, kind, frame)
         if kind == "inplace":
-            nodes = with_hidden(nodes, self.found.nodes, str(error), self.sources)
+            nodes = with_hidden(nodes, self.found, str(error), self.sources)
         return self.told(nodes, late, passes, gaps)
 
     def told(self, nodes: tuple[Node, ...], late: Pass, passes: tuple[Pass, ...], gaps: tuple[Gap, ...]) -> History:
@@ -240,14 +241,14 @@ class Autopsy:
 
     def _orders_from(self, root: Any) -> list[int]:
         """The orders of all nodes that a pass from this one goes through, in rising order."""
-        start = self.found.position.get(root)
+        start = self.found.place_of(root)
         if start is None:
-            return sorted(orders_of(walk([root]).nodes))
+            return sorted(graph_behind([root]).orders)
         if start == 0 and len(self.roots) == 1:  # all was found from here
             return sorted(self.orders)
         met, todo = {start}, [start]
         while todo:
-            below = [place for place, _ in self.found.inputs[todo.pop()] if place not in met]
+            below = [place for place, _ in self.found.links(todo.pop()) if place >= 0 and place not in met]
             met.update(below)
             todo += below
         return sorted([self.orders[place] for place in met])
@@ -293,11 +294,11 @@ class Autopsy:
         )
 
     def _failing(self, run: Pass, error: BaseException, kind: str, frame: FrameType) -> Pass:
-        positions = leading_to(self.found, self.inputs) if self.inputs else range(len(self.found.nodes))
+        positions = leading_to(self.found, self.inputs) if self.inputs else range(len(self.found))
         return replace(
             run,
             used=frozenset(positions),
-            roots=tuple(Edge(self.found.position[node], output) for node, output in self.roots),
+            roots=tuple(Edge(self.found.place_of(node) or 0, output) for node, output in self.roots),
             error=kind,
             message=str(error),
             nested_in=function_around(frame, self.is_user),

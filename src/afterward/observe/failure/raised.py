@@ -21,6 +21,7 @@ from afterward.model.history import Cut, Gap, History, Pass
 from afterward.model.raised import Operand, Raised
 from afterward.model.site import Site, Where
 from afterward.observe import compat
+from afterward.observe.failure.graph import each, graph_behind
 from afterward.observe.failure.postmortem import Autopsy
 from afterward.observe.failure.scene import (
     ABOUT,
@@ -32,7 +33,6 @@ from afterward.observe.failure.scene import (
     trained,
     unregistered_layers,
 )
-from afterward.observe.failure.walk import walk
 from afterward.observe.node_numbers import order_of
 from afterward.observe.provenance.cuts import cuts_of_history, find_cuts
 from afterward.observe.provenance.frame_values import value_of
@@ -154,7 +154,7 @@ class _Examination(Autopsy):
 
     def _reentrant_checkpoints(self) -> Iterator[Operand]:
         """Where the graph's checkpoints were made, of those that call `backward()` themselves."""
-        nodes = (node for node in self.found.nodes if hasattr(node, "run_function"))
+        nodes = (node for node in each(self.found) if hasattr(node, "run_function"))
         return (replace(self._checkpointed(node), stored=None) for node in nodes)
 
     def _not_registered(self, name: str) -> Operand:
@@ -212,8 +212,7 @@ class _Examination(Autopsy):
         return (self.names.leaves[leaf] for leaf in of_tensor if leaf in of_outputs and leaf in self.names.leaves)
 
     def _leaves_below(self, tensors: list[Any]) -> list[int]:
-        nodes = walk(nodes_of(tensors)).nodes
-        leaves = (getattr(node, "variable", None) for node in nodes)
+        leaves = (getattr(node, "variable", None) for node in each(graph_behind(nodes_of(tensors))))
         return [id(leaf) for leaf in leaves if leaf is not None]
 
     def _statement(self, frame: FrameType, line: int) -> ast.stmt | None:
@@ -249,7 +248,8 @@ class _Examination(Autopsy):
         seen = next(self._first_not_finite(), None) if named is not None else None
         if seen is not None:
             return seen
-        found = [node for node in self.found.nodes if named is not None and node.name() == named[1]]
+        nodes = enumerate(each(self.found)) if named is not None else ()
+        found = [self.found.node(place) for place, node in nodes if named is not None and node.name() == named[1]]
         if not found:
             return None
         # A pass executes the newer ones first, frees what each had saved, and was stopped by the last that it freed.
@@ -270,11 +270,15 @@ class _Examination(Autopsy):
         named = _UNDERIVED.search(message)
         names = (named[1].replace("_", "").lower(), "notimplemented") if named is not None else ()
         words = _WORD.findall(message.lower()) if page == "form-without-derivative" else ()
-        for node in sorted(self.found.nodes, key=order_of, reverse=True):
+        for node in self._newest_first():
             op = node.name().lower()
             if any(name in op for name in names) or _KIND_OF_NODE.sub("", op) in words:
                 return Operand("", False, True, node.name(), self.where(self.places.get(order_of(node))))
         return None
+
+    def _newest_first(self) -> Iterator[Any]:
+        """The nodes of the graph, to be asked."""
+        return map(self.found.ask, sorted(range(len(self.found)), key=self.orders.__getitem__, reverse=True))
 
     def _name(self, tensor: Any) -> str:
         """The shortest name that the program has for it."""
@@ -302,7 +306,7 @@ class _Examination(Autopsy):
         }
         by_name: Callable[[Any], bool] = lambda node: named is not None and node.name() == named[1]  # noqa: E731
         test = tests.get(page, by_name)
-        for node in sorted(self.found.nodes, key=order_of, reverse=True) if page in _OF_NO_TENSOR else ():
+        for node in self._newest_first() if page in _OF_NO_TENSOR else ():
             if test(node):
                 function = compat.custom_function_of(node)
                 name = function.__name__ if function is not None else ""
@@ -313,7 +317,7 @@ class _Examination(Autopsy):
     def _only_custom_function(self) -> Any:
         """The only custom function in the graph, which a message without a name is about; None where there are several.
         Told apart by identity: a class of the program's may have a hash of its own."""
-        functions = (compat.custom_function_of(node) for node in self.found.nodes)
+        functions = (compat.custom_function_of(node) for node in each(self.found))
         known = {id(function): function for function in functions if function is not None}
         return next(iter(known.values())) if len(known) == 1 else None
 

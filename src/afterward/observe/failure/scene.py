@@ -11,7 +11,7 @@ from typing import Any
 
 from afterward.observe import compat
 from afterward.observe.failure.copying import way_of_copy
-from afterward.observe.failure.walk import walk
+from afterward.observe.failure.graph import graph_behind
 from afterward.observe.looking import entries, is_a, space_of
 from afterward.observe.marks.stack import locals_of
 from afterward.observe.plainly import plainly
@@ -168,9 +168,12 @@ def _argument_in_question(scene: Scene) -> Found:
 
 def _disconnected(scene: Scene) -> Found:
     """The inputs of `autograd.grad` that its outputs were not computed from."""
-    reached = {id(node) for node in walk(nodes_of(outputs_of(scene))).nodes}
+    reached = graph_behind(nodes_of(outputs_of(scene)))
     for tensor in scene.local("inputs", "t_inputs"):
-        if compat.is_tensor(tensor) and id(compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)) not in reached:
+        if (
+            compat.is_tensor(tensor)
+            and reached.place_of(compat.grad_fn_of(tensor) or compat.leaf_node_of(tensor)) is None
+        ):
             yield "", tensor
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from afterward.model.operations import ADDING, BENDING, SCALING, operation
 from afterward.observe import compat
-from afterward.observe.node_numbers import order_of
+from afterward.observe.node_numbers import order_of, orders_of
 from afterward.observe.plainly import plainly
+
+if TYPE_CHECKING:
+    from afterward.observe.failure.graph import Graph
 
 LOOK_NODES = 5000
 SUMMANDS = 64  # of a loss, looked at
@@ -23,6 +27,27 @@ class Walk:
     nodes: list[Any] = field(default_factory=list)
     inputs: list[tuple[tuple[int, int], ...]] = field(default_factory=list)  # (position of the node, output)
     position: dict[Any, int] = field(default_factory=dict)
+
+    # As of a `Graph`, which see:
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def links(self, place: int) -> tuple[tuple[int, int], ...]:
+        return tuple((self.position.get(node, -1), output) for node, output in self.nodes[place].next_functions)
+
+    def ask(self, place: int) -> Any:
+        return self.nodes[place]
+
+    def node(self, place: int) -> Any:
+        return self.nodes[place]
+
+    def place_of(self, node: Any) -> int | None:
+        return self.position.get(node)
+
+    @cached_property
+    def orders(self) -> Sequence[int]:
+        return orders_of(self.nodes)
 
 
 def roots_of(outputs: Iterable[Any]) -> list[tuple[Any, int]]:
@@ -67,12 +92,12 @@ def walk(roots: Iterable[Any], limit: int | None = None) -> Walk:
     return found
 
 
-def leading_to(found: Walk, inputs: Iterable[Any]) -> set[int]:
+def leading_to(found: Graph, inputs: Iterable[Any]) -> set[int]:
     """Positions of the nodes that the engine executes when it is asked for the gradients of `inputs` only."""
-    captured = {found.position[node] for node in _nodes_of(inputs) if node in found.position}
+    captured = {place for node in _nodes_of(inputs) if (place := found.place_of(node)) is not None}
     consumers: dict[int, list[int]] = {}
-    for consumer, edges in enumerate(found.inputs):
-        for producer, _ in edges:
+    for consumer in range(len(found)):
+        for producer, _ in found.links(consumer):
             consumers.setdefault(producer, []).append(consumer)
     executed: set[int] = set()
     todo = [consumer for node in captured for consumer in consumers.get(node, ())]

@@ -496,7 +496,11 @@ static int fill_module(PyObject *module) {
     Py_INCREF(type);
     if (PyModule_AddObject(module, "Tape", type) < 0)
         return -1;
-    return fill_marks(module) < 0 || fill_apart(module) < 0 || fill_lines(module) < 0 ? -1 : fill_locals(module);
+    int (*fill[])(PyObject *) = {fill_marks, fill_apart, fill_lines, fill_locals, fill_graph};
+    for (size_t n = 0; n < sizeof(fill) / sizeof(*fill); n++)
+        if (fill[n](module) < 0)
+            return -1;
+    return 0;
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill_module}, {0, NULL}};

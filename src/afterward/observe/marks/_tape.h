@@ -76,6 +76,7 @@ static inline uint64_t tape_next_node(Tape *self) { return self->counter() + sel
 int fill_marks(PyObject *module); /* adds what _marks.c has */
 int fill_apart(PyObject *module); /* and _apart.c */
 int fill_locals(PyObject *module); /* and _locals.c */
+int fill_graph(PyObject *module);  /* and _graph.c */
 int fill_lines(PyObject *module); /* and _lines.c */
 
 #endif

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from afterward.follow import bridges, flow
 from afterward.follow.bridges import Holder
@@ -15,7 +14,8 @@ from afterward.model.history import GRADIENT, Fed, History, Node, Value
 from afterward.model.names import form_of
 from afterward.model.reuse import Entry, Reuse
 from afterward.observe import compat
-from afterward.observe.failure.walk import LOOK_NODES, Walk, walk
+from afterward.observe.failure.graph import Graph, each
+from afterward.observe.failure.walk import LOOK_NODES, walk
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.node_numbers import order_of
 from afterward.observe.plainly import plainly
@@ -34,11 +34,11 @@ class Bridges:
         self.places = places  # of the nodes, by their order
         self.follower = bridges.Bridges(sources, path, trail, self._statement_of)
 
-    def values(self, reuse: Reuse, names: Names, found: Walk) -> tuple[Value, ...]:
+    def values(self, reuse: Reuse, names: Names, found: Graph) -> tuple[Value, ...]:
         began = self._began(reuse)
 
         def holders(entry: Entry) -> list[Holder]:
-            raw = found.nodes[entry.node.id]
+            raw = found.node(entry.node.id)
             held = [one for one in names.held if one.node is raw and one.output == entry.output]
             return [Holder(self._as_written(one), one.kind, one.depth) for one in held]
 
@@ -81,22 +81,22 @@ class Bridges:
         place = self.places.get(node.order)
         return place.number if place is not None else None
 
-    def _kept_by_library(self, entry: Entry, reuse: Reuse, names: Names, found: Walk) -> list[Value]:
+    def _kept_by_library(self, entry: Entry, reuse: Reuse, names: Names, found: Graph) -> list[Value]:
         """The attribute of a library's object whose value this step has renewed from the old one.
 
         The old value has no name any more, and no statement of the program's has carried it. What holds now what the
         same operation has made of it in this step is what held it, whether or not this loss depends on it.
         """
-        raw = found.nodes[entry.node.id]
-        stale = {found.nodes[number] for number in reuse.stale}
-        renewed = [one for one in names.held if one.depth and one.output == entry.output and one.node not in stale]
+        raw = found.node(entry.node.id)
+        held = (one for one in names.held if one.depth and one.output == entry.output)
+        renewed = [one for one in held if found.place_of(one.node) not in reuse.stale]
         same = [one for one in renewed if one.node.name() == raw.name()]
-        in_loss, owners = found.position, Owners(is_user_file)
+        owners = Owners(is_user_file)
 
         def likely(one: Held) -> tuple[bool, bool, int, int, str]:
             kind = names.kinds.get(one.name.rpartition(".")[0])
             librarys = kind is not None and not owners.is_class(kind)  # else a list of the program's may hold it too
-            return not librarys, one.node not in in_loss, order_of(one.node), one.depth, one.name
+            return not librarys, found.place_of(one.node) is None, order_of(one.node), one.depth, one.name
 
         same.sort(key=likely)
         for one in same:
@@ -117,25 +117,25 @@ class Bridges:
         feeds = flow.result_feeds(self.sources, early.where, later, self.path)
         return (Fed(early.id, reuse.late.id),) if feeds else ()
 
-    def _with_alike(self, value: Value, names: Names, found: Walk, began: int | None) -> Value:
+    def _with_alike(self, value: Value, names: Names, found: Graph, began: int | None) -> Value:
         """With what else this pass walks of the same memory, and an earlier step has put there."""
         form = form_of(value.name)
         if form == value.name:
             return value
-        beside = [found.position.get(one.node) for one in names.held if form_of(one.name) == form]
-        old = (node for node in beside if node is not None and not self._is_of_now(found.nodes[node], began))
+        beside = [found.place_of(one.node) for one in names.held if form_of(one.name) == form]
+        old = (place for place in beside if place is not None and not self._is_of_now(found.orders[place], began))
         return replace(value, alike=frozenset(old))
 
-    def _is_of_now(self, node: Any, began: int | None) -> bool:
-        """Was it made in the present step? Then it is still to be trained through."""
-        place = self.places.get(order_of(node))
+    def _is_of_now(self, order: int, began: int | None) -> bool:
+        """Was a node made in the present step? Then it is still to be trained through."""
+        place = self.places.get(order)
         return began is not None and place is not None and place.moment >= began
 
 
-def _added_to_gradient(entry: Entry, names: Names, found: Walk) -> list[Value]:
+def _added_to_gradient(entry: Entry, names: Names, found: Graph) -> list[Value]:
     """The `.grad` of a parameter to which `create_graph=True` has added: the sum leads to the graph of the old one."""
-    adding = found.nodes[entry.consumer.id] if entry.consumer is not None else None
-    for leaf in (getattr(node, "variable", None) for node in found.nodes if adding is not None):
+    adding = found.node(entry.consumer.id) if entry.consumer is not None else None
+    for leaf in (getattr(node, "variable", None) for node in (each(found) if adding is not None else ())):
         gradient = plainly(leaf).grad if leaf is not None else None
         if gradient is not None and compat.grad_fn_of(gradient) is adding and id(leaf) in names.leaves:
             name = f"{names.leaves[id(leaf)]}.grad"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from afterward.model.history import Node, NodeId
 from afterward.model.operations import is_view, operation
-from afterward.observe.compat import memory_of, operation_name
+from afterward.observe.compat import memory_of
 
 # Which input of a node a saved tensor is, for the operations that save weights.
 _SAVED_INPUT = {
@@ -24,19 +25,17 @@ _SAVED_INPUT = {
 }
 
 
-def leaf_saved(op: str, links: Any, name: str, tensor: Any) -> Any:
-    """The leaf that a saved tensor is: by its storage while it is there, else by the input it came from."""
-    if name == "self" and len(links) == 1:  # of an operation with one input, that is the input
-        return _leaf_behind(links[0][0])
+def leaf_saved(op: str, behind: Sequence[Any], name: str, tensor: Any) -> Any:
+    """The leaf that a saved tensor is, of those behind the inputs: by its storage while it is there, else by the input
+    that it came from."""
+    if name == "self" and len(behind) == 1:  # of an operation with one input, that is the input
+        return behind[0]
     if name in _SAVED_INPUT:
         position = _input_saved(op, name)
-        if position is not None and position < len(links):
-            return _leaf_behind(links[position][0])
+        if position is not None and position < len(behind):
+            return behind[position]
     if tensor is not None:
-        for node, _ in links:
-            variable = _leaf_behind(node)
-            if variable is not None and _same_storage(variable, tensor):
-                return variable
+        return next((leaf for leaf in behind if leaf is not None and _same_storage(leaf, tensor)), None)
     return None
 
 
@@ -56,18 +55,9 @@ def _input_saved(op: str, name: str) -> int | None:
     return next((position for start, position in _SAVED_INPUT[name].items() if op.startswith(start)), None)
 
 
-def _leaf_behind(node: Any) -> Any:
-    """The leaf that a node passes on unchanged, looking through views of it."""
-    for _ in range(8):
-        if node is None:
-            return None
-        name = operation_name(node)
-        if name.endswith("AccumulateGrad"):
-            return getattr(node, "variable", None)
-        if not (is_view(name) or operation(name) == "ToCopy") or not node.next_functions:
-            return None
-        node = node.next_functions[0][0]
-    return None
+def passes_on(name: str) -> bool:
+    """Does an operation of this name pass its input on unchanged?"""
+    return is_view(name) or operation(name) == "ToCopy"
 
 
 def _same_storage(one: Any, other: Any) -> bool:
