@@ -48,7 +48,7 @@ class Watch:
 
     def _begin(self) -> None:
         with our_imports():
-            from afterward.observe.marks.importing import torch_noticed
+            from afterward.observe.marks.importing import imports_noticed
             from afterward.observe.marks.lines import lines_marked
             from afterward.observe.recording.session import Session
 
@@ -58,8 +58,8 @@ class Watch:
         with ExitStack() as hooks:
             hooks.callback(session.stop)
             session.start()
-            hooks.enter_context(torch_noticed(session.imported))
-            hooks.enter_context(lines_marked(session.recorders))
+            hooks.enter_context(imports_noticed(session.recorders.statements, session.gap, session.imported))
+            hooks.enter_context(lines_marked(session.recorders, session.gap))
             hooks.enter_context(joinable(self._watched))
             self._hooks = hooks.pop_all()
 

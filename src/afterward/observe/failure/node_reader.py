@@ -58,7 +58,7 @@ class FailedGraph:
                     where_of(place),
                     tuple([edge_of(node, output) for node, output in links if node >= 0]),
                     saved,
-fed,
+                    fed,
                     size,
                     outputs,
                 )

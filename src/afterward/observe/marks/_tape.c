@@ -496,7 +496,7 @@ static int fill_module(PyObject *module) {
     Py_INCREF(type);
     if (PyModule_AddObject(module, "Tape", type) < 0)
         return -1;
-    int (*fill[])(PyObject *) = {fill_marks, fill_apart, fill_lines, fill_locals, fill_graph};
+    int (*fill[])(PyObject *) = {fill_marks, fill_apart, fill_lines, fill_locals, fill_graph, fill_exchange};
     for (size_t n = 0; n < sizeof(fill) / sizeof(*fill); n++)
         if (fill[n](module) < 0)
             return -1;

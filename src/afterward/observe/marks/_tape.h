@@ -77,6 +77,7 @@ int fill_marks(PyObject *module); /* adds what _marks.c has */
 int fill_apart(PyObject *module); /* and _apart.c */
 int fill_locals(PyObject *module); /* and _locals.c */
 int fill_graph(PyObject *module);  /* and _graph.c */
+int fill_exchange(PyObject *module); /* and _exchange.c */
 int fill_lines(PyObject *module); /* and _lines.c */
 
 #endif

@@ -20,6 +20,11 @@ from afterward.observe.marks.statements import Statements
 from afterward.observe.marks.tape import as_method
 from afterward.observe.marks.userfiles import is_user_file
 
+try:
+    from afterward.observe.marks._tape import exchange as exchange
+except ImportError:  # none was built, one for an older afterward, or this Python has no use for it
+    exchange = None  # type: ignore[assignment]
+
 OnGap = Callable[[str], None]
 TOLD_OF = ("torch", "torch._dynamo")  # the compiler comes later than torch itself, if at all
 
@@ -104,8 +109,12 @@ def imports_marked(statements: Statements, on_gap: OnGap, on_torch: Callable[[st
 
 
 @contextmanager
-def torch_noticed(on_torch: Callable[[str], None]) -> Iterator[None]:
-    """Within this block, say so when torch is imported; nothing is marked."""
+def imports_noticed(statements: Statements, on_gap: OnGap, on_torch: Callable[[str], None]) -> Iterator[None]:
+    """Within this block, say so when torch is imported; modules get marks where the running program gets them."""
+    if exchange is not None:
+        with imports_marked(statements, on_gap, on_torch):
+            yield
+        return
     if "torch" in sys.modules:
         yield
         return

@@ -13,17 +13,18 @@ import sys
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType, FrameType
 from typing import Any
 
 from afterward.follow.nodes import LOOPS
 from afterward.follow.reading import head_end
 from afterward.observe.looking import warn
-from afterward.observe.marks.marking import marking_of
+from afterward.observe.marks.exchanging import Exchange, exchange_for
+from afterward.observe.marks.marking import is_mark, marking_of
 from afterward.observe.marks.monitored import MARKER, can_monitor, monitored
 from afterward.observe.marks.notebook_cells import name_of_cell
-from afterward.observe.marks.statements import ENTER, EXIT, HEAD, RESUME, SUSPEND, WHOLE, Statement
+from afterward.observe.marks.statements import ENTER, EXIT, HEAD, LOOP, RESUME, SUSPEND, WHOLE, Statement
 from afterward.observe.marks.userfiles import is_user_file
 from afterward.observe.provenance.sources import Sources
 from afterward.observe.recording.recorder import Recorders
@@ -32,16 +33,32 @@ TRACED = "afterward: a debugger or a coverage tool traces this program, so no li
 
 
 @contextmanager
-def lines_marked(recorders: Recorders) -> Iterator[None]:
+def lines_marked(recorders: Recorders, on_gap: Callable[[str], None]) -> Iterator[None]:
     """Within this block, every line of the program's own files that begins is marked."""
+    running, exchange = sys._getframe(2), exchange_for(recorders.statements, on_gap)
+    marker = LineMarker(recorders, exchange)
+    marker.enter_running_calls(running)
+    if exchange is None:
+        with _lines_told(marker, running):
+            yield
+        return
+    try:
+        with nullcontext() if exchange.is_done(running) else _lines_told(marker, running):
+            yield
+    finally:
+        exchange.undo(sys._getframe())
+
+
+@contextmanager
+def _lines_told(marker: LineMarker, running: FrameType) -> Iterator[None]:
+    """Within this block, the interpreter tells of the lines of what has no marks."""
     if not hasattr(sys, "monitoring") and sys.gettrace() is not None:
         # There is one place for a tracer before Python 3.12. Without marks no line is named, and none that is stale.
         warn(TRACED)
+        marker.stop()
         yield
         return
-    marker = LineMarker(recorders)
-    marker.enter_running_calls(sys._getframe(2))
-    with _source(marker, sys._getframe(2)):
+    with _source(marker, running):
         yield
 
 
@@ -54,8 +71,9 @@ def _source(marker: LineMarker, running: FrameType) -> AbstractContextManager[No
 class LineMarker:
     """Turns line, call and return events into marks."""
 
-    def __init__(self, recorders: Recorders) -> None:
+    def __init__(self, recorders: Recorders, exchange: Exchange | None = None) -> None:
         self.recorders = recorders
+        self.exchange = exchange
         self.files = Sources(recorders.statements)
         self.outlines: dict[str, _Outline] = {}
         self.scopes: dict[CodeType, int] = {}
@@ -65,7 +83,15 @@ class LineMarker:
         self.names: dict[str, str] = {}
         self.last: dict[int, int] = {}  # the statement that each thread is in
 
+    def stop(self) -> None:
+        """Nothing is to be marked, nor was."""
+        if self.exchange is not None:
+            self.exchange.undo(sys._getframe())
+        self.recorders.current().forget_marks()
+
     def is_watched(self, code: CodeType) -> bool:
+        if self.exchange is not None:
+            return self.exchange.lacks_marks(code)
         known = self.watched.get(code)
         if known is None:
             known = self.watched[code] = is_user_file(code.co_filename)
@@ -124,8 +150,15 @@ class LineMarker:
     def _scope(self, code: CodeType) -> int:
         scope = self.scopes.get(code)
         if scope is None:
-            scope = self.scopes[code] = self.recorders.statements.new_scope()
+            own = next((one.scope for _, one in self._marks_in(code)), None)
+            scope = self.scopes[code] = own if own is not None else self.recorders.statements.new_scope()
         return scope
+
+    def _marks_in(self, code: CodeType) -> Iterator[tuple[int, Statement]]:
+        """The statements of the same code with marks: a call may go on in that, in the same loops."""
+        marked = self.exchange.with_marks(code) if self.exchange is not None else None
+        table = self.recorders.statements.table
+        return ((mark.number, table[mark.number]) for mark in (marked.co_consts if marked else ()) if is_mark(mark))
 
     def number_of_way(self, code: CodeType, flag: int) -> int:
         """The number of a way into or out of a function."""
@@ -175,12 +208,20 @@ class LineMarker:
             loops,
         )
         number = self.recorders.statements.add(entry)
+        if flags:
+            self.recorders.statements.heads[number] = self._marked_loop(code, statement, number)
         self.numbers[code, statement.lineno] = number
         return number
 
     def _loop(self, code: CodeType, loop: ast.stmt) -> int:
         number = self.numbers.get((code, loop.lineno))
-        return number if number is not None else self._number(code, loop.lineno)
+        number = number if number is not None else self._number(code, loop.lineno)
+        return self.recorders.statements.heads.get(number, number)
+
+    def _marked_loop(self, code: CodeType, loop: ast.stmt, otherwise: int) -> int:
+        """The number that a loop has in the same code with marks."""
+        places = ((number, (one.line, one.column, one.flags & LOOP)) for number, one in self._marks_in(code))
+        return next((number for number, place in places if place == (loop.lineno, loop.col_offset, LOOP)), otherwise)
 
 
 def _name(code: CodeType) -> str:
@@ -243,6 +284,9 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
     waiting: set[int] = set()  # frames of generators that have yielded
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
+        if not marker.is_watched(frame.f_code):  # it has taken other code
+            frame.f_trace = None
+            return None
         if event == "line":
             marker.line(frame.f_code, frame.f_lineno)
         elif event == "return" and _yields(frame):
@@ -253,6 +297,9 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
         return local
 
     def enter(frame: FrameType, event: str, argument: Any) -> Any:
+        if marker.exchange is not None and _called_by_user(frame) and marker.exchange.is_done(frame):
+            end()
+            return None
         if not marker.is_watched(frame.f_code):
             return None
         if id(frame) in waiting:
@@ -261,6 +308,13 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
         else:
             marker.entered(frame.f_code)
         return local
+
+    def end() -> None:
+        if sys.gettrace() is enter:
+            sys.settrace(previous)
+        if threading.gettrace() is enter:
+            threading.settrace(previous)  # type: ignore[arg-type]
+        marker.recorders.is_marking = lambda: True
 
     sys.settrace(enter)
     threading.settrace(enter)
@@ -273,10 +327,12 @@ def _tracing(marker: LineMarker) -> Iterator[None]:
     try:
         yield
     finally:
-        if marker.recorders.is_marking():
-            sys.settrace(previous)
-        threading.settrace(previous)  # type: ignore[arg-type]
-        marker.recorders.is_marking = lambda: True
+        end()
+
+
+def _called_by_user(frame: FrameType) -> bool:
+    """Was this call made by one of the program's own? That may take other code now."""
+    return frame.f_back is not None and is_user_file(frame.f_back.f_code.co_filename)
 
 
 def _is_still_ours(tracer: Any) -> bool:

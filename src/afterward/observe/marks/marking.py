@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import CodeType
 from typing import Any
+from weakref import WeakSet
 
 from afterward.observe.looking import interruption
 from afterward.observe.marks.statements import (
@@ -123,6 +124,7 @@ class Marking:
         self.board: Any = _tape.Board(_asked(self._locate), _asked(self._keeps)) if _tape is not None else PythonBoard()
         self._use: tuple[Any, ...] = (None,)
         self.number_of_line: Callable[[CodeType, int], int] | None = None  # of code without marks, where lines are told
+        self.bound: WeakSet[CodeType] = WeakSet()  # all code that went through here, with marks or nothing to mark
         self._lines: dict[int, Any] = {}
         self._told: dict[int, int] = {}
         self._kept: dict[int, int] = {}
@@ -152,6 +154,7 @@ class Marking:
             else:
                 constants.append(constant)
         bound = code.replace(co_consts=tuple(constants))
+        self.bound.add(bound)
         if marked:
             self.board.attach(bound, bool(code.co_flags & inspect.CO_OPTIMIZED) or code.co_name == "<module>")
         return bound

@@ -93,8 +93,8 @@ def _table(module: ModuleType) -> dict[Any, Any] | None:
 
 def plain_code(code: CodeType, statements: Statements) -> CodeType:
     """The same code without marks; as it is, where it has none or its source is not at hand."""
-    marks = [mark for one in _codes(code) for mark in one.co_consts if type(mark) is Mark]
-    by_name = any(name in one.co_names for one in _codes(code) for name in (MARK, RETURN))
+    marks = [mark for one in codes_in(code) for mark in one.co_consts if type(mark) is Mark]
+    by_name = any(name in one.co_names for one in codes_in(code) for name in (MARK, RETURN))
     if not marks and not by_name:
         return code
     file = code.co_filename
@@ -112,7 +112,7 @@ def plain_code(code: CodeType, statements: Statements) -> CodeType:
 def _pieces(text: str, file: str, flags: int) -> list[CodeType]:
     """The code of a file as Python compiles it. What two pieces share is written once by a pickler: it must be one."""
     try:
-        return list(_codes(compile(text, file, "exec", flags=flags, dont_inherit=True)))
+        return list(codes_in(compile(text, file, "exec", flags=flags, dont_inherit=True)))
     except (SyntaxError, ValueError, RecursionError):
         return []
 
@@ -121,9 +121,9 @@ def _place(code: CodeType) -> tuple[Any, ...]:
     return (code.co_firstlineno, getattr(code, "co_qualname", code.co_name), code.co_varnames[: code.co_argcount])
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_in(code: CodeType) -> Iterator[CodeType]:
     """A code object and those inside it, in the order in which they are written."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _codes(inner)
+            yield from codes_in(inner)

@@ -46,6 +46,9 @@ class Statements:
         self.patched: dict[str, bytes] = {}  # files to compile from another text than the one on disk
         self.runs: dict[str, list[tuple[int, str]]] = {}  # of a notebook's cell: when it began, under which name
         self.marking: Any = None  # what puts marks for these statements into code, once there is one
+        self.heads: dict[
+            int, int
+        ] = {}  # the loop that a number stands for which has the flag HEAD, where that has another
         self.told: dict[int, int] = {}  # which statement a number stands for that has the flag TOLD
         self.scopes = 0
 

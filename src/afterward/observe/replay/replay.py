@@ -62,7 +62,7 @@ class Replay:
 
     def __init__(self, statements: Statements) -> None:
         self.table = statements.table
-        self.told = statements.told
+        self.told, self.heads = statements.told, statements.heads
         self.same = self.fixed = 0  # how many of the outermost calls are known; how many of them are as before
         self.stack: list[_Call] = []
         self.serial = 0
@@ -76,7 +76,7 @@ class Replay:
         """A machine in the same state, to look ahead with."""
         other = Replay.__new__(Replay)
         other.table, other.serial, other.forgotten = self.table, self.serial, self.forgotten
-        other.told, other.same, other.fixed = self.told, self.same, self.fixed
+        other.told, other.heads, other.same, other.fixed = self.told, self.heads, self.same, self.fixed
         other.kept = self.kept
         other.runs = dict(self.runs)
         other.stack = [call.copy() for call in self.stack]
@@ -186,6 +186,8 @@ class Replay:
             return self._leave(statement.scope)
         if flags & SUSPEND:
             return self._leave(statement.scope, suspend=True)
+        if flags & HEAD:
+            number = self.heads.get(number, number)
         stack = self.stack
         if flags & RESUME and self.suspended.get(statement.scope):
             return self._resume(statement.scope)
