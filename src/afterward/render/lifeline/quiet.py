@@ -157,14 +157,9 @@ def _flat(flat: FlatPart, sources: SourceTexts) -> Story:
 def _unused(unused: Unused, recorded: int, sources: SourceTexts) -> Story:
     sheet = Sheet()
     lane = sheet.lane(_lane(unused.site, sources, sources.named(unused.site) or "this line", "bridge"))
-    blocks = []
-    count = min(unused.times, ITERATIONS)
-    for number in range(1, count + 1):
-        if number == count and unused.times > count:
-            sheet.column(f"{unused.times - count:,} more times", "gap")
-        sheet.column(f"time {unused.times if number == count else number:,}")
-        each = unused.nodes // max(unused.times, 1)
-        blocks.append(sheet.block(lane, "unused", counted(each, "node") if each else "a graph"))
+    each = unused.nodes // max(unused.times, 1)
+    rounds = sheet.rounds(unused.times, ITERATIONS, "time")
+    blocks = [sheet.block(lane, "unused", counted(each, "node") if each else "a graph") for _ in rounds]
     sheet.say(f"Line {unused.site.line} builds a graph each time it runs.", block=blocks[0])
     sheet.say(f"Nothing uses it: {counted(unused.nodes, 'node')} of {recorded:,} recorded.", "fails",
                block=blocks[-1])  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from afterward.render.lifeline.story import Beat, Block, Column, Event, Lane, Link, Story
@@ -26,6 +27,16 @@ class Sheet:
         self.columns.append(Column(title, len(self.kinds), len(self.kinds) - 1, kind, fails))
         if kind == "gap":
             self.slot("gap")
+
+    def rounds(self, times: int, shown: int, name: str) -> Iterator[bool]:
+        """A column for each of the first rounds and for the last one, which is told; those between are folded."""
+        count = min(times, shown)
+        for number in range(1, count + 1):
+            last = number == count
+            if last and times > count:
+                self.column(f"{times - count:,} more{f' {name}s' if name else ''}", "gap")
+            self.column(f"{name} {times if last else number:,}" if name else "")
+            yield last
 
     def slot(self, kind: str) -> int:
         self.kinds.append(kind)

@@ -87,15 +87,10 @@ def _kept(history: History, kept: Kept, sources: SourceTexts) -> Story:
     runs = [run for run in _busiest(history) if not run.retains_graph] or _busiest(history)
     graph = sheet.lane(pass_lane(runs[0], sources)) if runs else None
     holder = sheet.lane(_lane(kept.site, sources, kept.name, role="kept"))
-    count = min(HELD, kept.steps)
-    held = []
-    passes = []
-    for number in range(1, count + 1):
-        last = number == count
-        if last and kept.steps > count:
-            sheet.column(f"{kept.steps - count:,} more steps", "gap")
-        sheet.column(f"step {kept.steps if last else number}" if runs else "")
-        run = runs[min(number, len(runs)) - 1] if runs else None
+    held: list[int] = []
+    passes: list[int] = []
+    for last in sheet.rounds(kept.steps, HELD, "step" if runs else ""):
+        run = runs[min(len(held) + 1, len(runs)) - 1] if runs else None
         if run is not None and graph is not None:
             block = sheet.block(graph, _after(run), pass_size(run), facts=pass_facts(run))
             passes.append(
@@ -189,14 +184,8 @@ def _retained(runs: list[Pass], sources: SourceTexts) -> Story:
 def _overwritten_loss(loss: Overwritten, sources: SourceTexts) -> Story:
     sheet = Sheet()
     lane = sheet.lane(_lane(loss.site, sources, loss.name, role="bridge"))
-    count = min(loss.times, SHOWN)
-    blocks = []
-    for number in range(1, count + 1):
-        last = number == count
-        if last and loss.times > count:
-            sheet.column(f"{loss.times - count:,} more iterations", "gap")
-        sheet.column(f"iteration {loss.times if last else number}")
-        blocks.append(sheet.block(lane, "fresh" if last else "unused", loss.name[:12]))
+    rounds = sheet.rounds(loss.times, SHOWN, "iteration")
+    blocks = [sheet.block(lane, "fresh" if last else "unused", loss.name[:12]) for last in rounds]
     sheet.column("after the loop", "after")
     text = shortened(sources.excerpt(loss.used), 18)
     used = sheet.event(Event(0, "pass", text, loss.used.line, (lane,)))
