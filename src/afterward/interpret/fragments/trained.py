@@ -38,7 +38,9 @@ def _trained_by(machine: Machine, optimizer: Instance, path: str, stepping: bool
         alone = machine.assumed.lenient and tree is not None and len(meanings_of(tree).paths(Role.NETWORK)) == 1
         optimizer.inner["partial"] = not alone  # of several networks it may be there for some only
         return mine
-    named = [one for one in networks if path == one.inner.get(TRAINER) or _belong(path, one.inner[ASSUMED])]
+    rivals = [str(one.inner[ASSUMED]) for one in others if ASSUMED in one.inner]
+    rivals += meanings_of(tree).paths(Role.OPTIMIZER) if tree is not None else []
+    named = [one for one in networks if path == one.inner.get(TRAINER) or _belong(path, one.inner[ASSUMED], rivals)]
     if named:
         return [one.attributes["weight"] for one in named]
     if not stepping:
@@ -48,7 +50,7 @@ def _trained_by(machine: Machine, optimizer: Instance, path: str, stepping: bool
         id(network.attributes["weight"])
         for network in networks
         for one in others
-        if ASSUMED in one.inner and _belong(one.inner[ASSUMED], network.inner[ASSUMED])
+        if ASSUMED in one.inner and _fit(one.inner[ASSUMED], network.inner[ASSUMED])
     }
     reached = machine.passes[-1].leaves if machine.passes else []
     return [leaf for leaf in reached if leaf.is_parameter and id(leaf) not in claimed]
@@ -59,10 +61,20 @@ def _shown(machine: Machine) -> list[Tensor]:
     return [leaf for leaf in machine.graph.leaves if leaf.is_parameter and id(leaf) in machine.graph.used]
 
 
-def _belong(optimizer: str, network: str) -> bool:
-    """`optimizer_D` and `discriminator`, `self.actor.optimizer` and `self.actor`, `encoder_opt` and `encoder`."""
-    if optimizer.rpartition(".")[0] == network:
-        return True
-    words = [word for word in tokens(optimizer) if not word.startswith(vocabulary.OPTIMIZER)]
+def _belong(optimizer: str, network: str, rivals: list[str]) -> bool:
+    """Is an optimizer called after a network, and none of the others more so?"""
+    fit = _fit(optimizer, network)
+    return fit > 0 and fit >= max((_fit(one, network) for one in rivals), default=0)
+
+
+def _fit(optimizer: str, network: str) -> int:
+    """`optimizer_D` and `discriminator`, `self.actor.optimizer` and `self.actor`, `encoder_opt` and `encoder`: how well
+    they go together. The last word of a name says most: a `global_discriminator` is a discriminator."""
     theirs = tokens(network)
-    return any(word in theirs or (len(word) <= 3 and any(other.startswith(word) for other in theirs)) for word in words)
+    if optimizer.rpartition(".")[0] == network:
+        return len(theirs) + 1
+    words = [word for word in tokens(optimizer) if not word.startswith(vocabulary.OPTIMIZER)]
+    alike = (
+        n for n, one in enumerate(theirs, 1) if any(w == one or (len(w) <= 3 and one.startswith(w)) for w in words)
+    )
+    return max(alike, default=0)
