@@ -83,9 +83,12 @@ def is_tensor(thing: Any) -> bool:
 
 
 def is_container_of_modules(thing: Any) -> bool:
-    """One of torch's own, whose items are what it has registered."""
+    """One whose items are what it has registered: of torch's own, or one that takes its items as they do."""
     nn = torch_module().nn
-    return type(thing) in (nn.ModuleList, nn.ModuleDict, nn.Sequential)
+    kinds = (nn.ModuleList, nn.ModuleDict, nn.Sequential)
+    spaces = (type.__dict__["__dict__"].__get__(kind) for kind in type.mro(type(thing)))
+    taking = next((space["__getitem__"] for space in spaces if "__getitem__" in space), None)
+    return any(taking is vars(kind)["__getitem__"] for kind in kinds)
 
 
 def is_node(thing: Any) -> bool:
