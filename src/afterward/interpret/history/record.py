@@ -147,10 +147,10 @@ def _owners(machine: Machine, names: dict[int, str]) -> dict[int, list[str]]:
 
 
 def _node(node: GraphNode, ids: dict[int, int], done: BackwardRun) -> Node:
-    was_freed = node.is_freed and node.number not in done.released
-    if done.read_in is not None and node is done.culprit:
-        was_freed = True
-    saved = [Saved("slices", "freed" if was_freed else "live")] if node.inner is not None else []
+    looked_for = done.read_in is not None and node is done.culprit  # even by a function that saved nothing
+    was_freed = looked_for or (node.is_freed and node.number not in done.released)
+    hides = looked_for or node.inner is not None
+    saved = [Saved("slices", "freed" if was_freed else "live")] if hides else []
     for kept in node.takes_out:
         version = kept.version if isinstance(kept.version, Version) else None
         leaf = version.leaf if version is not None else None
