@@ -172,3 +172,30 @@ def test_another_loss_of_the_same_value_is_not_that_loss(tmp_path: Path, again: 
     )
     (found,) = watch_source(text, tmp_path).findings
     assert found.code == code
+
+
+OF_WHAT_WAS_GIVEN = {
+    "an argument that the caller computed": (
+        "class Unit(torch.nn.Module):\n    def forward(self, x):\n        return x.data / 2\n\n\n"
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.body, self.unit = torch.nn.Linear(3, 2), Unit()\n\n    def forward(self, x):\n"
+        "        return self.unit(self.body(x))\n\n\nlabels = torch.arange(4) % 2\n"
+        "loss = (torch.cdist(*[Net()(torch.ones(4, 3))] * 2) * (labels == labels[:, None])).mean()\nloss.backward()",
+        ".data",
+    ),
+    "each of the values that a method was given": (
+        "rows = []\n\n\ndef add(**row):\n    rows.append({name: value.detach() for name, value in row.items()})\n\n\n"
+        "net = torch.nn.Linear(3, 2)\ndist = torch.distributions.Categorical(logits=net(torch.ones(3)))\n"
+        "action = dist.sample()\nadd(action=action, log_prob=dist.log_prob(action))\n"
+        "loss = torch.stack([row['log_prob'] for row in rows]).mean()\nloss.backward()",
+        ".detach()",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OF_WHAT_WAS_GIVEN)
+def test_the_cut_is_the_nearest_one_of_something_with_history(tmp_path: Path, what: str) -> None:
+    source, how = OF_WHAT_WAS_GIVEN[what]
+    (found,) = watch_source(source, tmp_path).findings
+    assert found.code == "AFT401"
+    assert {fact.name: fact.text for fact in found.facts}["cut"] == how

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from afterward.follow.apart import all_apart
@@ -23,6 +23,7 @@ from afterward.model.operations import SPLITTING, operation
 from afterward.model.site import Level, Where
 
 BUDGET = 400  # reads followed
+RECEIVERS = ("self", "cls")  # what a method calls the object that it is of
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,19 @@ def names_crossing(
         search.read_by(place)
     search.run()
     found = _items_first(search.sure) + _items_first(search.likely) or _items_first(search.vague)
+    if found and all(value.name in RECEIVERS for value in found):
+        found = [_as_made(trail, node, found[0])]
     return found or _memoised(trail, node, consumer, output)
+
+
+def _as_made(trail: Trail, node: Node, value: Value) -> Value:
+    """By the name that the making statement assigned, where nothing but the object of a method has one."""
+    levels = node.where.levels if node.where is not None else ()
+    made = level_place(levels, trail) if levels else None
+    given = trail.targets(made) if made is not None else []
+    if len(given) != 1 or given[0].text in RECEIVERS:
+        return value
+    return replace(value, name=given[0].text, kind=given[0].kind, assigned=levels[-1].site, level=len(levels) - 1)
 
 
 def _items_first(values: list[Value]) -> list[Value]:

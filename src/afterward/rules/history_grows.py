@@ -19,7 +19,8 @@ FEW = 3  # where they were interpreted, and each iteration is like the last
 @rule("AFT302", Severity.WARNING, breaks=3)
 def history_grows(history: History) -> Iterator[Diagnosis]:
     """Every `backward()` goes through the graphs of all earlier steps again, further than the previous one."""
-    for runs in passes_by_site(history):
+    for passes in passes_by_site(history):
+        runs = [run for run in passes if not (run.call == "grad" and run.creates_graph)]  # those are within a step
         growing = growing_passes(runs, STEPS if history.observed else FEW)
         if growing:
             yield _diagnose(growing, _carried(history, growing))

@@ -126,6 +126,17 @@ def _as_often(compared: Comparison, count: int, now: int) -> bool:
     return placed and passes[0] != passes[1] and count * passes[1] == now * passes[0]
 
 
+def made_again(compared: Comparison) -> Iterator[Note]:
+    """What the next step after the fault is taken by was there before the fault: one that is made again for the same
+    parameters has forgotten what the first one gathered."""
+    held, trial = compared.first.training.holds, compared.trial.training
+    taken = [one for one in compared.first.training.happenings if isinstance(one, StepTaken)]
+    later = [one for one in trial.happenings if isinstance(one, StepTaken)][len(taken) :]
+    stepped = {held.get(one.optimizer) for one in taken}
+    if later and later[0].optimizer not in held and trial.holds.get(later[0].optimizer) in stepped:
+        yield Note("made_again", (compared.names.optimizer(later[0].optimizer),))
+
+
 def same_factors(compared: Comparison) -> Iterator[Note]:
     """What the first loss counts, it counts as it did: an average that is used term by term is a sum."""
     first = next((one for one in compared.was.passes.values() if one.accumulates and one.weights), None)

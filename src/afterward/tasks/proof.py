@@ -167,6 +167,7 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
         yield from compared.updates()
         yield from compared.values()
         yield from compared.later_steps()
+        yield from law.made_again(compared)
         yield from compared.reach()
         if remedy.kind in CUTS:
             yield from compared.terms()

@@ -208,11 +208,23 @@ class _Search:
         for node in _with_values(cut):
             if isinstance(node, ast.Name) and self._computed_here(place, node.id):
                 return True
-            if isinstance(node, (ast.Name, ast.Attribute)):
-                made = self._assigned(Name(ast.unparse(node), node), place)
-                if made is not None and (self.built.get((made.call, made.moment), 0) > 0 or self._marks_leaf(made)):
-                    return True
+            if isinstance(node, (ast.Name, ast.Attribute)) and self._came_with_history(node, place):
+                return True
         return False
+
+    def _came_with_history(self, node: ast.expr, reader: Place) -> bool:
+        """Has the statement that gave a name its value built nodes; or, of an argument, what it was called with?"""
+        made = self._assigned(Name(ast.unparse(node), node), reader)
+        if made is None:
+            return False
+        if self.built.get((made.call, made.moment), 0) > 0 or self._marks_leaf(made):
+            return True
+        if made is not reader.caller:
+            return False
+        statement = self.sources.statement(made.number)
+        before = self.paths.by_call[reader.call][0].order_at - made.order_at
+        given = reads(statement) if statement is not None else []
+        return before > 0 or any(self._came_with_history(name.node, made) for name in given)
 
     def _marks_leaf(self, place: Place) -> bool:
         """Does a statement ask for the gradient of what it makes: `x = x.clone().requires_grad_()`?"""
@@ -226,13 +238,16 @@ class _Search:
         return False
 
     def _computed_here(self, place: Place, name: str) -> bool:
-        """Does a comprehension in the statement itself go over what it computes: `[v.item() for v in net(x)]`?"""
+        """Does a comprehension in the statement itself go over what it computes, `[v.item() for v in net(x)]`, or over
+        what came with history?"""
         statement = self.sources.statement(place.number)
-        if statement is None or self.built.get((place.call, place.moment), 0) <= 0:
-            return False
-        loops = [node for node in parts_run(statement) if isinstance(node, ast.comprehension)]
+        loops = [n for n in parts_run(statement) if isinstance(n, ast.comprehension)] if statement is not None else []
         mine = [one for one in loops if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(one.target))]
-        return any(isinstance(node, (ast.Call, ast.BinOp)) for one in mine for node in ast.walk(one.iter))
+        over = [node for one in mine for node in ast.walk(one.iter)]
+        builds = self.built.get((place.call, place.moment), 0) > 0
+        if builds and any(isinstance(n, (ast.Call, ast.BinOp)) for n in over):
+            return True
+        return any(isinstance(n, ast.Name) and n.id != name and self._came_with_history(n, place) for n in over)
 
     def _grad_mode(self, place: Place, statement: ast.stmt, spot: Where, name: str) -> Cut | None:
         """Is the statement inside `with torch.no_grad()` or a function decorated with it?"""
