@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from afterward.follow.crossing import Trail
 from afterward.follow.path import Place
-from afterward.follow.reading import head, targets
+from afterward.follow.reading import parts_run, targets
 from afterward.model.history import Value
 from afterward.model.names import stem
 
@@ -43,7 +43,7 @@ def _called_detaches(paths: Trail, place: Place) -> bool:
     """Does a function of the program's, called here, detach something? In place it would have had an effect."""
     for call in paths.children.get((place.call, place.moment), []):
         statements = [paths.sources.statement(inner.number) for inner in paths.by_call.get(call, [])]
-        nodes = [node for one in statements if one is not None for part in head(one) for node in ast.walk(part)]
+        nodes = [node for one in statements for node in parts_run(one)]
         if any(isinstance(node, ast.Attribute) and node.attr in ("detach_", "data", "append") for node in nodes):
             return False
         kept = (target for one in statements if one is not None for target in targets(one) if not target.is_plain)

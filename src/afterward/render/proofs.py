@@ -47,6 +47,7 @@ PROOFS: dict[str, str] = {
     "updates_gone": "{count} of {of} updates by {subject} would be gone",
     "updates_rarer": "updates by {subject} would be gone",
     "updates_added": "{subject} would make {count} more",
+    "all_zero": "runs, and every gradient is zero",
     "made_again": "{subject} would be made again, and forget what it has gathered",
     "may_need_graph": "this graph may be what is missing elsewhere: {finding}",
     "still": "still: {finding}",

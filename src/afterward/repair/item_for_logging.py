@@ -81,6 +81,7 @@ def _stored(source: Source, statement: Statement) -> Iterator[cst.BaseExpression
     made = assignment(statement)
     if isinstance(made, (cst.Assign, cst.AugAssign)):
         value = _new_part(source, made)
+        value = value.elt if isinstance(value, cst.ListComp) else value
         several = isinstance(value, (cst.Dict, cst.Tuple, cst.List))  # `log += [loss]`: what is in it
         yield from _inner(source, (value, *descendants(value))) if several else (value,)
     elif isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], (cst.Expr, cst.Return)):

@@ -40,6 +40,7 @@ def candidates(job: Job) -> Candidates:
         places += list(_on_the_way(job))
     if named is not None and "requires_grad" in named[0].code(named[1]):
         yield from thawing.candidates(job)  # the training of another network may need them frozen
+    yield from _of_one_value(job)
     for source, statement in places:
         yield from _one_by_one(job, source, statement)
         yield from _switched_off(job, source, statement)
@@ -96,6 +97,15 @@ def _called(job: Job, source: Source, statement: Statement) -> Iterator[tuple[So
             function = other.function_of(each)
             if isinstance(function, cst.FunctionDef) and function.name.value in names:
                 yield other, each
+
+
+def _of_one_value(job: Job) -> Candidates:
+    """One value may be cut wherever it is read: `x.data / x.data.norm()`."""
+    others = (label.site for label in job.found.secondary if label.role == "cut_too")
+    places = list(job.places((job.found.cut, *others)))
+    ways = [cut for source, statement in places for cut in list(_cuts(source, statement))[:1]]
+    if 1 < len(ways) == len(places) and len({what for what, _ in ways}) == len({s.file for s, _ in places}) == 1:
+        yield job.patch(places[0][0], *(edit for _, edit in ways))
 
 
 def _one_by_one(job: Job, source: Source, statement: Statement) -> Candidates:

@@ -137,6 +137,13 @@ def made_again(compared: Comparison) -> Iterator[Note]:
         yield Note("made_again", (compared.names.optimizer(later[0].optimizer),))
 
 
+def all_zero(compared: Comparison) -> Iterator[Note]:
+    """What is connected again trains something: the ratio of a log-probability to itself has a gradient of zero."""
+    uses = [use for steps in compared.now.steps.values() for step in steps for use in step.uses.values()]
+    if uses and not any(number for use in uses for number in use.numbers):
+        yield Note("all_zero")
+
+
 def same_factors(compared: Comparison) -> Iterator[Note]:
     """What the first loss counts, it counts as it did: an average that is used term by term is a sum."""
     first = next((one for one in compared.was.passes.values() if one.accumulates and one.weights), None)

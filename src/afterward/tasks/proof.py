@@ -163,6 +163,8 @@ def changes(bench: Bench, remedy: Remedy, trial: Trial) -> Iterator[Note]:
     yield from compared.counted_once()
     yield from compared.current()
     yield from compared.memory()
+    if bench.cures(CUT_OFF):
+        yield from law.all_zero(compared)
     if bench.base.broken_at is not None:
         yield from compared.updates()
         yield from compared.values()

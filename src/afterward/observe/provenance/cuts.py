@@ -75,7 +75,8 @@ class _Search:
         if not certain:
             return tuple(found.cut for found in self.found[:1])
         first = certain[0].cut
-        others = [*certain[0].nearer, *(found.cut for found in certain[1:] if first in found.nearer)]
+        others = [*certain[0].nearer]
+        others += [found.cut for found in certain[1:] if first in found.nearer or _cuts_again(found, certain[0])]
         return (first, *{cut.site: cut for cut in others if cut.site != first.site}.values())
 
     def begin(self, late: Pass) -> bool:
@@ -241,7 +242,7 @@ class _Search:
         """Does a comprehension in the statement itself go over what it computes, `[v.item() for v in net(x)]`, or over
         what came with history?"""
         statement = self.sources.statement(place.number)
-        loops = [n for n in parts_run(statement) if isinstance(n, ast.comprehension)] if statement is not None else []
+        loops = [node for node in parts_run(statement) if isinstance(node, ast.comprehension)]
         mine = [one for one in loops if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(one.target))]
         over = [node for one in mine for node in ast.walk(one.iter)]
         builds = self.built.get((place.call, place.moment), 0) > 0
@@ -287,6 +288,13 @@ class _Search:
         around = self.sources.around(file, statement) if statement is not None else ()
         items = [item.context_expr for outer in around if isinstance(outer, ast.With) for item in outer.items]
         return any("enable_grad" in ast.unparse(item) for item in items)
+
+
+def _cuts_again(one: _Found, other: _Found) -> bool:
+    """Does it cut the same value in the same call: `x.data / x.data.norm()`?"""
+    if one.node is None or other.node is None or one.cut.where.levels[-1].call != other.cut.where.levels[-1].call:
+        return False
+    return ast.unparse(one.node) == ast.unparse(other.node)
 
 
 # What these give are numbers, keys and sizes, whatever the tensors in there are: `torch.tensor(sorted(memory))`.
