@@ -25,6 +25,9 @@ NAMES = (
     "critic-features-for-the-actor",  # one cut for several readings
     "fake-pair-after-the-step",  # into a network that was stepped for another loss
     "loss-told-to-require-grad",  # a cut, and what hid it
+    "two-optimizers-cleared-each-time",  # the other one's step uses what was cleared for this one
+    "memo-of-a-trainable-target",  # model and optimizer are made in one statement, which is not to run again
+    "unit-norm-through-data",  # two cuts of one value
 )
 
 
@@ -61,6 +64,12 @@ def test_a_graph_that_is_only_kept_is_not_proven_for_forces(runner: TrialRunner,
     assert proofs["create_graph"].status == "proven"
     kept = proofs.get("retain_graph")
     assert kept is None or kept.status != "proven"
+
+
+def test_a_loss_whose_gradient_is_zero_is_not_proven(runner: TrialRunner, tmp_path: Path) -> None:
+    """Both log-probabilities of the ratio are the same number: without the cut it trains nothing."""
+    folder = as_given(CASES / "ratio-of-stored-log-probs", tmp_path / "case")
+    assert not Fixer(runner, Request("buggy.py", folder=str(folder))).fix().proven
 
 
 def test_a_graph_of_gradients_is_not_dropped_beside_parameters_that_are_cut_off(

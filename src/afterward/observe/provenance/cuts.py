@@ -292,7 +292,8 @@ class _Search:
 
 def _cuts_again(one: _Found, other: _Found) -> bool:
     """Does it cut the same value in the same call: `x.data / x.data.norm()`?"""
-    if one.node is None or other.node is None or one.cut.where.levels[-1].call != other.cut.where.levels[-1].call:
+    apart = one.cut.where.levels[-1].call != other.cut.where.levels[-1].call
+    if one.node is None or other.node is None or apart or _has_call(one.node):
         return False
     return ast.unparse(one.node) == ast.unparse(other.node)
 
