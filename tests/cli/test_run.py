@@ -115,6 +115,18 @@ def test_bad_input_gets_one_clear_line(words: list[str], complaint: str, tmp_pat
     assert complaint in done.stderr
 
 
+def test_a_report_that_cannot_be_written_any_more_leaves_the_exit_status(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, torch\nos.unlink('r.txt')\nos.mkdir('r.txt')\nx = torch.ones(1, requires_grad=True).exp()\n"
+    )
+    (tmp_path / "program.py").write_text(
+        program + "x.backward()\ntry: x.backward()\nexcept RuntimeError: sys.exit(4)\n"
+    )
+    done = _afterward("run", "--out", "r.txt", "program.py", cwd=tmp_path)
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[-1].startswith("afterward: cannot write the report to")
+
+
 def test_a_module_of_a_package_with_relative_imports(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()

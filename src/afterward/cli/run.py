@@ -7,18 +7,19 @@ import os
 import shlex
 import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from afterward.cli._output import claimed, next_line, write_report, wrote
 from afterward.cli._parser import add_program
+from afterward.errors import ReportNotWritten
 from afterward.tasks import run as task
 from afterward.tasks.children import ASKED
 from afterward.tasks.command import command_of, leave_error_file, run_command
 from afterward.tasks.run import our_imports, print_error, print_exit, usable_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from afterward.model.diagnosis import Diagnosis, Report
@@ -89,7 +90,7 @@ def perform(options: argparse.Namespace) -> int:
     finally:
         if view is not None:
             view.close(watching[0].standing() if watching else None)
-    with our_imports():
+    with our_imports(), _complaining():
         if not outcome.is_silent:
             leave_error_file(outcome.error, _texts(outcome.report))
         if options.into is None:  # else the job's own report says it
@@ -101,6 +102,15 @@ def perform(options: argparse.Namespace) -> int:
         if options.pdb:
             _debug(outcome)
     return _leave(outcome)
+
+
+@contextmanager
+def _complaining() -> Iterator[None]:
+    """The program has run, and ends as it ends, whatever becomes of a report about it."""
+    try:
+        yield
+    except ReportNotWritten as error:
+        print(f"afterward: {error}", file=usable_stream("stderr"), flush=True)
 
 
 def _trial_joined() -> Callable[[Household], None] | None:
