@@ -24,7 +24,7 @@ from enginelab.reports import summary  # noqa: E402
 CASES = [
     file.parent for file in sorted(ROOT.glob("tests/cases/*/buggy.py")) if len(list(file.parent.glob("*.py"))) == 2
 ]
-SAMPLE = CASES[::11]
+SAMPLE = [*CASES[::11], *(case for case in CASES if case.name == "grad-norm-log-create-graph")]
 LISTED = [case for case in CASES if case.name in ("class-level-history", "loss-rebuilt-from-list", "spike-retry-late")]
 
 

@@ -18,6 +18,11 @@ def container_of(name: str) -> str:
     return _LAST_INDICES.sub("", name)
 
 
+def in_words_of(text: str, name: str) -> str:
+    """A name in the words of a target that writes to it: inside a method `self.log`, outside `trainer.log`."""
+    return text.split("[")[0] + name[len(name.split("[")[0]) :]
+
+
 def is_in_row(name: str) -> bool:
     """Is it `log[3]["loss"]`, where the container's elements are dictionaries?"""
     return name.endswith('"]') and "][" in name

@@ -10,13 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from afterward.follow.nodes import of_file
+from afterward.follow.reading import targets
 from afterward.interpret.graph.graph import GraphNode, Naming, Tensor
 from afterward.interpret.graph.unused_parts import are_unused_parts
 from afterward.interpret.machine.core import Frame, site_of
 from afterward.interpret.machine.values import Instance, Module, Scope, Unknown, Value
 from afterward.model.history import Kept
 from afterward.model.history import Value as Named
-from afterward.model.names import container_of
+from afterward.model.names import container_of, in_words_of, stem
 from afterward.model.operations import JOINING, operation
 from afterward.model.records import FEW, STEPS, are_under_keys, forgets, has_fixed_places
 from afterward.model.site import Site
@@ -137,10 +138,14 @@ def _of_different_networks(machine: Machine, numbers: set[int]) -> bool:
 
 
 def with_text(machine: Machine, kept: Kept) -> Kept:
-    """With what the text of the program says of it."""
+    """With what the text of the program says of it, and by the name that the statement has for it that put it there."""
     tree = machine.sources.tree(kept.site.file) if kept.site is not None else None
-    if tree is None:
+    if tree is None or kept.site is None:
         return kept
+    statement = machine.statements.get((kept.site.file, kept.site.line, kept.site.column))
+    given = targets(statement) if statement is not None else []
+    words = next((one.text for one in given if stem(one.text) == stem(kept.name)), kept.name)
+    kept = replace(kept, name=in_words_of(words, kept.name))
     return replace(kept, forgets=forgets(of_file(tree), kept.name), replaces=has_fixed_places(of_file(tree), kept.name))
 
 

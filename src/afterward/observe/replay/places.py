@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from afterward.follow.path import Place
 from afterward.follow.reading import is_cut_off, reads, targets
-from afterward.model.names import keys_of, stem
+from afterward.model.names import in_words_of, keys_of, stem
 from afterward.model.quick import quickly
 from afterward.model.site import Iteration, Level, Site, Where
 from afterward.observe.marks.statements import CELL, COUNTER, SHIFT
@@ -115,8 +115,7 @@ class Places(Wording):
         return self._written(name, number, writing[number]) if number is not None else (None, name)
 
     def _written(self, name: str, number: int, text: str) -> Written:
-        """A statement, and the name in its words: inside a method `self.log`, outside `trainer.log`."""
-        return self.sources.site(self.table[number]), text.split("[")[0] + name[len(name.split("[")[0]) :]
+        return self.sources.site(self.table[number]), in_words_of(text, name)
 
     def _writing(self, name: str) -> dict[int, str]:
         """The executed statements that put something under this name, with what they call it; those that write out its
