@@ -20,16 +20,14 @@ NEVER = "never"  # the form in which there is no step yet
 
 def candidates(job: Job) -> Candidates:
     """Move the step after a pass of its iteration; where it never steps, let it step for another, or put one in."""
-    place = job.at(job.found.freed or job.remedy.site)
-    if place is None:
-        return
-    source, backward = place
-    if job.remedy.form == NEVER:
-        yield from _instead(job, source, backward)
+    for source, backward in job.way_to(job.found.freed or job.remedy.site):
+        if job.remedy.form == NEVER:
+            yield from _instead(job, source, backward)
+        else:
+            yield from _after(job, source, backward)
+        yield from swapped(job, source, backward)
+    for source, backward in job.way_to(job.found.freed or job.remedy.site) if job.remedy.form == NEVER else ():
         yield from _put_in(job, source, backward)
-    else:
-        yield from _after(job, source, backward)
-    yield from swapped(job, source, backward)
     clearing = job.at(job.found.primary.site)  # what is cleared may be of a pass elsewhere, before the step's own
     if clearing is not None and job.remedy.form != NEVER:
         yield from _after(job, *clearing)

@@ -5,10 +5,11 @@ Where the log makes a number of it, the name that holds the value keeps its grap
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from afterward.repair.edits import Patch
 from afterward.repair.names import assignment, is_read, targets, wrapped
 from afterward.repair.passes import own_nodes
 from afterward.repair.source import Source, Statement, descendants
@@ -17,6 +18,8 @@ from afterward.repair.workshop import Candidates, Job
 
 def candidates(job: Job, source: Source, stored: Statement, value: cst.BaseExpression, way: str) -> Candidates:
     """`.item()` where the one function that makes the value returns it, else where its result gets the name."""
+    if isinstance(value, cst.Call):
+        yield from _given_back(job, value, way)
     if not isinstance(value, cst.Name) or not _is_used_as_it_is(source, stored, value.value):
         return
     here = source.function_of(stored)
@@ -24,17 +27,27 @@ def candidates(job: Job, source: Source, stored: Statement, value: cst.BaseExpre
     made = assignment(giving[0]) if len(giving) == 1 else None
     if not isinstance(made, cst.Assign) or not isinstance(made.value, cst.Call):
         return
-    defined = list(job.shop.functions(_last(made.value.func)))
-    if len(defined) != 1:
-        return
-    for home, text in (
-        _returned(*defined[0], targets(giving[0]), value.value) if _is_called_once(job, made.value) else ()
-    ):
-        change = home.replace(text, f"{wrapped(home, text)}.{way}()")
-        yield job.patch(home, change)
-    if len(targets(giving[0])) == 1:
+    given = targets(giving[0])
+    parts = [(home, part) for home, parts in _returns(job, made.value) for part in parts]
+    for (home, text), to in zip(parts, given, strict=True) if len(parts) == len(given) else ():
+        if _is(to, value.value):
+            yield _as(job, home, [text], way)
+    if len(given) == 1 and len(list(job.shop.functions(_last(made.value.func)))) == 1:
         change = source.replace(made.value, f"{wrapped(source, made.value)}.{way}()")
         yield job.patch(source, change)
+
+
+def _given_back(job: Job, call: cst.Call, way: str) -> Candidates:
+    """What a call returns is stored as it is: all that it returns by name becomes numbers, else one of them."""
+    for home, parts in _returns(job, call):
+        named = [part for part in parts if isinstance(part, (cst.Name, cst.Attribute, cst.Subscript))]
+        for several in (named, *([one] for one in named)) if named and len(parts) > 1 else ():
+            yield _as(job, home, several, way)
+
+
+def _as(job: Job, home: Source, parts: Sequence[cst.BaseExpression], way: str) -> Patch:
+    edits = [home.replace(part, f"{wrapped(home, part)}.{way}()") for part in parts]
+    return job.patch(home, *edits)
 
 
 def _is(node: cst.CSTNode, name: str) -> bool:
@@ -67,14 +80,11 @@ def _is_spoken(source: Source, node: cst.CSTNode) -> bool:
     return is_read(source, node) or (isinstance(parent, cst.Attribute) and parent.attr is node)
 
 
-def _returned(
-    source: Source, function: cst.FunctionDef, given: list[cst.BaseExpression], name: str
-) -> Iterator[tuple[Source, cst.BaseExpression]]:
-    """What the only `return` of a function gives to this name."""
-    returns = [node for node in descendants(function) if isinstance(node, cst.Return) and node.value is not None]
-    if len(returns) != 1:
-        return
-    value = returns[0].value
-    parts = [each.value for each in value.elements] if isinstance(value, cst.Tuple) else [value]
-    if len(parts) == len(given):
-        yield from ((source, part) for part, to in zip(parts, given, strict=True) if part is not None and _is(to, name))
+def _returns(job: Job, call: cst.Call) -> Iterator[tuple[Source, list[cst.BaseExpression]]]:
+    """The parts of what the only `return` of a function gives back, where the program calls it in one place only."""
+    defined = list(job.shop.functions(_last(call.func)))
+    for source, function in defined if len(defined) == 1 and _is_called_once(job, call) else ():
+        returns = [node for node in descendants(function) if isinstance(node, cst.Return) and node.value is not None]
+        value = returns[0].value if len(returns) == 1 else None
+        if value is not None:
+            yield source, [each.value for each in value.elements] if isinstance(value, cst.Tuple) else [value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 
@@ -122,6 +122,16 @@ def only_value(statement: cst.CSTNode | None) -> cst.BaseExpression | None:
 def trains(sources: Sequence[Source], node: cst.CSTNode) -> bool:
     """Does evaluating this call a function of the program's that calls `backward()` or steps an optimizer? To run it
     again would be another step of training."""
+    return _calls_one(sources, node, lambda each: bool(pass_calls(each)) or is_step(each))
+
+
+def runs_pass(sources: Sequence[Source], statement: Statement) -> bool:
+    """Does a statement call `backward()`, itself or by functions of the program's?"""
+    return bool(pass_calls(statement)) or _calls_one(sources, statement, lambda each: bool(pass_calls(each)))
+
+
+def _calls_one(sources: Sequence[Source], node: cst.CSTNode, wanted: Callable[[Statement], bool]) -> bool:
+    """Does evaluating this call a function of the program's that has such a statement?"""
     todo, seen = [node], set[str]()
     while todo:
         names = {each.func for each in own_nodes(todo.pop()) if isinstance(each, cst.Call)}
@@ -130,7 +140,7 @@ def trains(sources: Sequence[Source], node: cst.CSTNode) -> bool:
             for function in source.statements:
                 if isinstance(function, cst.FunctionDef) and function.name.value in called - seen:
                     mine = source.within(function)
-                    if any(pass_calls(each) or is_step(each) for each in mine):
+                    if any(map(wanted, mine)):
                         return True
                     todo.extend(mine)
         seen |= called

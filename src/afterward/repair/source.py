@@ -263,11 +263,12 @@ class Source:
     def moved_after(self, statement: Statement, place: Statement) -> tuple[Edit, Edit]:
         return self.delete(statement), self.insert_after(place, *self.dedented(statement))
 
-    def under(self, head: str, statement: Statement) -> Edit:
-        """The statement as the body of a block of its own."""
-        start, end = self.lines(statement)
-        inner = (f"{self.unit(statement)}{line}" if line else "" for line in self.dedented(statement))
-        return Edit(start, end, self._block((head, *inner), self.indent(statement)))
+    def under(self, head: str, *several: Statement) -> Edit:
+        """Statements that follow each other, as the body of a block of their own."""
+        start, end = self.lines(several[0])[0], self.lines(several[-1])[1]
+        lines = (line for each in several for line in self.dedented(each))
+        inner = (f"{self.unit(several[0])}{line}" if line else "" for line in lines)
+        return Edit(start, end, self._block((head, *inner), self.indent(several[0])))
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
         start, end = self.span(node)

@@ -106,6 +106,12 @@ class Job:
         found = (place for site in dict.fromkeys(sites) if (place := self.at(site)) is not None)
         return ((source, statement) for source, statement in found if not alone or source.alone(statement))
 
+    def way_to(self, site: Site | None) -> Iterator[tuple[Source, Statement]]:
+        """The statement of a pass; then those that called its function as it ran, innermost first."""
+        *outer, last = self.found.ways.freed or (None,)
+        mine = last is not None and site is not None and (last.file, last.line) == (site.file, site.line)
+        return self.places((site, *(reversed(outer) if mine else ())))
+
     def parting(self, one: tuple[Site, ...], other: tuple[Site, ...]) -> tuple[Source, Statement, Statement] | None:
         """Where two ways part: the first two statements, of one file, in which they differ."""
         for early, late in zip(one, other, strict=False):

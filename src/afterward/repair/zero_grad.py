@@ -8,7 +8,7 @@ import libcst as cst
 
 from afterward.repair.names import assignment, normal, root
 from afterward.repair.optimizers import made_in
-from afterward.repair.passes import is_step, method_of, only_call, only_value, own_nodes, pass_calls, receiver
+from afterward.repair.passes import is_step, method_of, only_call, only_value, own_nodes, receiver, runs_pass
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
@@ -19,13 +19,16 @@ _NAMED = (cst.Name, cst.Attribute, cst.Subscript)
 
 def candidates(job: Job) -> Candidates:
     """Move a call that stands in the wrong place; else put one in where the passes of a step begin."""
-    place = job.at(job.remedy.site or job.found.freed)
-    if place is None:
-        return
-    source, backward = place
     if job.remedy.form == EARLIER:
-        yield from _moved(job, source, backward)
+        place = job.at(job.remedy.site or job.found.freed)
+        yield from _moved(job, *place) if place is not None else ()
         return
+    for number, (source, backward) in enumerate(job.way_to(job.remedy.site or job.found.freed)):
+        if not number or any(_stepped(source, _around(source, backward))):  # where the optimizer steps
+            yield from _put_in(job, source, backward)
+
+
+def _put_in(job: Job, source: Source, backward: Statement) -> Candidates:
     yield from _never_called(job, source, backward)
     for name in _optimizers(source, backward):
         yield from _before_its_passes(job, source, backward, name)
@@ -50,7 +53,7 @@ def _with_the_others(job: Job, source: Source, backward: Statement) -> Candidate
 def _before_its_passes(job: Job, source: Source, backward: Statement, name: str) -> Candidates:
     """Before the first of the passes that lead up to a step: those after the step of any other optimizer."""
     for step in _steps_of(source, backward, name):
-        first = first_pass_before(source, step)
+        first = first_pass_before(job, source, step)
         if first is None:
             continue
         zeroing = _zeroing(source, backward, name)
@@ -68,15 +71,16 @@ def _after_its_steps(job: Job, source: Source, backward: Statement, name: str) -
             yield job.patch(source, edit)
 
 
-def first_pass_before(source: Source, step: Statement) -> Statement | None:
+def first_pass_before(job: Job, source: Source, step: Statement) -> Statement | None:
     """The first statement, in the block of a step, of the passes that lead up to it."""
+    sources = list(job.shop.sources())
     found: Statement | None = None
     for statement in reversed(source.before(step)):
         if any(method_of(node) == "step" for node in descendants(statement)):
             if found is not None:
                 break
             continue
-        if any(pass_calls(each) for each in (statement, *_statements_in(statement))):
+        if any(runs_pass(sources, each) for each in (statement, *_statements_in(statement))):
             found = statement
     return found
 
@@ -137,7 +141,7 @@ def _earlier_places(job: Job, source: Source, zeroing: Statement) -> Iterator[St
     if before is not None:
         yield before
     for step in _later_steps(job, source, zeroing):
-        first = first_pass_before(source, step)
+        first = first_pass_before(job, source, step)
         if first is not None and first is not zeroing:
             yield first
 

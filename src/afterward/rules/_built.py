@@ -27,6 +27,7 @@ class Unused:
     name: str = ""  # that it gives its value
     unread: bool = False  # nothing reads that name
     evaluates: bool = False  # those ran in evaluation mode
+    apart: bool = False  # and what the passes use did not
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ def unused(history: History) -> list[Unused]:
         return []
     used = sorted(frozenset().union(*(run.used or () for run in looked)))
     found = []
+    evaluating = (each for one in history.built.statements for each in one.executions if each.evaluates)
+    mixed = any(meets(used, each.first, each.end) for each in evaluating)
     for one in history.built.statements:
         # A statement whose value keeps its graph may be used in another phase of the program, between two looks.
         ends = one.unread or one.cut_off
@@ -79,7 +82,8 @@ def unused(history: History) -> list[Unused]:
             last = any(_is_last(history, each) for each in judged)
             name = one.gives[0] if one.gives else ""
             evaluates = all(each.evaluates for each in judged)
-            found.append(Unused(one.site, len(one.executions), nodes, len(judged), last, name, one.unread, evaluates))
+            times, apart = (len(one.executions), len(judged)), evaluates and not mixed
+            found.append(Unused(one.site, times[0], nodes, times[1], last, name, one.unread, evaluates, apart))
     return found
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role
+from afterward.model.diagnosis import Bridge, Diagnosis, Label, Remedy, Role, Ways
 from afterward.model.facts import Fact, Note
 from afterward.model.history import Fed, History, Pass
 from afterward.model.site import Site
+from afterward.rules._report import way
 
 
 def passes_by_site(history: History) -> Iterator[list[Pass]]:
@@ -75,10 +76,12 @@ def warning(
     size: int = 0,
     built: Site | None = None,
     freed: Site | None = None,
+    by: Pass | None = None,
     cut: Site | None = None,
     written: Site | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Diagnosis:
+    """`by`: the pass that freed the graph, with the calls on the way to it."""
     return Diagnosis(
         Label(site, Role.FAULT),
         secondary,
@@ -87,10 +90,11 @@ def warning(
         notes,
         remedies=(remedy,),
         built=built or site,
-        freed=freed,
+        freed=site_of(by) if by is not None else freed,
         cut=cut,
         written=written,
         bridge=bridge,
+        ways=Ways(freed=way(by.where) if by is not None else ()),
         nodes=nodes,
         bytes=size,
     )

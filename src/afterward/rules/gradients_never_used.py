@@ -68,13 +68,15 @@ def _statement(leaf: Leaf, held: list[Leaf]) -> Site:
 def _diagnose(site: Site, leaves: list[Leaf], run: Pass, times: int) -> Diagnosis:
     names = tuple(sorted(leaf.name for leaf in leaves if leaf.name))
     made = site_of(run)
+    # Where the program itself gives some of them other values, and no optimizer does, they follow another network.
+    form = "" if any(leaf.moved for leaf in leaves) else "not_trained"
     return warning(
         site,
         facts.names("who", names),
         facts.count("parameters", len(leaves), "parameter", measured=False),
         facts.lines("backward", made),
         facts.count("times", times, "backward pass"),
-        remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "not_trained", site, names[0] if names else ""),
+        remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, form, site, names[0] if names else ""),
         secondary=(Label(made, "computed"),),
         bridge=Bridge(names[0], "attribute") if names else None,
         freed=made,

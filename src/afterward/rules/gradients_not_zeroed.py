@@ -112,7 +112,7 @@ def _diagnose(history: History, piling: list[Pass], leaves: frozenset[int]) -> D
         facts.count("more", len(leaves) - 1 or None, measured=False),
         remedy=Remedy("zero_grad", Effect.CHANGES_GRADIENTS, "", site, names[0] if names else ""),
         bridge=Bridge(f"{names[0]}.grad" if names else "grad", "attribute"),
-        freed=site,
+        by=piling[0],
     )
 
 
@@ -122,8 +122,8 @@ def _diagnose_same(history: History, twice: list[Taken]) -> Diagnosis:
     name, waiting = step.step.optimizer, _waiting(history, step)
     first = history.ledger.fates[uses[0].runs[-1], uses[0].leaf].used_by[0]
     used = dated_site(history.step(first).where) if first >= 0 else None
-    made = site_of(history.run(uses[0].runs[-1]))
-    site = step.site or made
+    made = history.run(uses[0].runs[-1])
+    site = step.site or site_of(made)
     if waiting is not None:
         other, run = waiting
         update = facts.code("update", f"{other.name}.step()")
@@ -140,7 +140,7 @@ def _diagnose_same(history: History, twice: list[Taken]) -> Diagnosis:
         form="same",
         secondary=(Label(used, "used"),) if used is not None and used != site else (),
         bridge=Bridge("grad", "attribute"),
-        freed=site_of(waiting[1]) if waiting is not None else made,
+        by=waiting[1] if waiting is not None else made,
     )
 
 

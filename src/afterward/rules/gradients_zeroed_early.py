@@ -129,7 +129,7 @@ def _warning(history: History, step: Taken, run: int, cleared: Site | None, time
         form=form,
         secondary=(Label(made, "computed"), *((Label(step.site, "stepped"),) if step.site is not None else ())),
         bridge=Bridge("grad", "attribute"),
-        freed=made,
+        by=history.run(run),
     )
 
 

@@ -35,8 +35,9 @@ def graph_never_used(history: History) -> Iterator[Diagnosis]:
             facts.share("share", one.nodes / recorded),
             facts.count("judged", one.judged, "run"),
             facts.code("name", one.name),
-            # Between passes its value may go on into a loss, without its graph: whether that is meant is not known.
-            remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "" if one.after_last else "between", one.site),
+            # Between passes its value may go on into a loss, without its graph: whether that is meant is not known, but
+            # of an evaluation.
+            remedy=Remedy("no_grad", Effect.SAME_GRADIENTS, "" if one.after_last or one.apart else "between", one.site),
             form="unread" if not much else "at_end" if one.after_last else "",
             nodes=one.nodes,
         )

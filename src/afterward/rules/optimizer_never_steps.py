@@ -63,7 +63,7 @@ def _diagnose(history: History, optimizer: Optimizer, runs: list[int], form: str
         form=form,
         secondary=(Label(cleared, "cleared"),) if cleared is not None and not form else (),
         bridge=Bridge(name, "local"),
-        freed=made,
+        by=history.run(runs[-1]),
     )
 
 

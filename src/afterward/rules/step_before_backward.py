@@ -28,7 +28,8 @@ def _diagnose(history: History, early: list[Taken], *, alone: bool) -> Diagnosis
     step = early[0]
     assert step.step is not None
     name, used = step.step.optimizer, bool(step.uses)
-    made = site_of(history.run(too_late_for(history, step)))
+    run = history.run(too_late_for(history, step))
+    made = site_of(run)
     site = step.site or made
     return warning(
         site,
@@ -48,7 +49,7 @@ def _diagnose(history: History, early: list[Taken], *, alone: bool) -> Diagnosis
         form=("old" if alone else "mixed") if used else "none",
         secondary=(Label(made, "computed"),),
         bridge=Bridge("grad", "attribute"),
-        freed=made,
+        by=run,
     )
 
 

@@ -111,6 +111,8 @@ class _Search:
         names = reads(statement)
         if only:
             names = [name for name in names if name.text in only] or names
+        if inner is not None:
+            names = [name for name in names if _is_given_to(name.node, around, statement)]
         for name in names:
             passed = tuple(found.cut for found in own if _holds(found.node, name.node))
             self.nearer = (*before, *passed) if passed or not building else ()
@@ -319,6 +321,17 @@ def _holds(outer: ast.expr | None, inner: ast.expr) -> bool:
     return outer is not None and any(node is inner for node in ast.walk(outer))
 
 
+def _is_given_to(node: ast.expr, functions: tuple[str, ...], statement: ast.stmt) -> bool:
+    """Is an expression part of the call of one of these; or is there no such call, by that name, in the statement?"""
+    calls = [each for each in parts_run(statement) if isinstance(each, ast.Call)]
+    named = [call for call in calls if _name_of(call) in functions]
+    return not named or any(_holds(call, node) for call in named)
+
+
+def _name_of(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
 def _has_call(cut: ast.expr | None) -> bool:
     """Does the expression that is cut call something?"""
     return cut is not None and any(isinstance(node, ast.Call) and node is not cut for node in ast.walk(cut))
@@ -326,8 +339,7 @@ def _has_call(cut: ast.expr | None) -> bool:
 
 def _calls_within(node: ast.AST, names: tuple[str, ...]) -> bool:
     """Does the expression call one of these, itself or within?"""
-    calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)) if names else ()
-    return any((f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in names for f in calls)
+    return bool(names) and any(_name_of(inner) in names for inner in ast.walk(node) if isinstance(inner, ast.Call))
 
 
 def switch_of(node: ast.AST) -> tuple[str, ast.expr, str] | None:

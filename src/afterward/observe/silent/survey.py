@@ -176,7 +176,7 @@ class Surveyor:
                 shape=held[leaf].shape if leaf in held else self.updates.shapes.get(leaf),
                 trains=leaf not in held or held[leaf].trains,
                 met=leaf in after.reached or (leaf in held and held[leaf].reached),
-                moved=leaf in held and held[leaf].moved,
+                moved=held[leaf].moved if leaf in held else leaf in self.updates.rewritten,
                 assigned=assigned.get(leaf, (None, False))[0],
                 constructed=assigned.get(leaf, (None, False))[1],
             )

@@ -65,7 +65,8 @@ class Updates:
         self._versions: dict[int, tuple[int, int]] = {}  # leaf -> (its version, the node counter) at the last look
         self._reached: dict[int, int] = {}  # leaf -> moment of the pass that reached it, since the last step
         self._unnoticed: dict[int, tuple[int, int]] = {}  # leaf -> writes torch did not count, node counter at the last
-        self._sums: dict[int, float | None] = {}  # of parameters that no optimizer holds; None: it has changed
+        self._sums: dict[int, float] = {}  # of parameters that no optimizer holds, at the first look
+        self.rewritten: set[int] = set()  # of these, what the program itself has given other values
 
     def pass_begins(self, seen: PassSeen, shown: Shown) -> frozenset[int]:
         """Note what a pass reaches; says which leaves were changed after the forward had used them."""
@@ -109,17 +110,16 @@ class Updates:
     @property
     def untouched(self) -> frozenset[int]:
         """Parameters, held by no optimizer when they were looked at, that nothing has changed from look to look."""
-        return frozenset(number for number, total in self._sums.items() if total is not None)
+        return frozenset(self._sums.keys() - self.rewritten)
 
     def _note_sum(self, number: int, leaf: Any) -> None:
         # By value: a program that updates by hand may write through `.data`, which torch does not count.
         torch = compat.torch_module()
-        is_parameter = type(leaf) is torch.nn.Parameter and compat.has_numbers(leaf)
-        if not is_parameter or any(number in known.held for known in self.known.values()):
-            self._sums[number] = None
-        elif self._sums.get(number, 0.0) is not None:
-            now = total(leaf)
-            self._sums[number] = now if self._sums.get(number, now) == now else None
+        now = total(leaf) if type(leaf) is torch.nn.Parameter else None
+        if now is None or any(number in known.held for known in self.known.values()):
+            self._sums.pop(number, None)
+        elif self._sums.setdefault(number, now) != now:
+            self.rewritten.add(number)
 
     def stepped(self, optimizer: Any, moment: int, counter: int = 0) -> None:
         """Look at an optimizer that has just stepped: what it changed, and whether it had gradients to do it with."""
