@@ -26,6 +26,7 @@ DIFFERENCES: dict[str, tuple[str, frozenset[str]]] = {
     "log-probs-behind-a-zip": (HELD, frozenset({"bridge", "remedies"})),
     "loss-rebuilt-from-list": (SEVERAL, frozenset({"cut"})),
     "loss-wrapped-in-new-leaf": (LAST, frozenset({"built"})),
+    "memory-under-node-numbers": (DATA, frozenset({"code", "bridge", "remedies"})),
     "meters-that-add-in-place": (HELD, frozenset({"bridge", "remedies"})),
     "optimizer-of-old-model": (
         "that the model was replaced shows in the objects a run holds; source shows parameters without a gradient",
