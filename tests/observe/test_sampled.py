@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from afterward.observe.proving.sampled import digest, sampled
+from afterward.observe.silent.totals import total
 
 
 def test_the_memory_can_still_be_resized() -> None:
@@ -13,6 +14,15 @@ def test_the_memory_can_still_be_resized() -> None:
     assert digest(parameter) == digest(parameter.clone())
     sampled(parameter)
     assert parameter.untyped_storage().resizable()
+
+
+def test_numbers_of_memory_that_was_given_back_are_not_read() -> None:
+    """As FSDP2 does with a gathered parameter; to read it would raise inside the program's own pass."""
+    parameter = torch.nn.Parameter(torch.randn(4, 4))
+    parameter.untyped_storage().resize_(0)
+    assert total(parameter) is None
+    assert sampled(parameter) == ()
+    assert total(torch.ones(2)) == 2.0
 
 
 def test_one_other_bit_is_another_digest() -> None:

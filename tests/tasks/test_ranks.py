@@ -13,7 +13,7 @@ from afterward.model.diagnosis import Report
 from afterward.model.training import StepTaken, Training, Use
 from afterward.render.proofs import note_text
 from afterward.tasks.fix import HANGS, Fixed, Fixer
-from afterward.tasks.ranks_alike import missing_ranks, part_ways
+from afterward.tasks.ranks_alike import missing_ranks, on_all, part_ways
 from afterward.tasks.trial import Request, Trial
 from afterward.tasks.trial_runner import TrialRunner
 
@@ -118,3 +118,44 @@ def test_a_trial_whose_ranks_hang_is_ended_and_said_so(
     (found,) = result.report.findings
     tried = [remedy.proof for remedy in found.remedies if remedy.proof is not None and remedy.proof.notes]
     assert "ranks_missing" in [note.kind for proof in tried for note in proof.notes]
+
+
+SHARDED = """import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+mesh = init_device_mesh("cpu", (1,))
+torch.manual_seed(0)
+cell = fully_shard(nn.GRUCell(4, 8), mesh=mesh)
+optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+state = torch.zeros(2, 8)
+for step in range(6):
+    state = cell(torch.randn(2, 4), state)
+    loss = state.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+"""
+
+
+@needs_ranks
+def test_parameters_that_lie_in_parts_are_followed(runner: TrialRunner, tmp_path: Path) -> None:
+    """FSDP2: an optimizer holds the parts, and passes go through what was gathered from them."""
+    if not hasattr(pytest.importorskip("torch.distributed.fsdp"), "fully_shard"):
+        pytest.skip("this torch is older than FSDP2")
+    result = fixed(runner, tmp_path, SHARDED)
+    assert [found.code for found in result.report.findings] == ["AFT103"]
+    assert "state.detach()" in result.options[0][str(tmp_path / "train.py")]
+
+
+def test_ranks_that_hold_parts_are_not_said_to_stay_alike() -> None:
+    whole, parts = (Training(replicated={1}, place=(0, 2)), Training(place=(0, 2)))
+    kinds = [
+        on_all(Trial("finished", Report(()), ranks=(Trial("finished", Report(()), training=one),)))
+        for one in (whole, parts)
+    ]
+    assert [note.kind for note in kinds] == ["on_ranks", "on_each_rank"]

@@ -12,7 +12,7 @@ from afterward.follow.cuts_without_effect import with_lost_cut
 from afterward.follow.path import Place, Program
 from afterward.follow.reading import targets
 from afterward.model.history import Node, Value
-from afterward.model.names import container_of, form_of, stem
+from afterward.model.names import as_given_out, container_of, form_of, stem
 from afterward.model.reuse import Entry, Reuse
 from afterward.model.site import Where
 
@@ -75,10 +75,14 @@ class Bridges:
 
     def _held(self, one: Holder, entry: Entry, consumer: Where | None) -> Value:
         made = entry.node.where
-        reading = flow.read_site(self.sources, consumer, one.name)
-        level = flow.assigned_level(self.sources, made, {one.name, stem(one.name)}) if made is not None else None
+        name, given_out = one.name, as_given_out(one.name)
+        reading = flow.read_site(self.sources, consumer, name)
+        if reading is None and given_out != name:
+            reading = flow.read_site(self.sources, consumer, given_out)
+            name = given_out if reading is not None and reading.name == given_out else name
+        level = flow.assigned_level(self.sources, made, {name, stem(name)}) if made is not None else None
         return Value(
-            flow.as_read(one.name, reading.name) if reading is not None else one.name,
+            flow.as_read(name, reading.name) if reading is not None else name,
             one.kind,
             entry.node.id,
             entry.output,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _INDEX = re.compile(r"\[[^\]]*\]")
+_OWN_CONTAINER = re.compile(r"\._(?!_)\w+(?=\[)")
 _LAST_INDICES = re.compile(r"(\[[^\]]*\])+$")
 
 
@@ -26,6 +27,11 @@ def in_words_of(text: str, name: str) -> str:
 def is_in_row(name: str) -> bool:
     """Is it `log[3]["loss"]`, where the container's elements are dictionaries?"""
     return name.endswith('"]') and "][" in name
+
+
+def as_given_out(name: str) -> str:
+    """`data["a"]` for `data._items["a"]`: what an object gives out by key often lies in a dictionary of its own."""
+    return _OWN_CONTAINER.sub("", name)
 
 
 def form_of(name: str) -> str:

@@ -322,7 +322,13 @@ def has_numbers(tensor: Any) -> bool:
     """May its numbers be read? Not those of a tensor of another make, as one that is spread over machines, and not of
     one on the device `meta`, which has none."""
     torch = torch_module()
-    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta and not tensor.is_sparse
+    plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta and not tensor.is_sparse
+    return plain and has_memory(tensor)
+
+
+def has_memory(tensor: Any) -> bool:
+    """Is its memory there? FSDP2 gives a gathered parameter's back between two uses; to read it would crash."""
+    return not tensor.numel() or (memory_of(tensor) or (0, 1))[1] > 0
 
 
 def memory_of(tensor: Any) -> tuple[int, int] | None:
@@ -405,8 +411,14 @@ def parameter_ready_twice(error: BaseException) -> str:
     return found[1] if found is not None else ""
 
 
-def gathered_parameters() -> dict[int, Any]:
-    """What FSDP2 computes with, gathered from all ranks, by the identity of the part that an optimizer holds."""
+def gathered_parameters() -> list[tuple[Any, Any]]:
+    """(the part that an optimizer holds, what FSDP2 computes with: gathered from all ranks) of each parameter."""
     kind = getattr(sys.modules.get("torch.distributed.fsdp._fully_shard._fsdp_param"), "FSDPParam", None)
     found = (vars(one) for one in gc.get_objects() if type(one) is kind) if kind is not None else ()
-    return {id(one["sharded_param"]): one["_unsharded_param"] for one in found if "_unsharded_param" in one}
+    return [(one["sharded_param"], one["_unsharded_param"]) for one in found if "_unsharded_param" in one]
+
+
+def own_part(tensor: Any) -> Any:
+    """What lies here of a tensor that is spread over ranks: to ask it for more would wait for the others."""
+    kind = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
+    return tensor._local_tensor if kind is not None and isinstance(tensor, kind) else tensor

@@ -17,6 +17,7 @@ PROOFS: dict[str, str] = {
     "ran": "ran without an error ({passes})",
     "ran_untrained": "ran to the end without an error; the program calls no `backward()`",
     "on_ranks": "on {ranks}, which stay alike",
+    "on_each_rank": "on each of {ranks}",
     "ranks_missing": "ended at the time limit: {ranks} had not come past the point of failure",
     "not_measured": "how the processes that it starts train could not be followed: they are no ranks of one job",
     "ranks_hang": "{count} had to be ended, because their ranks hung",

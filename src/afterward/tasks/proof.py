@@ -15,7 +15,7 @@ from afterward.tasks import law
 from afterward.tasks.ledger import Ledger
 from afterward.tasks.line_map import LineMap
 from afterward.tasks.obligations import Comparison
-from afterward.tasks.ranks_alike import missing_ranks, part_ways, same_rank
+from afterward.tasks.ranks_alike import missing_ranks, on_all, part_ways, same_rank
 from afterward.tasks.same_gradients import first_difference
 from afterward.tasks.trial import Trial
 
@@ -99,8 +99,7 @@ def judge(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:
     apart = next(part_ways(bench.base, trial, bench.found.code), None)
     if apart is not None:
         return Verdict("changed", replace(verdict.proof, status="failed", notes=(apart,)))
-    on_all = Note("on_ranks", (facts.count("ranks", len(trial.ranks), "rank"),))
-    return replace(verdict, proof=replace(verdict.proof, notes=(*verdict.proof.notes, on_all)))
+    return replace(verdict, proof=replace(verdict.proof, notes=(*verdict.proof.notes, on_all(trial))))
 
 
 def _judge_process(bench: Bench, remedy: Remedy, trial: Trial) -> Verdict:

@@ -44,6 +44,12 @@ def part_ways(base: Trial, trial: Trial, curing: str) -> Iterator[Note]:
         )
 
 
+def on_all(trial: Trial) -> Note:
+    """On how many ranks a change was tried; parameters that lie in parts on the ranks are not to be alike."""
+    alike = any(one.training.replicated for one in trial.ranks) and not any(_apart(trial))
+    return Note("on_ranks" if alike else "on_each_rank", (facts.count("ranks", len(trial.ranks), "rank"),))
+
+
 def _apart(run: Trial) -> Iterator[tuple[Training, Training, StepTaken, int]]:
     """Two ranks, a step of both, and a parameter that is kept alike and gets another gradient in it."""
     first, *others = [one.training for one in run.ranks] or [Training()]

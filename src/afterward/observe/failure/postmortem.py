@@ -103,7 +103,7 @@ class Autopsy:
         self.frames = frames
         self.names = search(self.frames, self.is_user)
         self.optimizers = _optimizers(self.names)  # among all that is alive: before a large graph adds to that
-        self.gathered = compat.gathered_parameters()
+        self.gathered = {id(part): whole for part, whole in compat.gathered_parameters()}
         self.found: Graph = graph_behind(node for node, _ in self.roots)
         self.orders = self.found.orders
         self.failed_graph = FailedGraph(self.found)

@@ -56,6 +56,7 @@ class Keeper:
     _stepped: dict[int, int] = field(default_factory=dict)  # number -> a node counter since which it was changed
     _values: dict[int, tuple[str, int]] = field(default_factory=dict)  # number -> its values, the node counter then
     _named: set[int] = field(default_factory=set)
+    _kept_parts: dict[int, Any] = field(default_factory=dict)  # of what FSDP2 has gathered for this pass
     _handover: Handover | None = None
     _alike: Alike = field(default_factory=Alike)
     _drawn: Drawn = field(default_factory=Drawn)
@@ -141,8 +142,9 @@ class Keeper:
             taken.looked = False
             return
         wanted = list(inputs)
+        self._kept_parts = {id(whole): part for part, whole in compat.gathered_parameters()}
         executed = sorted(leading_to(found, wanted)) if wanted else range(len(found.nodes))
-        leaves = [getattr(found.nodes[place], "variable", None) for place in executed]
+        leaves = [self._fed(found.nodes[place]) for place in executed]
         if wanted:
             leaves += [tensor for tensor in wanted if getattr(tensor, "is_leaf", False)]
         known = {id(leaf): self._parameters.at(id(leaf)) for leaf in leaves if leaf is not None}
@@ -152,7 +154,7 @@ class Keeper:
         since = self._began.get(taken.at, 0)
         newer = {place for place in executed if order_of(found.nodes[place]) >= since}
         behind = {below for place in newer for below, _ in found.nodes[place].next_functions if below is not None}
-        fresh = (self._parameters.at(id(getattr(below, "variable", None))) for below in behind)
+        fresh = (self._parameters.at(id(self._fed(below))) for below in behind)
         taken.fresh = frozenset(number for number in fresh if number is not None)
         self._compare(leaf for leaf in leaves if leaf is not None)
         taken.stale = frozenset(self._stale(found.nodes[place] for place in executed))
@@ -191,6 +193,11 @@ class Keeper:
         now = Handover.at(self.border, sys._getframe(1))
         return (*known, *(now.into(node for node in nodes if order_of(node) not in seen) if now is not None else ()))
 
+    def _fed(self, node: Any) -> Any:
+        """The leaf whose gradient a node adds to, if it does: of one that FSDP2 has gathered, the part that is kept."""
+        leaf = getattr(node, "variable", None)
+        return self._kept_parts.get(id(leaf), leaf)
+
     def _leaf(self, leaf: Any) -> int | None:
         """A leaf's number: of a parameter its own; of another one, an input that is changed by hand, a negative one."""
         number = self._parameters.at(id(leaf))
@@ -210,7 +217,7 @@ class Keeper:
         """The leaves that these nodes were made of, and that have been changed since."""
         for node in nodes:
             for below, _ in node.next_functions:
-                leaf = getattr(below, "variable", None)
+                leaf = self._fed(below)
                 if (number := self._leaf(leaf)) is not None and order_of(node) < self._stepped.get(number, 0):
                     self._name_leaf(number, leaf)
                     yield number
@@ -223,7 +230,7 @@ class Keeper:
 
     def _leads_to(self, term: Any) -> set[int]:
         """The parameters that a number leads to; none: to tensors that nothing steps."""
-        leaves = (getattr(node, "variable", None) for node in walk([term], limit=LOOK_NODES).nodes)
+        leaves = (self._fed(node) for node in walk([term], limit=LOOK_NODES).nodes)
         return {number for leaf in leaves if (number := self._parameters.at(id(leaf))) is not None}
 
     # Steps and clears
@@ -277,7 +284,7 @@ class Keeper:
             state = _state(tensor)
             if state == self._states.get(number):
                 continue
-            if state is None or not bool(tensor.grad.any()):
+            if state is None or not bool(compat.own_part(tensor.grad).any()):
                 emptied.add(number)
                 self._sources.pop(number, None)
                 self._edited.discard(number)
@@ -377,4 +384,4 @@ def _value(outputs: Any) -> str:
 
 def _state(tensor: Any) -> State:
     gradient = tensor.grad
-    return None if gradient is None else (id(gradient), gradient._version)
+    return None if gradient is None else (id(gradient), compat.own_part(gradient)._version)

@@ -32,5 +32,6 @@ def sampled(tensor: Any) -> tuple[float, ...]:
 
 def _flat(tensor: Any) -> Any:
     torch = compat.torch_module()
-    plain = tensor.detach().to("cpu")
+    plain = compat.own_part(tensor).detach()
+    plain = (plain if compat.has_memory(plain) else plain.new_empty(0)).to("cpu")
     return (plain.to_dense() if plain.layout != torch.strided else plain).reshape(-1)
