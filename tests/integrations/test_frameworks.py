@@ -162,3 +162,41 @@ def test_a_callback_explains_without_a_command(package: str, tmp_path: Path) -> 
     done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, env=env)
     assert done.returncode == 1
     assert "error[AFT103]" in done.stderr, done.stderr
+
+
+WRITTEN = """
+import torch
+from transformers import Trainer, TrainingArguments
+from afterward.integrations.transformers import AfterwardCallback
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, self.kept = torch.nn.Linear(4, 1), []
+
+    def forward(self, x, labels=None):
+        loss = (self.net(x).squeeze(-1) - labels).pow(2).mean()
+        self.kept.append(loss)
+        return {"loss": loss}
+
+data = [{"x": torch.randn(4), "labels": torch.randn(())} for _ in range(64)]
+off = dict(report_to=["tensorboard"], disable_tqdm=True, save_strategy="no", logging_steps=8)
+args = TrainingArguments("out", use_cpu=True, max_steps=16, per_device_train_batch_size=4, **off)
+Trainer(model=Model(), args=args, train_dataset=data, callbacks=[AfterwardCallback()]).train()
+"""
+
+
+def test_the_trainers_own_writers_get_the_findings(tmp_path: Path) -> None:
+    if find_spec("transformers") is None or find_spec("tensorboard") is None:
+        pytest.skip("transformers or tensorboard is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (tmp_path / "train.py").write_text(WRITTEN)
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TENSORBOARD_LOGGING_DIR": str(tmp_path / "tb")}
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    read = EventAccumulator(str(tmp_path / "tb"))
+    read.Reload()
+    assert {one.value for one in read.Scalars("train/afterward/findings")} == {0}  # it is known at the end
+    assert [one.value for one in read.Scalars("afterward/findings")] == [1]
+    assert b"AFT301" in read.Tensors("afterward/report/text_summary")[-1].tensor_proto.string_val[0]
