@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.watching import watch_source
 
+from afterward.tasks.check_file import Shared, check_bytes
+
 RUNNING_SUM = """
 net = torch.nn.Linear(2, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -155,3 +157,44 @@ def test_a_gradient_with_a_graph_is_cleared(tmp_path: Path, torch_as_it_was: Non
     assert found.bridge.name in ("net.weight.grad", "net.bias.grad")
     assert [remedy.kind for remedy in found.remedies] == ["zero_grad"]
     assert watch_source(ADDED_TO_A_GRADIENT.format(clear="opt.zero_grad()"), tmp_path).findings == []
+
+
+CARRIED = """
+cell = torch.nn.LSTMCell(4, 2)
+{before}
+for x in torch.randn(4, 1, 4):
+    {step}
+    loss.backward()
+"""
+FORMS = {  # what is carried, and the statement that detaches it
+    "a tuple": (
+        "state = (torch.zeros(1, 2), torch.zeros(1, 2))",
+        "state = cell(x, state); loss = state[0].sum()",
+        "state = tuple(t.detach() for t in state)",
+    ),
+    "taken apart": (
+        "state = cell(torch.randn(1, 4))",
+        "state = cell(x, state); h, c = state; loss = h.sum()",
+        "state = tuple(t.detach() for t in state)",
+    ),
+    "two names": (
+        "h, c = torch.zeros(1, 2), torch.zeros(1, 2)",
+        "h, c = cell(x, (h, c)); loss = h.sum()",
+        "h = h.detach()",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FORMS)
+@pytest.mark.parametrize("engine", ["run", "check"])
+def test_a_state_is_detached_in_the_form_that_it_has(
+    what: str, engine: str, tmp_path: Path, torch_as_it_was: None
+) -> None:
+    before, step, code = FORMS[what]
+    source = CARRIED.format(before=before, step=step.replace("; ", "\n    "))
+    if engine == "run":
+        (found,) = watch_source(source, tmp_path).findings
+    else:
+        (found,) = check_bytes("train.py", f"import torch\n{source}".encode(), Shared()).findings
+    assert found.code == "AFT103"
+    assert [fact.text for fact in found.remedies[0].facts if fact.name == "code"] == [code]

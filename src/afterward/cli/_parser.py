@@ -51,6 +51,12 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="format of the report (default: text)"
+    )
+
+
 def add_program(parser: argparse.ArgumentParser, what: str) -> None:
     """FILE and its arguments, which are all that follows."""
     parser.add_argument("target", metavar="FILE", help=what)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from afterward.cli._output import claimed, finish_interrupted, write_report, wrote
-from afterward.cli._parser import add_program
+from afterward.cli._parser import add_format, add_program
 from afterward.errors import AfterwardError
 from afterward.model.diagnosis import Diagnosis, Report, Severity
 from afterward.model.facts import Note
@@ -49,9 +49,7 @@ def add_parser(subparsers: Any) -> None:
         "--limit", type=float, default=60.0, metavar="SECONDS", help="time limit of each test run (default: 60)"
     )
     parser.add_argument("--proof-args", metavar="'ARGS'", help="other arguments for the test runs: '--epochs 1'")
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="format of the report (default: text)"
-    )
+    add_format(parser)
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page for the browser")
     add_program(parser, "the program or notebook (with -m: the module)")

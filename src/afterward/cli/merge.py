@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from afterward.cli._parser import add_format
 from afterward.render.json_report import as_json
 from afterward.render.terminal import show
 from afterward.tasks.command import merge
@@ -20,9 +21,7 @@ def add_parser(subparsers: Any) -> None:
         examples=("afterward merge found/",),
     )
     parser.add_argument("folder", metavar="FOLDER")
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="format of the report (default: text)"
-    )
+    add_format(parser)
     parser.set_defaults(perform=perform)
 
 

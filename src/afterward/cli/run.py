@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from afterward.cli._output import claimed, next_line, write_report, wrote
-from afterward.cli._parser import add_program
+from afterward.cli._parser import add_format, add_program
 from afterward.errors import ReportNotWritten
 from afterward.tasks import run as task
 from afterward.tasks.children import ASKED
@@ -46,9 +46,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="print a summary line even if no problem was found"
     )
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="format of the report (default: text)"
-    )
+    add_format(parser)
     parser.add_argument("--out", metavar="FILE", help="write the report to FILE instead of the terminal")
     parser.add_argument("--memory", action="store_true", help="count what graphs hold in memory, by line (slower)")
     parser.add_argument("--live", action="store_true", help="show live progress on stderr")

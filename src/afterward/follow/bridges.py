@@ -58,9 +58,11 @@ class Bridges:
         for place in self.path:
             executed.setdefault(place.number, place.moment)
         values: list[Value] = []
+        parted = {entry.node.id for entry in reuse.entries if entry.output}
         for entry in reuse.entries[:WAYS]:
             consumer = entry.consumer.where if entry.consumer is not None else reuse.late.where
-            carried = names_crossing(self.trail, entry.node, entry.output, place_of(consumer, self.trail), began)
+            reader, several = place_of(consumer, self.trail), entry.node.id in parted
+            carried = names_crossing(self.trail, entry.node, entry.output, reader, began, several=several)
             renewed = began is not None and self._runs_since(entry.node, began)
             lent = self._lent_by_loops(consumer)
             near = sorted(holders(entry), key=lambda one: (one.name in lent, one.depth))
@@ -120,7 +122,21 @@ def _with_its_place(value: Value, ran: list[ast.stmt]) -> Value:
     form, whole = form_of(value.name), container_of(value.name)
     filled = {target.text for one in ran for target in targets(one) if form_of(target.text) == form}
     emptied = [one for one in ran if _gives_none(one) and any(target.text == whole for target in targets(one))]
-    return replace(value, filled=len(filled) if form != value.name else 0, from_none=bool(emptied))
+    return replace(
+        value,
+        filled=len(filled) if form != value.name else 0,
+        from_none=bool(emptied),
+        of_parts=value.of_parts or any(_holds_several(one, value.name) for one in ran),
+    )
+
+
+def _holds_several(statement: ast.stmt, name: str) -> bool:
+    """`state = (h, c)` and `h, c = state` say that `state` is a tuple."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    goal, value = statement.targets[0], statement.value
+    whole, taken_apart = (goal, value) if isinstance(value, ast.Tuple) else (value, goal)
+    return isinstance(taken_apart, ast.Tuple) and ast.unparse(whole) == name
 
 
 def _gives_none(statement: ast.stmt) -> bool:

@@ -196,16 +196,16 @@ def _last_before(places: list[Place], moment: int) -> Place | None:
 
 
 def names_crossing(
-    trail: Trail, node: Node, output: int, consumer: Place | None, step_began: int | None
+    trail: Trail, node: Node, output: int, consumer: Place | None, step_began: int | None, *, several: bool = False
 ) -> list[Value]:
-    """Names that carried the node's value to its consumer, best first.
+    """Names that carried the node's value to its consumer, best first. `several`: the node has further outputs.
 
     Best is the name that the making statement itself assigned; then one that was given the value later and before
     the present step began. Both must be read in the present step, where there is one.
     """
     if node.where is None or consumer is None:
         return []
-    search = _Search(trail, node, output, step_began)
+    search = _Search(trail, node, output, step_began, several)
     for place in reversed(consumer.chain()):
         search.read_by(place)
     for place in trail.returns(consumer):  # what a helper gives out within the very statement
@@ -233,11 +233,12 @@ def _items_first(values: list[Value]) -> list[Value]:
 
 
 class _Search:
-    def __init__(self, trail: Trail, node: Node, output: int, step_began: int | None) -> None:
+    def __init__(self, trail: Trail, node: Node, output: int, step_began: int | None, several: bool) -> None:
         assert node.where is not None
         self.trail = trail
         self.node = node
         self.output = output
+        self.several = several
         self.step_began = step_began
         self.made = {(level.call, level.moment): depth for depth, level in enumerate(node.where.levels)}
         self.born = node.where.moment
@@ -268,7 +269,9 @@ class _Search:
             return
         depth = self.made.get((giver.call, giver.moment))
         if depth is not None:
-            target = _target(self.trail, giver, reading.name, self.node, self.output)
+            innermost = depth + 1 == len(self.node.where.levels) if self.node.where is not None else False
+            parted = operation(self.node.op) in SPLITTING or (self.several and innermost)
+            target = _target(self.trail, giver, reading.name, self.output if parted else None)
             if target is not None:
                 if reading.name.kind == "item" and self.trail.grows(giver):
                     target = reading.name  # it was put into a container: the item that is read says more
@@ -311,13 +314,12 @@ class _Search:
         return False
 
 
-def _target(trail: Trail, giver: Place, name: Name, node: Node, output: int) -> Name | None:
-    """The target of the making statement that is read; of a split, only the part that is meant."""
+def _target(trail: Trail, giver: Place, name: Name, part: int | None) -> Name | None:
+    """The target of the making statement that is read; of an operation with several outputs, only the one meant."""
     found = trail.targets(giver)
-    splitting = operation(node.op) in SPLITTING
     for position, target in enumerate(found):
         same = target.text == name.text or (not target.is_plain and _kept_as(target.text) & _kept_as(name.text))
-        if same and not (splitting and len(found) > 1 and position != output):
+        if same and (part is None or len(found) == 1 or position == part):
             return target
     return None
 

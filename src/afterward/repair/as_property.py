@@ -11,9 +11,7 @@ from afterward.repair.edits import Edit
 from afterward.repair.names import assigned_names, assignment, breaks_off, named, normal, reads, targets
 from afterward.repair.scopes import imported, module_names, parameters_of
 from afterward.repair.source import Source, Statement
-from afterward.repair.workshop import Candidates, Job
-
-Maker = tuple[Source, Statement]
+from afterward.repair.workshop import Candidates, Job, Place
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Attribute:
     steps: tuple[Statement, ...]
 
 
-def candidates(job: Job, makers: list[Maker]) -> Candidates:
+def candidates(job: Job, makers: list[Place]) -> Candidates:
     """`self.prior = Normal(self.mean, self.log.exp())` in `__init__` becomes a property.
 
     So do, at once, those that are made of what it is made of: they hold a part of the same graph.

@@ -19,7 +19,7 @@ from afterward.repair.names import assignable, assignment, named, normal, root, 
 from afterward.repair.passes import only_call, own_nodes
 from afterward.repair.scopes import known_at, names_at_loop
 from afterward.repair.source import Source, Statement
-from afterward.repair.workshop import Candidates, Job
+from afterward.repair.workshop import Candidates, Job, Place
 
 _PUTTING = ("append", "appendleft", "insert", "add", "push", "put", "setdefault", "extend")
 
@@ -158,7 +158,7 @@ def _at_the_border(job: Job, whole: str) -> Iterator[tuple[Source, Statement, st
             yield source, first, name
 
 
-def _end_of_rollout(job: Job) -> tuple[Source, Statement] | None:
+def _end_of_rollout(job: Job) -> Place | None:
     """The first statement of the condition that a rollout's `backward()`, or a call that makes it, stands under."""
     for source, using in (at for site in job.found.ways.reused[::-1] if (at := job.at(site)) is not None):
         block = source.block_of(using) or []

@@ -11,12 +11,10 @@ from afterward.repair.names import assignment, fresh, named, normal, targets, wr
 from afterward.repair.passes import own_nodes, trains
 from afterward.repair.scopes import argument_for, parameters_of
 from afterward.repair.source import Source, Statement
-from afterward.repair.workshop import Candidates, Job
-
-Maker = tuple[Source, Statement]
+from afterward.repair.workshop import Candidates, Job, Place
 
 
-def candidates(job: Job, makers: list[Maker]) -> Candidates:
+def candidates(job: Job, makers: list[Place]) -> Candidates:
     """`makers` are the statements that may have made the value."""
     yield from _in_its_own_iteration(job, makers)
     yield from _block_of_each_iteration(job)
@@ -28,7 +26,7 @@ def candidates(job: Job, makers: list[Maker]) -> Candidates:
 # A loop over values that were all made before its first iteration
 
 
-def _in_its_own_iteration(job: Job, makers: list[Maker]) -> Candidates:
+def _in_its_own_iteration(job: Job, makers: list[Place]) -> Candidates:
     """`for key, loss in losses.items():` gets `loss = make_losses()[key]`: each is made in its own iteration."""
     taking = job.loop()
     loop_source, loop, body = taking if taking is not None else (None, None, [])
@@ -96,7 +94,7 @@ def _head(source: Source, statement: Statement) -> tuple[int, int] | None:
 # A value that was bound when a function was made
 
 
-def _bound_late(job: Job, makers: list[Maker]) -> Candidates:
+def _bound_late(job: Job, makers: list[Place]) -> Candidates:
     """`partial(f, g(w))` becomes `lambda: f(g(w))`, which calls `g` each time."""
     for source, maker in makers:
         for call in own_nodes(maker):

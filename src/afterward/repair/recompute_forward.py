@@ -14,7 +14,7 @@ from afterward.repair.names import assigned_names, assignment, forming, reads, r
 from afterward.repair.passes import only_call, pass_calls, trains
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, children
-from afterward.repair.workshop import Candidates, Job
+from afterward.repair.workshop import Candidates, Job, Place
 
 _CACHES = ("lru_cache", "cache", "cached_property")
 
@@ -46,7 +46,7 @@ def _put_back(job: Job) -> Candidates:
 # Statements of the same function: into the loop or closure that uses
 
 
-def _makers(job: Job) -> Iterator[tuple[Source, Statement]]:
+def _makers(job: Job) -> Iterator[Place]:
     """The statements that may have made the value: where it got its name, and every caller on the way there."""
     ways = job.found.ways
     sites: list[Site | None] = [ways.assigned, job.found.built, *reversed(ways.built)]
@@ -306,7 +306,7 @@ def _without_the_cache(job: Job) -> Candidates:
                 yield job.patch(source, Edit(start, end, ""))
 
 
-def _memos(job: Job) -> list[tuple[Source, Statement]]:
+def _memos(job: Job) -> list[Place]:
     """`self.x = ...` under a condition that speaks of `x`: what the message names first, then all others."""
     found = []
     for source in job.shop.sources():

@@ -14,12 +14,12 @@ from afterward.repair.names import assignment, is_read, reads, targets
 from afterward.repair.passes import own_nodes
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement, descendants
-from afterward.repair.workshop import Candidates, Job, Workshop
+from afterward.repair.workshop import Candidates, Job, Place, Workshop
 
 Stored = dict[str, str]  # the program's name of a value: the field it is stored in
 
 
-def candidates(job: Job, makers: list[tuple[Source, Statement]]) -> Candidates:
+def candidates(job: Job, makers: list[Place]) -> Candidates:
     for source, maker in makers:
         made = assignment(maker)
         goal = targets(maker)[0] if isinstance(made, cst.Assign) and len(targets(maker)) == 1 else None

@@ -15,7 +15,7 @@ from afterward.repair.names import assigned_names, in_place_of, reads, wrapped
 from afterward.repair.passes import called_name, keyword, only_call, own_nodes, pass_calls
 from afterward.repair.scopes import parameters_of
 from afterward.repair.source import Source, Statement
-from afterward.repair.workshop import Candidates, Job
+from afterward.repair.workshop import Candidates, Job, Place
 
 OTHER = "other"  # no cut was found: parameters may be frozen
 THAW = "thaw"  # they are: `requires_grad` was seen to be off
@@ -72,7 +72,7 @@ def is_without(source: Source, statement: Statement) -> bool:
     return False
 
 
-def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
+def _on_the_way(job: Job) -> Iterator[Place]:
     """The statements that a step's loss is computed by, from the step upwards, and those of functions they call."""
     place = job.at(job.found.primary.site)
     if place is None:
@@ -88,7 +88,7 @@ def _on_the_way(job: Job) -> Iterator[tuple[Source, Statement]]:
             yield from _called(job, source, statement)
 
 
-def _called(job: Job, source: Source, statement: Statement) -> Iterator[tuple[Source, Statement]]:
+def _called(job: Job, source: Source, statement: Statement) -> Iterator[Place]:
     """The statements of the program's own functions that a statement calls by name; of a module, its `forward`."""
     names = {called_name(source, node) for node in own_nodes(statement) if isinstance(node, cst.Call)}
     names |= {"forward", "__call__"} if names else set()
@@ -153,7 +153,7 @@ def _not_frozen(job: Job, source: Source, statement: Statement) -> Candidates:
         yield job.patch(source, source.delete(whole))
 
 
-def _calls_of(job: Job, name: str) -> Iterator[tuple[Source, Statement]]:
+def _calls_of(job: Job, name: str) -> Iterator[Place]:
     """The lines that consist of a call of this function."""
     for source in job.shop.sources():
         for statement in source.statements:

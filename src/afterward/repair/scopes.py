@@ -10,7 +10,7 @@ import libcst as cst
 from afterward.repair.names import assigned_names, root
 from afterward.repair.passes import called_name, own_nodes
 from afterward.repair.source import FunctionBody, Source, Statement
-from afterward.repair.workshop import Job
+from afterward.repair.workshop import Job, Place
 
 _NAMED = (cst.Name, cst.Attribute, cst.Subscript)
 
@@ -100,7 +100,7 @@ def names_at_loop(job: Job, source: Source, loop: cst.CSTNode, whole: str) -> It
         yield whole
 
 
-def _of_another_self(source: Source, here: cst.CSTNode, whole: str, reader: tuple[Source, Statement] | None) -> bool:
+def _of_another_self(source: Source, here: cst.CSTNode, whole: str, reader: Place | None) -> bool:
     """Is `self` there another object than the one that holds the value?"""
     if root(whole) != "self" or reader is None:
         return False
@@ -111,7 +111,7 @@ def _class_of(source: Source, node: cst.CSTNode) -> cst.CSTNode | None:
     return next((each for each in (node, *source.ancestors(node)) if isinstance(each, cst.ClassDef)), None)
 
 
-def _by_the_callers(job: Job, here: FunctionBody, reader: tuple[Source, Statement], whole: str) -> Iterator[str]:
+def _by_the_callers(job: Job, here: FunctionBody, reader: Place, whole: str) -> Iterator[str]:
     """From the function that reads the value out to the one of the loop, call by call: `self.state` of a method is
     `env.state` where `env.step(u)` is called, and that is what the caller hands over as `env`."""
     levels = [at for site in job.found.ways.built if (at := job.at(site)) is not None]

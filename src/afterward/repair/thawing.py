@@ -12,7 +12,7 @@ from afterward.repair.names import assigned_names, reads, root
 from afterward.repair.passes import called_name, only_call
 from afterward.repair.scopes import known_at
 from afterward.repair.source import Source, Statement
-from afterward.repair.workshop import Candidates, Job
+from afterward.repair.workshop import Candidates, Job, Place
 
 _OFF = re.compile(r"(requires_grad_\(|requires_grad\s*=\s*|[(,]\s*)False(?=\s*[),]|\s*(#.*)?$)")
 
@@ -51,7 +51,7 @@ def _iteration_of(source: Source, backward: Statement, freezing: Statement) -> l
     return source.body(shared[0]) if shared else None
 
 
-def freezing(job: Job) -> Iterator[tuple[Source, Statement]]:
+def freezing(job: Job) -> Iterator[Place]:
     """The statements that switch gradients of parameters off: themselves, or by a function of the program's own."""
     sources = list(job.shop.sources("False|requires_grad"))
     switches = {name for source in sources for name in _switching(source)}

@@ -20,6 +20,7 @@ from afterward.repair.source import Loop, Source, Statement
 # A remedy yields patches, best first; what is sent back is the error of the trial, if it was tried and failed. Where
 # a value could not be detached, a second line says what it is (see `Shapes.learn`).
 Candidates = Generator[Patch, str, None]
+Place = tuple[Source, Statement]
 
 
 @dataclass
@@ -95,13 +96,13 @@ class Job:
         """One change to several files."""
         return Patch(self.remedy.kind, {file: tuple(each) for file, each in edits.items()})
 
-    def at(self, site: Site | None) -> tuple[Source, Statement] | None:
+    def at(self, site: Site | None) -> Place | None:
         """The file and the statement of a site."""
         source = self.shop.source(site)
         statement = source.statement_at(site) if source is not None else None
         return (source, statement) if source is not None and statement is not None else None
 
-    def places(self, sites: Iterable[Site | None], *, alone: bool = False) -> Iterator[tuple[Source, Statement]]:
+    def places(self, sites: Iterable[Site | None], *, alone: bool = False) -> Iterator[Place]:
         """The statements of these sites, each site once; `alone`: those that have their lines to themselves."""
         found = (place for site in dict.fromkeys(sites) if (place := self.at(site)) is not None)
         return ((source, statement) for source, statement in found if not alone or source.alone(statement))

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from afterward.model.diagnosis import Diagnosis, Severity
 from afterward.model.history import History
-from afterward.model.site import Site
 
 if TYPE_CHECKING:
     from afterward.tasks.run import Watched
-
-# Of a history, what a look back has noticed: each has the site of a statement.
-_NOTICED = ("kept",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +49,9 @@ def look_since(watched: Watched, since: Start) -> tuple[History, tuple[Diagnosis
 
 def _restricted(history: History, since: Start, executed: set[tuple[str, int]]) -> History:
     """The part of a history whose statements have run since. What a later cell may still use is not unused yet."""
-
-    def ran(record: Any) -> bool:
-        site: Site | None = record.site
-        return site is None or (site.file, site.line) in executed
-
-    parts: dict[str, Any] = {name: tuple(filter(ran, getattr(history, name))) for name in _NOTICED}
     late = history.since(since.moment)
-    return replace(late, built=replace(late.built, over=False), **parts)
+    kept = tuple(one for one in history.kept if one.site is None or (one.site.file, one.site.line) in executed)
+    return replace(late, built=replace(late.built, over=False), kept=kept)
 
 
 def _executed(watched: Watched, since: Start) -> set[tuple[str, int]]:
