@@ -9,6 +9,7 @@ from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import containers
 from afterward.interpret.machine.core import is_data, spelled
+from afterward.interpret.machine.operators import as_key
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     OWNER,
@@ -90,6 +91,7 @@ class Effects(Part):
         elif isinstance(owner, ModuleParts) and isinstance(key, str):
             self.set_attribute(owner.module, key, value, node)
         elif isinstance(owner, dict):
+            key = as_key(self.machine, key)
             try:
                 if isinstance(key, Unknown):
                     self.machine.account.lose([owner, value])

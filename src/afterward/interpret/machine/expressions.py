@@ -13,7 +13,7 @@ from afterward.interpret.fragments.paths import path_of
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic, containers
 from afterward.interpret.machine.iterations import took
-from afterward.interpret.machine.operators import BIG, ORDINARY, hashable
+from afterward.interpret.machine.operators import BIG, ORDINARY, as_key, hashable
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     Class,
@@ -188,6 +188,7 @@ class Expressions(Part):
         if isinstance(owner, Stream):
             return owner.make()
         if isinstance(owner, dict):
+            key = as_key(self.machine, key)
             if isinstance(key, Unknown) or not hashable(key):
                 self.machine.account.lose([owner])
                 return containers.item_under_unknown(self.machine, owner, key, node)

@@ -11,7 +11,7 @@ from typing import Any
 from afterward.interpret import library
 from afterward.interpret.graph.graph import Tensor
 from afterward.interpret.library.python import arithmetic
-from afterward.interpret.machine.core import spelled
+from afterward.interpret.machine.core import Core, spelled
 from afterward.interpret.machine.part import Part
 from afterward.interpret.machine.values import (
     Bound,
@@ -239,6 +239,7 @@ class Operators(Part):
         if isinstance(box, Instance):
             method = self.machine.attribute(box, "__contains__", None)
             return self.truth(self.machine.call(method, [item], {}, None)) if isinstance(method, Bound) else None
+        item = as_key(self.machine, item) if isinstance(box, dict) else item
         if isinstance(box, PartialDict) and (isinstance(item, Unknown) or box.unsure) and hashable(item):
             return True if item in box else None if box or box.partial else False
         if not isinstance(box, (*CONTAINERS, range)) or isinstance(item, Unknown):
@@ -255,6 +256,16 @@ _ONE_OBJECT = (bool, int, str, Lib, Class)  # equal ones are one object, as far 
 _FORMS: dict[type[ast.cmpop], str] = {
     ast.Eq: "__eq__", ast.NotEq: "__ne__", ast.Lt: "__lt__", ast.LtE: "__le__", ast.Gt: "__gt__", ast.GtE: "__ge__",
 }  # fmt: skip
+
+
+def as_key(machine: Core, value: Value) -> Value:
+    """A key with a part that is not known is not known; the same parts make the same key."""
+    if not isinstance(value, tuple):
+        return value
+    parts = [as_key(machine, one) for one in value]
+    if not any(isinstance(one, Unknown) for one in parts):
+        return value
+    return machine.unknown("key", *(one if isinstance(one, Unknown) else repr(one) for one in parts))
 
 
 def hashable(value: Value) -> bool:
