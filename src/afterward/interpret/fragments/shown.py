@@ -12,6 +12,7 @@ from afterward.interpret.machine.values import Class, Function, Instance, Module
 
 if TYPE_CHECKING:
     from afterward.interpret.machine.core import Frame
+    from afterward.interpret.machine.machine import Machine
 
 
 def class_shown(module: Module | None, name: str, role: Role, asked_in: ast.AST | None) -> Class | None:
@@ -66,6 +67,16 @@ def meaning_of(frame: Frame, path: str) -> Meaning | None:
     ):
         return found
     return _of_class(frame.first, path.partition(".")[2], tree)
+
+
+def is_left_out(machine: Machine, frame: Frame, path: str) -> bool:
+    """Would a function that ran have assigned it, in a branch that was not taken? Then this code is for when it was."""
+    tree = tree_of(frame)
+    uses = meanings_of(tree).uses if tree is not None else None
+    place = uses.places.get(id(frame.node)) if uses is not None else None
+    if uses is None or place is None:
+        return False
+    return any(id(one.place.node) in machine.executed for one in uses.values.get(place.key(path), ()))
 
 
 def _of_class(owner: Instance, name: str, tree: ast.Module) -> Meaning | None:

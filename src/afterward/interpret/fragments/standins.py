@@ -16,7 +16,7 @@ from afterward.interpret.fragments.losses import computed_first, is_differentiat
 from afterward.interpret.fragments.meaning import Meaning, Role, meanings_of, tokens, tree_of
 from afterward.interpret.fragments.outputs import Output
 from afterward.interpret.fragments.paths import path_of
-from afterward.interpret.fragments.shown import class_asked_for, class_shown, meaning_of
+from afterward.interpret.fragments.shown import class_asked_for, class_shown, is_left_out, meaning_of
 from afterward.interpret.fragments.trained import ASSUMED, TRAINER, before_use
 from afterward.interpret.fragments.unseen import computed_from
 from afterward.interpret.graph.graph import Tensor
@@ -117,7 +117,7 @@ class Assumed:
                 self.complete(machine, made)
                 return made
         meaning = meaning_of(frame, path) if path is not None else None
-        if path is None or meaning is None or not self._applies(meaning):
+        if path is None or meaning is None or not self._applies(meaning) or is_left_out(machine, frame, path):
             return None
         return self.make(machine, meaning.role, path)
 
