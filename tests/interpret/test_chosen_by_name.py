@@ -295,3 +295,42 @@ class Step:
         self.optim_G.step()
 """
     assert codes(source, tmp_path) == ["AFT303"]
+
+
+def test_a_loss_that_is_not_below_a_number(tmp_path: Path) -> None:
+    source = """
+import torch
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.Adam(net.parameters())
+for x in torch.randn(9, 4, 2):
+    opt.zero_grad()
+    loss = max(net(x).mean() + 1, 0)
+    loss.backward(retain_graph=True)
+    opt.step()
+"""
+    assert codes(source, tmp_path) == ["AFT303"]
+
+
+def test_what_a_flag_leaves_unmade_is_not_guessed(tmp_path: Path) -> None:
+    source = """
+import torch
+class Model:
+    def __init__(self, opt, make):
+        self.is_train = opt.is_train
+        self.net = make(opt)
+        if self.is_train:
+            self.features = make("vgg")
+            for p in self.features.parameters():
+                p.requires_grad = False
+            self.a = torch.nn.Linear(3, 1)
+            self.b = torch.nn.Linear(3, 1)
+            self.optimizer = torch.optim.Adam([*self.a.parameters(), *self.b.parameters()])
+    def optimize(self, x):
+        self.features.eval()
+        seen = self.features(x)
+        self.optimizer.zero_grad()
+        self.a(seen).mean().backward()
+        self.b(seen).mean().backward()
+        self.optimizer.step()
+"""
+    assert codes(source, tmp_path) == []

@@ -249,7 +249,8 @@ def _extreme(name: str) -> Callable[..., Value]:
             return values[0]
         tensors_only = [one for one in values if isinstance(one, Tensor)]
         if tensors_only:
-            return tensors_only[0] if all(not one.requires_grad for one in tensors_only) else machine.unknown()
+            one_of = len(tensors_only) > 1 and any(one.requires_grad for one in tensors_only)
+            return tensors_only[0] if not one_of else machine.unknown()  # `max(loss, 0)`: the loss, where it counts
         cut = next((one.cut for one in values if isinstance(one, Unknown) and one.cut is not None), None)
         return machine.unknown(name, *values, cut=cut) if len(values) <= 4 else machine.unknown(cut=cut)
 
