@@ -6,13 +6,15 @@ import ast
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.watching import watch_source
 
 from afterward.model.shapes import detached, holding, likely_shape
 from afterward.observe.proving.structure import structure_of
-from afterward.repair import Workshop
+from afterward.repair import Workshop, candidates
 from afterward.repair.detaching import Shapes
 from afterward.repair.source import Source
 
@@ -175,3 +177,34 @@ def test_a_loop_takes_no_name_of_the_program() -> None:
         "for k_2, v_2 in state.items():",
         "\tstate[k_2] = v_2.detach()",
     )
+
+
+STORED = """\
+class Net:
+    def embed(self, x):
+        rows = torch.tanh(x @ w)
+        return {"a": rows[0], "b": rows[1]}
+
+    def train(self):
+        self.state = self.embed(torch.ones(2, 3))
+        for name in ("a", "b"):
+            other = self.state["a" if name == "b" else "b"]
+            (heads[name] * (self.state[name] + other)).pow(2).sum().backward()
+        opt.step()
+
+
+w = torch.ones(3, 3, requires_grad=True)
+heads = {name: torch.ones(3, requires_grad=True) for name in ("a", "b")}
+opt = torch.optim.SGD([w, *heads.values()], lr=0.1)
+Net().train()
+"""
+
+
+def test_what_gives_out_a_dict_is_not_detached_as_a_tensor(tmp_path: Path) -> None:
+    (found,) = watch_source(STORED, tmp_path).findings
+    text = (tmp_path / "program.py").read_text()
+    shop = Workshop({found.built.file: text})
+    cuts = [remedy for remedy in found.remedies if remedy.kind == "detach_state"]
+    texts = [patch.applied(shop.texts) for remedy in cuts for patch in candidates(shop, found, remedy)]
+    assert cuts
+    assert not any("torch.ones(2, 3)).detach()" in text for one in texts for text in one.values())

@@ -260,7 +260,8 @@ def _where_it_is_stored(job: Job) -> Candidates:
         if isinstance(assigned, cst.Assign) and len(assigned.targets) == 1 and assigned.value is not None:
             target = assigned.targets[0].target
             if not isinstance(target, (cst.Tuple, cst.List)):
-                yield from _stored_value(job, source, assigned.value)
+                of_it = normal(source.code(target)) == normal(whole)
+                yield from _stored_value(job, source, assigned.value, _element(job) if of_it else "")
                 continue
             if whole and any(normal(source.code(t)) == normal(whole) for t in targets(statement)):
                 yield from _after(job, source, statement, whole)
@@ -320,8 +321,10 @@ def _stores(job: Job) -> list[Site]:
     return list(dict.fromkeys(site for site in sites if site is not None))
 
 
-def _stored_value(job: Job, source: Source, value: cst.BaseExpression) -> Candidates:
-    shapes = Shapes(job.shop)
+def _stored_value(job: Job, source: Source, value: cst.BaseExpression, element: str = "") -> Candidates:
+    """`element`: the item of what is stored that the fault is about."""
+    bridge = job.found.bridge if element else None
+    shapes = Shapes(job.shop, likely_shape(element, bridge), bridge)
     while shapes:
         text = shapes.expression(wrapped(source, value))
         if text is not None:
