@@ -122,6 +122,9 @@ fuzz-atheris: $(READY)  ## an hour of the same by libFuzzer, for TARGETS="notebo
 soak: $(READY)  ## a million steps: the recorder's memory stays bounded
 	$(BIN)/python tools/soak_memory.py
 
+limits: $(READY)  ## 2,000 caught errors, 10,000 call sites, reloads, deep recursion, a deep graph: plain and under `run`
+	$(BIN)/python tools/bench_limits.py
+
 faults: $(READY)  ## each hook and each step of the post-mortem raises, one after the other: the program must go on
 	$(BIN)/pytest tests/observe/test_faults.py -v
 
