@@ -28,7 +28,6 @@ class FailedGraph:
         self.leaf_ids: dict[int, int] = {}
         self.variables: list[Any] = []
         self._reader = compat.SavedReader()
-        self._behind: dict[int, Any] = {}
         self._operations: dict[str, tuple[str, bool]] = {}
         self._kinds: dict[tuple[Any, ...], Saved] = {}
         self._alike: dict[tuple[Saved, ...], tuple[Saved, ...]] = {}
@@ -97,20 +96,13 @@ class FailedGraph:
 
     def _leaf_behind(self, place: int) -> Any:
         """The leaf that a node passes on unchanged, looking through views of it."""
-        if place not in self._behind:
-            self._behind[place] = self._looked_through(place)
-        return self._behind[place]
-
-    def _looked_through(self, place: int) -> Any:
         for _ in range(VIEWS):
             if place < 0:
                 return None
             if self.found.orders[place] == compat.LEAF_ORDER:
                 return getattr(self.found.ask(place), "variable", None)
-            links = self.found.links(place)
-            if not links or not passes_on(compat.operation_name(self.found.ask(place))):
-                return None
-            place = links[0][0]
+            links = self.found.links(place) if passes_on(compat.operation_name(self.found.ask(place))) else ()
+            place = links[0][0] if links else -1
         return None
 
     def _leaf_fed(self, raw: Any) -> int | None:

@@ -55,6 +55,7 @@ def _input_saved(op: str, name: str) -> int | None:
     return next((position for start, position in _SAVED_INPUT[name].items() if op.startswith(start)), None)
 
 
+@lru_cache(maxsize=1024)
 def passes_on(name: str) -> bool:
     """Does an operation of this name pass its input on unchanged?"""
     return is_view(name) or operation(name) == "ToCopy"
