@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from afterward.errors import AfterwardError, ProgramNotFound, SourceUnreadable
 from afterward.model import facts
-from afterward.model.diagnosis import Diagnosis, Remedy, Report, Severity
+from afterward.model.diagnosis import Diagnosis, Effect, Remedy, Report, Severity
 from afterward.model.facts import Note
 from afterward.model.names import container_of
 from afterward.model.saved import SavedRun
@@ -238,8 +238,9 @@ class Fixer:
         return self._best(bench, remedy, texts, depth)
 
     def _smaller(self, bench: Bench, cure: Cure, texts: Mapping[str, str]) -> Cure:
-        """A cure of several patches without what turned out to be needless: each was right for the fault it met."""
-        left = SHARE if cure.parts > 1 else 0
+        """A cure of several patches without what turned out to be needless: each was right for the fault it met. Where
+        none of them changes a gradient, gradients do not tell which are needless."""
+        left = SHARE if cure.parts > 1 and cure.remedy.effect is not Effect.SAME_GRADIENTS else 0
         smallest: Cure | None = None
         while smallest is not cure:  # until no line can be left out any more
             smallest = cure
