@@ -165,7 +165,12 @@ class _Search:
             doubtful = not first and machine.broken and history_ends_in(modules.values(), ran_first, set(machine.ran))
             for one in machine.broken if not doubtful else ():
                 broken.setdefault(_key(one.history), (one, first and not alone and door is None))
+            in_vain = first and door is None and not (machine.passes or machine.broken or machine.account.blind)
             machine.dismantle()
+            if in_vain:
+                part.closed = closed_doors(modules.values(), all_ran, executed, known, True)
+                if part.closed:  # a setting or a size: tests on unknown values are varied where it is another
+                    return part
             first = False
         part.findings = [Finding(one.history, one.caught, always, one.assumed) for one, always in broken.values()]
         if part.silent:
