@@ -65,7 +65,6 @@ class Meanings:
         self.usual = {name: path for name, path in vocabulary.USUAL.items() if name not in strange} | self._modules()
         self._second_pass = around_of(tree).second_pass
         self._by_use(tree)
-        self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
         self._factors: list[Written] = []  # of the matrix products on the way to a loss
         losses = [*self.uses.losses, *self._returned("training_step"), *self._returned("forward")]
         for loss in losses or self.uses.collected:
@@ -130,6 +129,7 @@ class Meanings:
                 self._set(key, Role.TENSOR, True)
             elif "append" in names and not is_called:
                 self._set(key, Role.LIST, True)
+        self._given = [key for key, meaning in self.known.items() if meaning.role is Role.OPTIMIZER]
         for key in sorted(uses.differentiated, key=lambda one: one[1]):  # in the same order in every process
             is_there = not uses.values.get(key) or key in uses.changed_first
             if key[1].split(".")[0] not in self._imported() and is_there and uses.one(key) not in called:
