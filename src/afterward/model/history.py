@@ -97,7 +97,6 @@ class Leaf:
     taken: Where | None = (
         None  # the statement that puts it into a graph, of the last pass for a leaf no optimizer holds
     )
-    between: bool = False  # it is applied there to what depends on something an optimizer holds
     # Of what an optimizer holds, and of what stands in its place:
     shape: tuple[int, ...] | None = None
     trains: bool = True  # it asked for gradients when it was last looked at

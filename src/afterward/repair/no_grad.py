@@ -10,7 +10,7 @@ from afterward.repair.remove_detach import is_without
 from afterward.repair.source import Source, Statement, descendants
 from afterward.repair.workshop import Candidates, Job
 
-UNSURE = ("between", "not_trained", "on_the_way")  # it may be meant to be trained
+UNSURE = ("between", "not_trained")  # it may be meant to be trained
 
 
 def candidates(job: Job) -> Candidates:

@@ -70,7 +70,6 @@ def _diagnose(site: Site, leaves: list[Leaf], run: Pass, times: int) -> Diagnosi
     made = site_of(run)
     # Where the program itself gives some of them other values, and no optimizer does, they follow another network.
     form = "" if any(leaf.moved for leaf in leaves) else "not_trained"
-    form = "on_the_way" if any(leaf.between for leaf in leaves) else form
     return warning(
         site,
         facts.names("who", names),
@@ -99,7 +98,5 @@ WORDS = Words(
     helps={
         ("no_grad", "not_trained"): "if they should not be trained, compute it under `torch.no_grad()`, or set their "
         "`requires_grad` to `False`; {effect}. Otherwise pass them to an optimizer",
-        ("no_grad", "on_the_way"): "if they should not be trained, set their `requires_grad` to `False`; {effect}. "
-        "Otherwise pass them to an optimizer",
     },
 )

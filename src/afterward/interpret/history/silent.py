@@ -164,7 +164,7 @@ def _still(steps: list[StepMade]) -> int:
 
 
 def _leaves(machine: Machine, every: list[Tensor], unsure: set[int], owners: dict[int, list[str]]) -> Iterator[Leaf]:
-    taken, between = _taken(machine, unsure, owners)
+    taken = _taken(machine, unsure, owners)
     reached = {id(leaf) for one in machine.passes for leaf in one.leaves}
     cut = _cut_leaves(machine)
     stepped = {id(leaf) for step in machine.steps for leaf in step.leaves}
@@ -182,7 +182,6 @@ def _leaves(machine: Machine, every: list[Tensor], unsure: set[int], owners: dic
             leaf.label if held else names.get(key, leaf.label),
             tuple(owners.get(key, ())),
             taken=taken.get(key),
-            between=key in between,
             trains=leaf.needs,
             met=key in reached,
             moved=key in stepped or _changed_by_hand(machine, leaf),
@@ -295,21 +294,17 @@ def _gradients(
                 yield Entry(UNSEEN, leaves)
 
 
-def _taken(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) -> tuple[dict[int, Where], set[int]]:
-    """The statements that take the leaves of the last backward for something that no optimizer holds, and which leaves
-    are applied to something trained. Of those, parameters alone: the points of a derivative are applied to it, too."""
+def _taken(machine: Machine, unsure: set[int], owners: dict[int, list[str]]) -> dict[int, Where]:
+    """The statements that take the leaves of the last backward for something that no optimizer holds."""
     for made in reversed(machine.passes):
         if made.call == "backward" and any(id(leaf) not in owners and id(leaf) not in unsure for leaf in made.leaves):
             nodes = list(reversed(machine.graph.reach(node for node, _ in made.roots)))
             between = _applied_to(nodes, owners)
-            takers = ((one.leaf, node.where) for node in reversed(nodes) for one, _ in node.next_functions if one.leaf)
-            taken = {
-                id(leaf): where
-                for leaf, where in takers
-                if where is not None and (leaf.is_parameter or id(leaf) not in between)
-            }
-            return taken, between
-    return {}, set()
+            takers = (
+                (id(one.leaf), node.where) for node in reversed(nodes) for one, _ in node.next_functions if one.leaf
+            )
+            return {leaf: where for leaf, where in takers if where is not None and leaf not in between}
+    return {}
 
 
 def _applied_to(nodes: list[GraphNode], owners: dict[int, list[str]]) -> set[int]:

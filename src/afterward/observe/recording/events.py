@@ -58,7 +58,6 @@ class PassSeen:
     nested: bool = False  # it ran inside of another pass, where we looked
     position: int = 0  # among events between which no statement began and no node was made
     taken: dict[int, int] = field(default_factory=dict)  # leaf -> the oldest node that takes it, where we looked
-    between: frozenset[int] = frozenset()  # of these leaves, those that are applied to something trained
 
 
 @dataclass(slots=True)

@@ -9,8 +9,6 @@ from time import perf_counter, time_ns  # bound here: a program may put another 
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from afterward.model.history import History
 from afterward.observe import compat, node_numbers
 from afterward.observe.failure.walk import Shown, look, roots_of
@@ -180,7 +178,7 @@ class Looks:
                 self.waiting.add(True)
             else:
                 self.ledger.unseen()
-            seen.taken, seen.between = self._taken(shown)
+            seen.taken = self._taken(shown)
             seen.stale = self.updates.pass_begins(seen, shown)
             seen.overwritten = self.updates.overwritten(shown)
             reduced = self._replicas.reduced(shown.leaves)
@@ -202,23 +200,16 @@ class Looks:
             return self.session.came_up("the gradients of a backward pass could not be looked at", error, handled)
         return None
 
-    def _taken(self, shown: Shown) -> tuple[dict[int, int], frozenset[int]]:
-        """Where a pass reaches leaves that no optimizer holds: the oldest node that takes each leaf, by numbers. And
-        those among them that the graph applies to something trained: they are on the way of its gradients. Of these,
-        parameters alone: the points at which a derivative is taken are applied to it, too."""
+    def _taken(self, shown: Shown) -> dict[int, int]:
+        """Where a pass reaches leaves that no optimizer holds: the oldest node that takes each leaf, by numbers. What
+        the graph applies to something trained is on the way of its gradients, and is left out."""
         number = {at: self.updates.leaves.of(leaf) for at, leaf in shown.leaves.items() if at in shown.used_at}
         held = self.updates.held_at(next_node())
         trained = {at for at, leaf in number.items() if leaf in held}
         if not trained or len(trained) == len(number):
-            return {}, frozenset()
+            return {}
         between = shown.applied_to(trained)
-        mine = {
-            at: leaf
-            for at, leaf in number.items()
-            if at not in between or isinstance(shown.leaves[at], torch.nn.Parameter)
-        }
-        taken = {leaf: shown.used_at[at] for at, leaf in mine.items()}
-        return taken, frozenset(leaf for at, leaf in mine.items() if at in between)
+        return {leaf: shown.used_at[at] for at, leaf in number.items() if at not in between}
 
     def stepped(self, optimizer: Any) -> BaseException | None:
         """A step that is due for a look, or that was made in another thread and so is not noted yet."""

@@ -163,7 +163,7 @@ class Surveyor:
         for known in self.updates.known.values():
             for member in known.held:
                 owners.setdefault(member, []).append(known.name)
-        unchanged, (taken, between) = self.updates.untouched, _taken(after)
+        unchanged, taken = self.updates.untouched, _taken(after)
         held = {leaf: one for known in self.updates.known.values() for leaf, one in known.held.items()}
         assigned = holders_of(after)
         return tuple(
@@ -173,7 +173,6 @@ class Surveyor:
                 tuple(owners.get(leaf, ())),
                 unchanged=leaf in unchanged,
                 taken=taken.get(leaf),
-                between=leaf in between,
                 shape=held[leaf].shape if leaf in held else self.updates.shapes.get(leaf),
                 trains=leaf not in held or held[leaf].trains,
                 met=leaf in after.reached or (leaf in held and held[leaf].reached),
@@ -286,14 +285,12 @@ def _names_of(names: Names, seen: PassSeen) -> Iterator[Value]:
             yield Value(held.name, held.kind, order, held.output, read_at=clock_of(seen))
 
 
-def _taken(after: EndedRun) -> tuple[dict[int, Where | None], frozenset[int]]:
-    """The statements that take the leaves of the last pass for something that no optimizer holds then, and which of
-    these leaves are applied to something trained."""
+def _taken(after: EndedRun) -> dict[int, Where | None]:
+    """The statements that take the leaves of the last pass for something that no optimizer holds then."""
     taking = [(run, after.updates.held_at(run.counter)) for run in after.looked if run.taken]
     times = Counter(leaf for run, held in taking for leaf in run.taken if leaf not in held)
     lasting = {leaf for leaf, count in times.items() if count > 1}  # one pass alone: an input of its batch
     last = next((run for run in reversed(after.looked) if lasting & run.taken.keys()), None)
     taken = last.taken if last is not None else {}
     places = {order: after.built_by(order) for order in set(taken.values())}
-    found = {leaf: after.places.where(places[order]) for leaf, order in taken.items()}
-    return found, last.between if last is not None else frozenset()
+    return {leaf: after.places.where(places[order]) for leaf, order in taken.items()}
