@@ -1,5 +1,5 @@
 """Goes through syntax trees, as `ast.walk` and `ast.iter_child_nodes` do and in their order, but for operators and for
-contexts (`ast.Load`), which every node has and nobody asks for: these are half of a tree."""
+contexts (`ast.Load`), which every node has and nothing asks for: these are half of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things lie in the C++ object behind a node: what torch notes there and shows nobody, or only at a price.
+"""Where things lie in the C++ object behind a node: what torch notes there and does not show, or only at a price.
 
 All of it is measured on nodes made for the purpose, in a thread of its own: the program's counters stay. Where it is
 not found, there is an answer of Python's, or none.
@@ -52,7 +52,7 @@ def current_thread() -> int:
 def thread_reader() -> Callable[[Any], int] | None:
     """A function that says which thread made a node; None where this torch keeps that elsewhere.
 
-    Torch notes it in each node and shows it to nobody, three words behind the number of the node.
+    Torch notes it in each node and does not show it, three words behind the number of the node.
     """
 
     def make(torch: Any) -> list[tuple[Any, int]]:

@@ -72,7 +72,7 @@ class Account:
     # Cuts, and leaves that are changed by hand
 
     def cuts(self, cut: Cutting | None, values: Iterable[Tensor], where: Callable[[], Where]) -> None:
-        """Values lose their history here: so do the parameters behind them."""
+        """Values lose their graph here: so do the parameters that they depend on."""
         if cut is not None and cut.how in _CUTS and len(self.cut) < 300:
             for value in values:
                 self.cut.append((cut, value.node, value if value.node is None else None, where()))

@@ -231,7 +231,7 @@ def _mentions(node: ast.AST, name: str) -> bool:
 
 
 def _cut_leaves(machine: Machine, before: int | None = None) -> dict[int, Cutting]:
-    """The leaves behind values that lost their history, each with the first such place, or the last before a moment."""
+    """The leaves behind values that lost their graph, each with the first such place, or the last before a moment."""
     found: dict[int, Cutting] = {}
     cuts = [one for one in reversed(machine.account.cut) if before is not None and one[0].where.moment < before]
     for cut, node, leaf, _ in cuts if before is not None else machine.account.cut:

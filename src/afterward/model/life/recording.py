@@ -117,7 +117,7 @@ def note_outside(tape: Tape, inputs: Sequence[Tensor]) -> None:
 
 
 def _symbol_of_call(tape: Tape, operation: Operation, inputs: Sequence[Tensor]) -> int:
-    if not tape.answers:  # other numbers than any before: nobody asks whether they are the same
+    if not tape.answers:  # other numbers than any before: nothing asks whether they are the same
         tape.draws += 1
         return tape.draws
     if operation.random:
